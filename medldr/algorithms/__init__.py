@@ -1,0 +1,1 @@
+"""Plug-ins: training algorithms, one file each."""

@@ -1,0 +1,151 @@
+"""The contract of a training algorithm, on which every method and the loop agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from medldr import plugins
+from medldr.config import LossSection, PluginSection
+from medldr.errors import InputError
+from medldr.models.base import FeatureModel
+from medldr.types import Batch, DataSpec, StepOutput
+
+if TYPE_CHECKING:
+    from medldr.losses.base import Loss
+
+
+class AlgorithmConfig(PluginSection):
+    """Keys that every algorithm has."""
+
+    lr_scale: float = Field(1.0, gt=0, description="factor on training.lr, recorded in run.json")
+    loss: LossSection | None = Field(
+        None, description="classification loss; unset: cross_entropy, or binary_cross_entropy"
+    )
+
+
+class Step(Protocol):
+    """What the loop offers to `Algorithm.update`; precision and processes are its business."""
+
+    index: int
+    """Number of this optimizer step, from 0."""
+    total: int
+    """Number of steps of the whole run."""
+
+    def forward(self, batch: Batch, method: str = "loss") -> StepOutput:
+        """Evaluate ``algorithm.<method>(model, batch)`` through the wrapped pair."""
+        ...
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the gradients of a loss."""
+        ...
+
+    def optimizer_step(self, name: str = "main") -> None:
+        """Step this optimizer, then clear all gradients."""
+        ...
+
+    def reset_optimizer(self, name: str = "main") -> None:
+        """Forget this optimizer's running state (momentum)."""
+        ...
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of the model's and the algorithm's floating state."""
+        ...
+
+    def restore(self, snapshot: dict[str, Tensor]) -> None:
+        """Put a snapshot back, in place."""
+        ...
+
+    def interpolate(self, snapshot: dict[str, Tensor], eps: float) -> None:
+        """Set every floating entry to ``snapshot + eps * (current - snapshot)``, in place."""
+        ...
+
+
+class Algorithm(nn.Module):
+    """A method of training: what the loss of a batch is and, if need be, how a step is made.
+
+    `loss` is pure: no optimizer, device, autocast, logging or file. Running state lives in
+    buffers only, so that checkpoints hold it.
+
+    Attributes:
+        needs_domains: Refuse data without domain names, before the first step.
+        sampler: ``shuffle``, or ``domains`` for equal blocks per source domain.
+        set_based: A sample's loss depends on who else is in the batch.
+        mixes_labels: The classification targets are mixed, so that nothing can stack on it.
+        views: Extra augmented views of each image that the data stage must supply.
+    """
+
+    needs_domains: ClassVar[bool] = False
+    sampler: ClassVar[str] = "shuffle"
+    set_based: ClassVar[bool] = False
+    mixes_labels: ClassVar[bool] = False
+    views: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, config: AlgorithmConfig, spec: DataSpec, model: FeatureModel) -> None:
+        super().__init__()
+        self.config = config
+        self.spec = spec
+        self.classification = build_loss(config.loss, spec)
+        self.class_weights: Tensor | None
+        self.register_buffer("class_weights", None, persistent=False)
+
+    def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:
+        """Mean classification loss of a batch, with the run's class weights if it has any.
+
+        Args:
+            logits: ``(B, K)``.
+            target: Class numbers ``(B,)``, or soft or multi-hot labels ``(B, K)``.
+        """
+        per_sample: Tensor = self.classification(logits, target)
+        weights = self.class_weights
+        if weights is None:
+            return per_sample.mean()
+        if target.ndim == 1:
+            sample_weights = weights[target]
+        else:
+            sample_weights = target.nan_to_num() @ weights
+            if self.spec.multi_label:
+                sample_weights = torch.where(target.nan_to_num().sum(1) > 0, sample_weights, 1.0)
+        return (per_sample * sample_weights).sum() / sample_weights.sum()
+
+    def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
+        """Parameter groups of each optimizer, by name; the default is one over everything."""
+        trainable = [p for m in (model, self) for p in m.parameters() if p.requires_grad]
+        return {"main": [{"params": trainable}]}
+
+    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
+        """The training loss of a batch."""
+        raise NotImplementedError
+
+    def update(self, step: Step, batch: Batch) -> StepOutput:
+        """One optimizer step; overridden only by methods with several backward passes."""
+        output = step.forward(batch)
+        step.backward(output.loss)
+        step.optimizer_step()
+        return output
+
+
+def build_loss(config: PluginSection | None, spec: DataSpec) -> Loss:
+    """The classification loss for a task.
+
+    Raises:
+        InputError: If the loss does not fit the task.
+    """
+    if config is None:
+        name = "binary_cross_entropy" if spec.multi_label else "cross_entropy"
+        config = plugins.load("losses", name).Config(name=name)
+    loss_class: type[Loss] = plugins.load("losses", config.name).LOSS
+    if spec.task not in loss_class.tasks:
+        fitting = [
+            name
+            for name in plugins.names("losses")
+            if spec.task in plugins.load("losses", name).LOSS.tasks
+        ]
+        raise InputError(
+            f"algorithm.loss: {config.name} does not fit {spec.task} labels. "
+            f"Losses that do: {', '.join(fitting)}"
+        )
+    return loss_class(config, spec)  # type: ignore[arg-type]

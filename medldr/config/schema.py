@@ -1,0 +1,204 @@
+"""The sections of a run's configuration and what each key means.
+
+Plug-in sections (data, transform, model, algorithm) are declared in the plug-in's own file;
+here stand the sections that belong to the loop itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializeAsAny,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from medldr import plugins
+
+CONFIG_VERSION: Final = 1
+"""Raised whenever a default changes, so that the identity of a run changes with it."""
+
+
+class Section(BaseModel):
+    """A part of a configuration: unknown keys are errors, values cannot change."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, coerce_numbers_to_str=True, allow_inf_nan=False
+    )
+
+
+class PluginSection(Section):
+    """A section that names a plug-in; the plug-in's `Config` adds its keys."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Annotation of a field whose value is the `Config` of the plug-in it names."""
+
+    kind: plugins.Kind
+    prefix: str = ""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Validate by the plug-in's own `Config`."""
+        return core_schema.no_info_before_validator_function(self.resolve, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe the choice of plug-ins; `medldr schema` fills in their keys."""
+        return {"$ref": f"#/$defs/{self.kind}"}
+
+    def resolve(self, value: Any) -> Any:
+        """Turn a mapping (or a bare name) into the plug-in's `Config`."""
+        if value is None or isinstance(value, Section):
+            return value
+        if isinstance(value, str):
+            value = {"name": value}
+        if not isinstance(value, dict):
+            raise PydanticCustomError(
+                "plugin_mapping", "should be a mapping with a key 'name', or a bare name"
+            )
+        name = value.get("name")
+        if not isinstance(name, str):
+            known = ", ".join(plugins.names(self.kind))
+            raise PydanticCustomError(
+                "plugin_name", "needs a key 'name', one of: {known}", {"known": known}
+            )
+        return plugins.load(self.kind, name).Config.model_validate(value)
+
+
+LossSection = Annotated[SerializeAsAny[PluginSection], Plugin("losses")]
+AlgorithmSection = Annotated[SerializeAsAny[PluginSection], Plugin("algorithms")]
+
+
+def _at_least_one(rules: tuple[str, ...]) -> tuple[str, ...]:
+    if not rules:
+        raise ValueError("needs at least one rule, such as val_auc or last")
+    return rules
+
+
+class AveragingConfig(Section):
+    """Weight averaging: the averaged weights are what is validated, selected and saved."""
+
+    name: Literal["ema"] = "ema"
+    decay: float = Field(0.999, gt=0, lt=1, description="weight of the past in each step")
+
+
+class TrainingConfig(Section):
+    """The loop: how long, by which optimizer, which weights are kept."""
+
+    epochs: int | None = Field(100, ge=1, description="passes over the training rows")
+    steps: int | None = Field(None, ge=1, description="optimizer steps, instead of epochs")
+    batch_size: int = Field(128, ge=1, description="images per step over all processes together")
+    drop_last: bool = Field(True, description="drop an epoch's last, partial batch")
+    accumulate: int = Field(1, ge=1, description="split each batch into this many passes")
+    accumulate_sets: bool = Field(
+        False, description="let a set-based algorithm accumulate; its sets become smaller"
+    )
+
+    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
+    lr: float = Field(0.001, gt=0, description="multiplied by algorithm.lr_scale")
+    momentum: float = Field(0.9, ge=0, lt=1, description="sgd only")
+    nesterov: bool = Field(False, description="sgd only")
+    betas: tuple[float, float] = Field((0.9, 0.999), description="adam and adamw only")
+    eps: float = Field(1e-8, gt=0, description="adam and adamw only")
+    weight_decay: float = Field(0.0, ge=0)
+    schedule: Literal["constant", "multistep", "cosine"] = "multistep"
+    milestones: tuple[int, ...] = Field(
+        (50, 75), description="multistep: epochs (or steps, when training.steps is set)"
+    )
+    gamma: float = Field(0.1, gt=0, le=1, description="multistep: factor at each milestone")
+    warmup: int = Field(0, ge=0, description="linear warm-up, in epochs (or steps)")
+    clip_norm: float | None = Field(None, gt=0, description="largest norm of the gradient")
+
+    sampler: Literal["shuffle", "weighted", "domains"] | None = Field(
+        None, description="unset: what the algorithm asks for"
+    )
+    class_weights: Literal["balanced"] | tuple[float, ...] | None = None
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    init_from: str | None = Field(None, description="run folder whose weights to start from")
+    averaging: AveragingConfig | None = None
+
+    select: Annotated[tuple[str, ...], AfterValidator(_at_least_one)] = Field(
+        ("val_auc",), description="selection rules; the first one is reported"
+    )
+    evaluate_every: int = Field(1, ge=1, description="epochs (or steps) between validations")
+    early_stopping: int | None = Field(
+        None, ge=1, description="stop after this many validations without a better one"
+    )
+    checkpoint_minutes: float = Field(10.0, gt=0, description="at most this long between saves")
+
+    @model_validator(mode="after")
+    def _one_length(self) -> TrainingConfig:
+        if self.steps is not None and "epochs" in self.model_fields_set and self.epochs:
+            raise ValueError("give training.epochs or training.steps, not both")
+        if self.steps is None and self.epochs is None:
+            raise ValueError("give training.epochs or training.steps")
+        return self
+
+
+class EvaluationConfig(Section):
+    """What is scored at the end, and how sure one can be of it."""
+
+    splits: tuple[str, ...] = Field(
+        ("id_val", "val", "id_test", "test"), description="splits to score; absent ones are skipped"
+    )
+    draws: int = Field(2000, ge=100, description="bootstrap draws behind each interval")
+    bootstrap_seed: int = Field(0, ge=0)
+    bins: int = Field(15, ge=2, description="equal-width bins of the calibration error")
+    positive_class: str | None = Field(
+        None, description="binary: class that sensitivity is about; unset: the second one"
+    )
+    specificity: float = Field(
+        0.9, gt=0, lt=1, description="sensitivity is given at this specificity"
+    )
+    batch_size: int = Field(256, ge=1)
+    oracle: bool = Field(False, description="allow selection rules that read the test split")
+
+
+class MachineConfig(Section):
+    """Where the run happens; no part of its identity."""
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    devices: int = Field(1, ge=1, description="processes per node, one device each")
+    nodes: int = Field(1, ge=1)
+    threads: int | None = Field(None, ge=1, description="CPU threads; unset: torch's choice")
+    workers: int = Field(0, ge=0, description="loader processes for per-sample transforms")
+    compile: bool = Field(False, description="torch.compile the training step")
+    report: bool = Field(True, description="write report.html at the end")
+
+
+class RunConfig(Section):
+    """One run: one configuration, one seed."""
+
+    config_version: Literal[1] = CONFIG_VERSION
+    seed: int = Field(0, ge=0)
+    protocol: str = Field("", description="id of the published protocol a recipe follows")
+    label: str = Field("run", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
+    data: Annotated[SerializeAsAny[PluginSection], Plugin("datasets")]
+    transform: Annotated[SerializeAsAny[PluginSection], Plugin("transforms")]
+    model: Annotated[SerializeAsAny[PluginSection], Plugin("models")]
+    algorithm: AlgorithmSection
+    training: TrainingConfig = TrainingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    machine: MachineConfig = MachineConfig()
+
+
+PLUGIN_SECTIONS: dict[str, plugins.Kind] = {
+    "data": "datasets",
+    "transform": "transforms",
+    "model": "models",
+    "algorithm": "algorithms",
+}

@@ -1,0 +1,70 @@
+"""What a dataset plug-in offers: a `Config` and `load(config) -> ImageTable`.
+
+A dataset says what there is (images, labels, ids, domains, groups, its own splits); it does not
+split, sample, augment or move anything. Those belong to `medldr.data` and are the same for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from medldr.config import PluginSection
+from medldr.types import Task
+
+
+class DatasetConfig(PluginSection):
+    """Keys that every dataset has."""
+
+    root: Path | None = Field(None, description="folder of the files; unset: $MEDLDR_DATA")
+    download: bool = Field(False, description="allow fetching absent files from the network")
+    held_out: tuple[str, ...] = Field((), description="domains never trained or validated on")
+    split_seed: int = Field(0, ge=0, description="seed of the splits, apart from the run's seed")
+    train_fraction: float = Field(1.0, gt=0, le=1, description="part of the training rows used")
+    exclude: tuple[str, ...] = Field((), description="ids of items, or of groups, left out")
+    class_names: tuple[str, ...] | None = Field(None, description="names to show instead")
+
+    @field_validator("held_out")
+    @classmethod
+    def _order_never_matters(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(set(value)))
+
+
+@dataclass(frozen=True)
+class ImageTable:
+    """All images of a dataset and what is known of each, row by row.
+
+    Attributes:
+        name: Dataset name for texts and hashes, for example ``fracturemnist3d_28``.
+        task: Kind of labels.
+        class_names: One name per class or per label.
+        images: ``(N, C, [D,] H, W)`` uint8; in memory or memory-mapped.
+        labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
+        ids: ``(N,)`` text, unique.
+        splits: ``(N,)`` text: one of `SPLITS`, or empty where the dataset has no splits of its own.
+        domains: ``(N,)`` text, all empty where the dataset has no domains.
+        groups: ``(N,)`` text (patient, slide), all empty where there are none.
+        masks: ``(N, [D,] H, W)`` bool, where the finding is; only phantoms know.
+        notes: What a reader of any number from this dataset must be told.
+        hashes: Checksum of each file read, by file name (for `run.json`).
+    """
+
+    name: str
+    task: Task
+    class_names: tuple[str, ...]
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64] | NDArray[np.float32]
+    ids: NDArray[np.str_]
+    splits: NDArray[np.str_]
+    domains: NDArray[np.str_]
+    groups: NDArray[np.str_]
+    masks: NDArray[np.bool_] | None = None
+    notes: tuple[str, ...] = ()
+    hashes: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)

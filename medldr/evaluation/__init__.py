@@ -1,0 +1,1 @@
+"""Metrics, calibration, intervals and comparison."""

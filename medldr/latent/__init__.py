@@ -1,0 +1,1 @@
+"""LatentDR, the method itself, in plain torch."""

@@ -1,0 +1,1 @@
+"""Plug-ins: classification losses; all take soft labels."""

@@ -1,0 +1,44 @@
+"""The contract of a classification loss.
+
+A loss is a small module, because some (balanced softmax) keep class counts in a buffer. It
+returns one value per sample, so that weights, masks and means are applied in one place.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from medldr.config import PluginSection
+from medldr.types import DataSpec, Task
+
+
+class LossConfig(PluginSection):
+    """Keys that every loss has."""
+
+
+class Loss(nn.Module):
+    """Classification loss of logits against hard, soft or multi-hot targets.
+
+    Attributes:
+        tasks: Kinds of labels that this loss fits.
+    """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("multi-class", "binary", "ordinal")
+
+    def __init__(self, config: LossConfig, spec: DataSpec) -> None:
+        super().__init__()
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        """Loss of each sample.
+
+        Args:
+            logits: ``(B, K)``.
+            target: ``(B,)`` int64 class numbers, or ``(B, K)`` float: soft labels (rows sum to
+                one), or multi-hot with NaN for missing entries.
+
+        Returns:
+            ``(B,)`` float32. Class weights and the mean over the batch are the caller's.
+        """
+        raise NotImplementedError

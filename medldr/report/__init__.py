@@ -1,0 +1,1 @@
+"""Run folders to tables and self-contained pages."""

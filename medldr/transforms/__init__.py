@@ -1,0 +1,1 @@
+"""Plug-ins: pixel rules (presets) and lists of MONAI transforms."""

@@ -1,0 +1,155 @@
+"""What passes between the stages of a run.
+
+`Batch` and `StepOutput` are NamedTuples, because Lightning Fabric refuses frozen dataclasses
+and because DDP and `torch.compile` walk tuples. `DataSpec` and `Predictions` stay on the host
+and are frozen dataclasses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
+TASKS: tuple[str, ...] = get_args(Task)
+
+SplitName = Literal["train", "id_val", "val", "id_test", "test"]
+SPLITS: tuple[str, ...] = get_args(SplitName)
+
+
+class Batch(NamedTuple):
+    """Some samples, as an algorithm receives them.
+
+    Attributes:
+        image: ``(B, C, [D,] H, W)`` float32, after the pixel rule.
+        label: ``(B,)`` int64, or ``(B, L)`` float32 for multi-label, where NaN means missing.
+        domain: ``(B,)`` int64; 0..n-1 within `DataSpec.train_domains`, -1 for any other domain.
+        group: ``(B,)`` int64; number of the group (patient, slide), -1 where there are none.
+        index: ``(B,)`` int64; row number in the dataset's table, where the id texts are kept.
+        views: Extra augmented views of the images, by name; empty unless an algorithm asks.
+    """
+
+    image: Tensor
+    label: Tensor
+    domain: Tensor
+    group: Tensor
+    index: Tensor  # type: ignore[assignment]  # the field hides tuple.index, on purpose
+    views: dict[str, Tensor] = {}  # noqa: RUF012  (a NamedTuple default; never changed in place)
+
+    def select(self, rows: Tensor) -> Batch:
+        """The same batch with only these rows: ``rows`` is a boolean mask or row numbers."""
+        image, label, domain, group, index, views = self
+        chosen = {name: view[rows] for name, view in views.items()}
+        return Batch(image[rows], label[rows], domain[rows], group[rows], index[rows], chosen)
+
+    def by_domain(self) -> list[Batch]:
+        """One batch per domain present, in ascending order of the domain number.
+
+        Example:
+            >>> import torch
+            >>> row = torch.arange(4)
+            >>> batch = Batch(row[:, None], row, torch.tensor([1, 0, 1, 0]), row, row)
+            >>> [part.index.tolist() for part in batch.by_domain()]
+            [[1, 3], [0, 2]]
+        """
+        return [self.select(self.domain == d) for d in torch.unique(self.domain)]
+
+
+class StepOutput(NamedTuple):
+    """What one evaluation of an algorithm's loss yields.
+
+    Attributes:
+        loss: Scalar, attached to the graph.
+        z: ``(B, D)`` latents of the unmodified images, attached.
+        logits: ``(B, K)`` logits of the unmodified images, attached.
+        logs: One detached scalar per term, with keys such as ``loss/degraded``.
+    """
+
+    loss: Tensor
+    z: Tensor
+    logits: Tensor
+    logs: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """What a model and an algorithm need to know of the data, and no more.
+
+    Attributes:
+        task: Kind of labels.
+        class_names: One name per class (multi-class, binary, ordinal) or per label (multi-label).
+        class_counts: Training rows actually used, per class; positives per label for multi-label.
+        channels: Channels of the image tensor after the pixel rule.
+        spatial_size: ``(H, W)`` or ``(D, H, W)`` after the pixel rule.
+        domains: All domains of the dataset; empty where it has none.
+        train_domains: Those that training rows come from, in the order `Batch.domain` counts.
+    """
+
+    task: Task
+    class_names: tuple[str, ...]
+    class_counts: tuple[int, ...]
+    channels: int
+    spatial_size: tuple[int, ...]
+    domains: tuple[str, ...] = ()
+    train_domains: tuple[str, ...] = ()
+
+    @property
+    def num_classes(self) -> int:
+        """Number of logits ``K``."""
+        return len(self.class_names)
+
+    @property
+    def spatial_dims(self) -> int:
+        """2 for pictures, 3 for volumes."""
+        return len(self.spatial_size)
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether each label is decided by itself (sigmoid) rather than one of K (softmax)."""
+        return self.task == "multi-label"
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Probabilities beside what is known of each item; the truth behind every table.
+
+    Attributes:
+        task: Kind of labels.
+        class_names: One name per column of `prob`.
+        id: ``(N,)`` text, the item's name in its dataset.
+        split: ``(N,)`` text, one of `SPLITS`.
+        domain: ``(N,)`` text, empty where the dataset has no domains.
+        group: ``(N,)`` text (patient, slide), empty where there are none.
+        label: ``(N,)`` int64, or ``(N, L)`` float64 with NaN for a missing label.
+        prob: ``(N, K)`` float64, softmax or (multi-label) sigmoid of the logits.
+    """
+
+    task: Task
+    class_names: tuple[str, ...]
+    id: NDArray[np.str_]
+    split: NDArray[np.str_]
+    domain: NDArray[np.str_]
+    group: NDArray[np.str_]
+    label: NDArray[np.int64] | NDArray[np.float64]
+    prob: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Predictions:
+        """The same table with only these rows."""
+        return Predictions(
+            task=self.task,
+            class_names=self.class_names,
+            id=self.id[rows],
+            split=self.split[rows],
+            domain=self.domain[rows],
+            group=self.group[rows],
+            label=self.label[rows],
+            prob=self.prob[rows],
+        )
