@@ -1,0 +1,267 @@
+"""Files: written whole or not at all, read without executing anything, and run folders."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from medldr.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class StorageError(InputError):
+    """A file could not be written: no space, no permission."""
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path, needed: int | None = None) -> Iterator[None]:
+    """Turn a full disk, a quota or a missing permission into one clear message."""
+    try:
+        yield
+    except OSError as error:
+        raise _explain(error, path, needed) from error
+    except RuntimeError as error:
+        # torch.save reports a failed write as a RuntimeError of its archive writer.
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, OSError):
+            raise _explain(cause, path, needed) from error
+        if "PytorchStreamWriter" in str(error) or "file write failed" in str(error):
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise _explain(full, path, needed) from error
+        raise
+
+
+def _explain(error: OSError, path: Path, needed: int | None) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        size = f" ({needed:,} bytes needed)" if needed else ""
+        return StorageError(
+            f"no space left to write {path}{size}. What was written before is intact; "
+            "free some space and run the same command again to go on from there"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StorageError(
+            f"cannot write {path}: {os.strerror(error.errno)}. Choose another folder with --out"
+        )
+    return error
+
+
+@contextlib.contextmanager
+def atomic(path: Path | str, needed: int | None = None) -> Iterator[Path]:
+    """Yield a temporary file beside `path` that takes its name when the block succeeds.
+
+    The content is on the disk before the name changes, so a reader finds the old file or the
+    new one, never half of either. On failure the temporary file is removed.
+
+    Args:
+        path: The file to write or replace; its folder is created.
+        needed: Size in bytes, if known, for the message when the disk is full.
+
+    Raises:
+        StorageError: If the disk is full or the folder cannot be written.
+    """
+    path = Path(path)
+    with storage_errors(path, needed):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+            _sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    # A rename is durable only when the folder that holds the name is synced too.
+    with contextlib.suppress(PermissionError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # some network file systems cannot sync a folder
+                raise
+        finally:
+            os.close(handle)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write a UTF-8 text file, whole or not at all."""
+    with atomic(path, needed=len(text.encode())) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write JSON, whole or not at all.
+
+    Raises:
+        ValueError: If a number is NaN or infinite: an undefined number is null with a reason.
+    """
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: If the file is absent or no JSON, naming it.
+    """
+    path = Path(path)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not readable JSON: {error}") from error
+
+
+def append_line(path: Path | str, line: str) -> None:
+    """Add one line to a file and see it onto the disk."""
+    path = Path(path)
+    data = (line + "\n").encode()
+    with storage_errors(path, len(data)), path.open("ab") as file:
+        start = file.tell()
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            # Half a line would make the whole file unreadable as JSON lines.
+            with contextlib.suppress(OSError):
+                os.truncate(path, start)
+            raise
+
+
+def checksum(path: Path | str, kind: str = "sha256") -> str:
+    """Hexadecimal checksum (``md5`` or ``sha256``) of a file's bytes."""
+    digest = hashlib.new(kind, usedforsecurity=False)
+    with Path(path).open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def save_tensors(path: Path | str, tensors: Mapping[str, Tensor]) -> None:
+    """Write named tensors as safetensors, whole or not at all; equal tensors, equal bytes."""
+    from safetensors.torch import save
+
+    plain = {name: tensors[name].detach().cpu().contiguous() for name in sorted(tensors)}
+    data = save(plain)
+    with atomic(path, needed=len(data)) as temporary:
+        temporary.write_bytes(data)
+
+
+def load_tensors(path: Path | str) -> dict[str, Tensor]:
+    """Read named tensors from a safetensors file.
+
+    Raises:
+        InputError: If the file is absent or no safetensors file.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return dict(load_file(path))
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}") from error
+    except (SafetensorError, OSError) as error:
+        raise InputError(
+            f"{path} is not a readable safetensors file: {error}. Weights are read from "
+            "safetensors files only, because other formats can execute code"
+        ) from error
+
+
+def save_checkpoint(path: Path | str, state: Mapping[str, Any]) -> None:
+    """Write a checkpoint of tensors and plain Python values, whole or not at all."""
+    import io
+
+    import torch
+
+    buffer = io.BytesIO()
+    torch.save(dict(state), buffer)
+    data = buffer.getbuffer()
+    with atomic(path, needed=data.nbytes) as temporary:
+        temporary.write_bytes(data)
+
+
+def load_checkpoint(path: Path | str) -> dict[str, Any]:
+    """Read a checkpoint; only tensors and plain values are ever accepted.
+
+    Raises:
+        InputError: If the file is absent, damaged, or holds anything that would be executed.
+    """
+    import pickle
+
+    import torch
+
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}") from error
+    except pickle.UnpicklingError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path} is refused: it holds more than tensors and plain values, and loading it "
+            f"could execute code ({reason})"
+        ) from error
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"{path} is damaged and cannot be read: {reason}") from error
+    if not isinstance(state, dict):
+        raise InputError(f"{path} is not a medldr checkpoint")
+    return state
+
+
+class RunFolder:
+    """Names of the files of one run; nothing here reads or writes.
+
+    Example:
+        >>> RunFolder("runs/a").selected("val_auc").as_posix()
+        'runs/a/selected/val_auc.safetensors'
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.config = self.path / "config.yaml"
+        self.run = self.path / "run.json"
+        self.owner = self.path / "owner.json"
+        self.metrics = self.path / "metrics.jsonl"
+        self.checkpoints = self.path / "checkpoints"
+        self.last = self.checkpoints / "last.ckpt"
+        self.best = self.checkpoints / "best.ckpt"
+        self.model = self.path / "model.safetensors"
+        self.splits = self.path / "splits.json"
+        self.predictions = self.path / "predictions.csv"
+        self.evaluation = self.path / "evaluation.json"
+        self.report = self.path / "report.html"
+        self.log = self.path / "log.txt"
+        self.bad_files = self.path / "bad_files.csv"
+
+    def selected(self, rule: str) -> Path:
+        """Weights that a selection rule chose."""
+        return self.path / "selected" / f"{rule}.safetensors"
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __repr__(self) -> str:
+        return f"RunFolder({str(self.path)!r})"
