@@ -1,0 +1,142 @@
+"""What is around a run: its folder, its owner, its status in `run.json`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from medldr import provenance
+from medldr.config import RunConfig, run_hash, run_name, write_config
+from medldr.errors import InputError
+from medldr.files import RunFolder, read_json, write_json
+from medldr.owner import OwnedError, is_owned, owned
+
+Status = Literal["running", "interrupted", "done", "failed"]
+
+
+class Interrupted(BaseException):  # noqa: N818  (named like KeyboardInterrupt, which it stands for)
+    """A signal stopped the run at a point from which it can go on."""
+
+    def __init__(self, signum: int, resumable: bool) -> None:
+        super().__init__(f"stopped by signal {signum}")
+        self.signum = signum
+        self.resumable = resumable
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A run folder that this process owns.
+
+    Attributes:
+        folder: Its files.
+        resumed: Whether an earlier start of the same run left its state there.
+    """
+
+    folder: RunFolder
+    resumed: bool
+
+    def record(self, **facts: Any) -> None:
+        """Add facts to `run.json`."""
+        record(self.folder, **facts)
+
+
+def locate(config: RunConfig, out: Path | str) -> RunFolder:
+    """Where this run lives below `out`."""
+    return RunFolder(Path(out) / run_name(config))
+
+
+def is_done(folder: RunFolder) -> bool:
+    """Whether this run has finished and its results are there."""
+    return status(folder) == "done" and folder.evaluation.exists() and folder.model.exists()
+
+
+def status(folder: RunFolder) -> Status | None:
+    """What `run.json` says; None where there is no run. A dead runner's run is interrupted."""
+    if not folder.run.exists():
+        return None
+    said: Status = read_json(folder.run)["status"]
+    return "interrupted" if said == "running" and not is_owned(folder) else said
+
+
+def record(folder: RunFolder, **facts: Any) -> None:
+    """Merge facts into `run.json`, one level deep."""
+    known = read_json(folder.run) if folder.run.exists() else {}
+    for key, value in facts.items():
+        old = known.get(key)
+        known[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
+    write_json(folder.run, known)
+
+
+@contextlib.contextmanager
+def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> Iterator[OpenRun]:
+    """Own the folder of a run, and leave in `run.json` how the block ended.
+
+    Args:
+        config: The run.
+        out: Folder of run folders.
+        restart: Move what is there aside and begin anew.
+
+    Raises:
+        OwnedError: If another process works on the same run.
+    """
+    folder = locate(config, out)
+    if restart and folder.path.exists():
+        move_aside(folder)
+    with owned(folder):
+        resumed = folder.last.exists() or folder.best.exists()
+        if not folder.config.exists():
+            write_config(config, folder.config)
+        began = time.monotonic()
+        earlier = read_json(folder.run) if folder.run.exists() else {}
+        times = earlier.get("times", {})
+        record(
+            folder,
+            status="running",
+            error=None,
+            label=config.label,
+            seed=config.seed,
+            protocol=config.protocol,
+            hash=run_hash(config),
+            provenance=provenance.collect(),
+            times={
+                "started": times.get("started") or provenance.now(),
+                "starts": times.get("starts", 0) + 1,
+                "seconds": times.get("seconds", 0.0),
+                "finished": None,
+            },
+        )
+
+        def finish(ending: Status, error: str | None = None) -> None:
+            spent = times.get("seconds", 0.0) + time.monotonic() - began
+            ended = {"finished": provenance.now(), "seconds": round(spent, 3)}
+            record(folder, status=ending, error=error, times=ended)
+
+        try:
+            yield OpenRun(folder, resumed)
+        except (Interrupted, KeyboardInterrupt) as stop:
+            finish("interrupted", str(stop) or "stopped by the keyboard")
+            raise
+        except BaseException as error:
+            # What ended the run matters more than a status that cannot be written (full disk).
+            with contextlib.suppress(InputError, OSError):
+                finish("failed", f"{type(error).__name__}: {error}")
+            raise
+        finish("done")
+
+
+def move_aside(folder: RunFolder) -> Path:
+    """Rename a run folder that nobody works in, so that its name is free again."""
+    if is_owned(folder):
+        raise OwnedError(f"{folder.path} is in use by another process; stop it before --restart")
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    aside = folder.path.with_name(f"{folder.path.name}.before-{stamp}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = folder.path.with_name(f"{folder.path.name}.before-{stamp}-{number}")
+    folder.path.rename(aside)
+    return aside
