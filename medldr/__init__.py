@@ -1,3 +1,49 @@
-"""medldr: image classifiers that must hold up in a hospital they have never seen."""
+"""medldr: image classifiers that must hold up in a hospital they have never seen.
+
+The public names are loaded when they are first used, so that ``import medldr`` is quick and
+opens nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from medldr.api import RunResult as RunResult
+    from medldr.api import compare as compare
+    from medldr.api import evaluate as evaluate
+    from medldr.api import load_model as load_model
+    from medldr.api import report as report
+    from medldr.api import train as train
+    from medldr.config import load_config as load_config
+    from medldr.errors import InputError as InputError
+    from medldr.latent import LatentDR as LatentDR
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "InputError": "errors",
+    "LatentDR": "latent",
+    "RunResult": "api",
+    "compare": "api",
+    "evaluate": "api",
+    "load_config": "config",
+    "load_model": "api",
+    "report": "api",
+    "train": "api",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'medldr' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"medldr.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

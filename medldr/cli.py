@@ -1,0 +1,229 @@
+"""The commands. Nothing heavy is imported until a command runs.
+
+Exit codes: 0 done; 1 a fault of ours; 2 the user's input is wrong; 3 done, but some inputs were
+skipped; 130 and 143 stopped by a signal.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medldr import __version__
+from medldr.errors import InputError
+
+app = typer.Typer(
+    name="medldr",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Train and judge medical image classifiers that must hold up in an unseen hospital.",
+)
+data_app = typer.Typer(no_args_is_help=True, help="Look at data sets before training on them.")
+app.add_typer(data_app, name="data")
+
+Config = Annotated[
+    str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(help="Changes: KEY=VALUE, for example training.epochs=2.", metavar="KEY=VALUE"),
+]
+Out = Annotated[Path, typer.Option("--out", help="Folder of run folders.")]
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"medldr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001  (typer calls _version)
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def quickstart(out: Out = Path("runs/quickstart")) -> None:
+    """Train ERM and LatentDR on a small 3D phantom and compare them (about two minutes)."""
+    from medldr.quickstart import quickstart as start
+
+    start(out)
+
+
+@app.command()
+def train(
+    config: Config,
+    overrides: Overrides = None,
+    out: Out = Path("runs"),
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Move an earlier run aside and begin anew.")
+    ] = False,
+) -> None:
+    """Train, evaluate and report one run; an unfinished one goes on where it stopped."""
+    from medldr.config import load_config
+    from medldr.report import print_run
+    from medldr.run import train_run
+
+    result = train_run(load_config(config, overrides or ()), out, restart=restart)
+    if result.is_main:
+        print_run(result.folder)
+
+
+@app.command()
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+) -> None:
+    """Predict and score a run's selected weights again, and write its page anew."""
+    from medldr.report import print_run
+    from medldr.run import evaluate_run
+
+    evaluate_run(folder, device=device)
+    print_run(folder)
+
+
+@app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Finished run folders, reference first.")],
+    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
+    metric: Annotated[str, typer.Option(help="Metric of the terminal table.")] = "accuracy",
+) -> None:
+    """Compare finished runs pair by pair, with intervals, as a table and a page."""
+    from medldr.report import compare_runs
+
+    compare_runs(folders, out, metric=metric)
+
+
+@app.command()
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Run folders.")],
+) -> None:
+    """Write the page of each run anew from the files in its folder."""
+    from medldr.files import RunFolder
+    from medldr.report import write_report
+
+    for folder in folders:
+        typer.echo(write_report(RunFolder(folder)))
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[
+        str,
+        typer.Argument(help="runs, algorithms, datasets, models, losses or transforms."),
+    ] = "runs",
+) -> None:
+    """List what can be named in a configuration, with one line each."""
+    from medldr.catalogue import print_catalogue
+
+    print_catalogue(kind)
+
+
+@app.command()
+def doctor() -> None:
+    """Check this machine: versions, devices, precision, data folders."""
+    from medldr.doctor import print_checkup
+
+    raise typer.Exit(print_checkup())
+
+
+@app.command()
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; unset: print.")] = None,
+) -> None:
+    """Print the JSON Schema of run configurations, for editors."""
+    import json
+
+    from medldr.config import json_schema
+    from medldr.files import write_text
+
+    text = json.dumps(json_schema(), indent=1)
+    if out is None:
+        typer.echo(text)
+    else:
+        write_text(out, text + "\n")
+        typer.echo(out)
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """List the data sets that can be used by name, and whether their files are here."""
+    from medldr.catalogue import print_datasets
+
+    print_datasets()
+
+
+@data_app.command("fetch")
+def data_fetch(
+    name: Annotated[str, typer.Argument(help="A data part, for example retinamnist.")],
+    overrides: Overrides = None,
+) -> None:
+    """Download a data set's files and verify them; the one command that uses the network."""
+    from medldr.inspection import fetch
+
+    fetch(name, overrides or ())
+
+
+@data_app.command("check")
+def data_check(
+    name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
+    overrides: Overrides = None,
+) -> None:
+    """Read a whole data set and report what is wrong or unusual in it."""
+    from medldr.inspection import check
+
+    raise typer.Exit(check(name, overrides or ()))
+
+
+@data_app.command("stats")
+def data_stats(
+    name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
+    overrides: Overrides = None,
+) -> None:
+    """Count images per split, class and domain, and describe the pixels."""
+    from medldr.inspection import stats
+
+    stats(name, overrides or ())
+
+
+def main() -> None:
+    """Run the command line and turn every ending into its exit code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    import click
+
+    try:
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Abort:
+        return 130
+    except InputError as error:
+        typer.echo(f"error: {error}", err=True)
+        return 2
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
+        return 130
+    except BaseException as error:
+        signum = getattr(error, "signum", None)
+        if signum is None:
+            raise
+        typer.echo(str(error), err=True)
+        return 128 + int(signum)
+    return int(code or 0)
+
+
+if __name__ == "__main__":
+    main()
