@@ -210,11 +210,15 @@ def load_checkpoint(path: Path | str) -> dict[str, Any]:
         InputError: If the file is absent, damaged, or holds anything that would be executed.
     """
     import pickle
+    import warnings
 
     import torch
 
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            # A foreign pickle is about to be refused in our own words.
+            warnings.filterwarnings("ignore", message="Detected pickle protocol")
+            state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except pickle.UnpicklingError as error:

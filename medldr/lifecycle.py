@@ -18,7 +18,7 @@ from medldr.owner import OwnedError, is_owned, owned
 Status = Literal["running", "interrupted", "done", "failed"]
 
 
-class Interrupted(BaseException):  # noqa: N818  (named like KeyboardInterrupt, which it stands for)
+class Interrupted(BaseException):
     """A signal stopped the run at a point from which it can go on."""
 
     def __init__(self, signum: int, resumable: bool) -> None:
@@ -67,7 +67,8 @@ def record(folder: RunFolder, **facts: Any) -> None:
     known = read_json(folder.run) if folder.run.exists() else {}
     for key, value in facts.items():
         old = known.get(key)
-        known[key] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
+        both = isinstance(old, dict) and isinstance(value, dict)
+        known[key] = {**old, **value} if both else value
     write_json(folder.run, known)
 
 
