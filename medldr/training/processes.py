@@ -1,0 +1,85 @@
+"""What the processes of a run must agree on, and how they do.
+
+Each process trains on its own rows; DDP averages their gradients. Whether to stop, to save or to
+go on must be decided by all of them at the same step, or the others would wait for ever. These
+few integers travel over gloo, on the CPU, so that no accelerator has to be waited for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+
+class Processes:
+    """The processes of a run; with one process every method returns at once.
+
+    Attributes:
+        rank: Number of this process, from 0.
+        world: Number of processes.
+        device: Where this process trains.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.rank = fabric.global_rank
+        self.world = fabric.world_size
+        self.device = fabric.device
+        self._control: Any = dist.new_group(backend="gloo") if self.world > 1 else None
+
+    @property
+    def first(self) -> bool:
+        """Whether this process owns the run folder and writes to it."""
+        return self.rank == 0
+
+    def total(self, *numbers: int) -> list[int]:
+        """Sum of each integer over all processes."""
+        if self.world == 1:
+            return list(numbers)
+        shared = torch.tensor(numbers, dtype=torch.int64)
+        dist.all_reduce(shared, group=self._control)
+        return [int(n) for n in shared]
+
+    def largest(self, *numbers: int) -> list[int]:
+        """Maximum of each integer over all processes."""
+        if self.world == 1:
+            return list(numbers)
+        shared = torch.tensor(numbers, dtype=torch.int64)
+        dist.all_reduce(shared, op=dist.ReduceOp.MAX, group=self._control)
+        return [int(n) for n in shared]
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Sum of a tensor over all processes, in a new tensor."""
+        if self.world == 1:
+            return tensor
+        shared = tensor.detach().cpu().clone()
+        dist.all_reduce(shared, group=self._control)
+        return shared.to(tensor.device)
+
+    def gather(self, value: Any) -> list[Any]:
+        """The value of every process, by rank, on every process."""
+        if self.world == 1:
+            return [value]
+        values: list[Any] = [None] * self.world
+        dist.all_gather_object(values, value, group=self._control)
+        return values
+
+    def from_first(self, value: Any) -> Any:
+        """The first process's value, on every process."""
+        if self.world == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0, group=self._control)
+        return box[0]
+
+    def equal_buffers(self, module: nn.Module) -> None:
+        """Give every process the first one's buffers, as DDP does before each forward pass."""
+        if self.world == 1:
+            return
+        for buffer in module.buffers():
+            shared = buffer.detach().cpu()
+            dist.broadcast(shared, src=0, group=self._control)
+            buffer.copy_(shared)

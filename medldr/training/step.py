@@ -1,0 +1,140 @@
+"""One training step: the pair that is wrapped, and what an algorithm's `update` works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from medldr.algorithms.base import Algorithm
+from medldr.models.base import FeatureModel
+from medldr.training.guard import Guard
+from medldr.types import Batch, StepOutput
+
+
+class TrainStep(nn.Module):
+    """A model and an algorithm as one module, so that every loss passes one `forward`.
+
+    DDP and `torch.compile` wrap this, never the bare model: a call around DDP's forward would
+    leave the processes' gradients unequal, silently.
+
+    Args:
+        model: The network, whose weights are the result of the training.
+        algorithm: The method, whose own weights and buffers stay behind.
+    """
+
+    def __init__(self, model: FeatureModel, algorithm: Algorithm) -> None:
+        super().__init__()
+        self.model = model
+        self.algorithm = algorithm
+
+    def forward(self, batch: Batch, method: str = "loss") -> StepOutput:
+        """Evaluate ``algorithm.<method>(model, batch)``."""
+        output: StepOutput = getattr(self.algorithm, method)(self.model, batch)
+        return output
+
+
+class Stepper:
+    """What the loop offers to `Algorithm.update`: the `Step` of `medldr.algorithms.base`.
+
+    Args:
+        fabric: Owns precision, devices and processes.
+        pair: The model and the algorithm; moved to the device, and wrapped as need be.
+        optimizers: By the names that `Algorithm.optimizers` gave.
+        total: Number of optimizer steps of the whole run.
+        clip_norm: Largest norm of an optimizer's gradient; unset: no limit.
+        guard: Stops the run at a loss that is not finite.
+        compile: Compile the pair with `torch.compile`.
+
+    Attributes:
+        index: Number of this step, from 0; the loop counts it up.
+        total: Number of steps of the whole run.
+        share: Factor on every loss sent backward: this process's part of the global batch times
+            the number of processes, so that DDP's plain mean is the mean over all rows.
+        pair: The unwrapped pair, for its state.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        pair: TrainStep,
+        optimizers: Mapping[str, Optimizer],
+        *,
+        total: int,
+        clip_norm: float | None = None,
+        guard: Guard | None = None,
+        compile: bool = False,  # noqa: A002  (torch's own word)
+    ) -> None:
+        self.index = 0
+        self.total = total
+        self.share = 1.0
+        self.pair = pair
+        self._fabric = fabric
+        self._clip_norm = clip_norm
+        self._guard = guard or Guard()
+        module = cast(nn.Module, torch.compile(pair)) if compile else pair
+        wrapped, *wrapped_optimizers = fabric.setup(module, *optimizers.values())
+        self._module = wrapped
+        self.optimizers: dict[str, Any] = dict(zip(optimizers, wrapped_optimizers, strict=True))
+
+    def forward(self, batch: Batch, method: str = "loss") -> StepOutput:
+        """Evaluate ``algorithm.<method>(model, batch)`` through the wrapped pair."""
+        output: StepOutput = self._module(batch, method)
+        self._guard.remember(batch, output)
+        return output
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the gradients of a scalar loss."""
+        self._guard.watch(loss)
+        self._fabric.backward(loss if self.share == 1.0 else loss * self.share)
+
+    def optimizer_step(self, name: str = "main") -> None:
+        """Clip and step this optimizer, then clear all gradients.
+
+        Raises:
+            NonFiniteError: If a loss since the last step was not finite; nothing is changed then.
+        """
+        self._guard.confirm(self.index)
+        optimizer = self.optimizers[name]
+        if self._clip_norm is not None:
+            self._fabric.clip_gradients(
+                self._module, optimizer, max_norm=self._clip_norm, error_if_nonfinite=False
+            )
+        optimizer.step()
+        self.pair.zero_grad(set_to_none=True)
+
+    def reset_optimizer(self, name: str = "main") -> None:
+        """Forget this optimizer's running state (momentum)."""
+        self.optimizers[name].state.clear()
+
+    def local(self, enabled: bool = True) -> AbstractContextManager[None]:
+        """Within it, gradients are added up on this process and not yet averaged over all."""
+        context: AbstractContextManager[None] = self._fabric.no_backward_sync(
+            self._module, enabled=enabled
+        )
+        return context
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of the model's and the algorithm's floating state."""
+        return {name: value.detach().clone() for name, value in self._floating().items()}
+
+    @torch.no_grad()
+    def restore(self, snapshot: dict[str, Tensor]) -> None:
+        """Put a snapshot back, in place."""
+        for name, value in self._floating().items():
+            value.copy_(snapshot[name])
+
+    @torch.no_grad()
+    def interpolate(self, snapshot: dict[str, Tensor], eps: float) -> None:
+        """Set every floating entry to ``snapshot + eps * (current - snapshot)``, in place."""
+        for name, value in self._floating().items():
+            value.copy_(snapshot[name] + eps * (value - snapshot[name]))
+
+    def _floating(self) -> dict[str, Tensor]:
+        state = self.pair.state_dict(keep_vars=True)
+        return {name: value for name, value in state.items() if value.is_floating_point()}
