@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from pydantic import Field
@@ -78,11 +78,11 @@ class Algorithm(nn.Module):
         views: Extra augmented views of each image that the data stage must supply.
     """
 
-    needs_domains: ClassVar[bool] = False
-    sampler: ClassVar[str] = "shuffle"
-    set_based: ClassVar[bool] = False
-    mixes_labels: ClassVar[bool] = False
-    views: ClassVar[tuple[str, ...]] = ()
+    needs_domains: bool = False
+    sampler: str = "shuffle"
+    set_based: bool = False
+    mixes_labels: bool = False
+    views: tuple[str, ...] = ()
 
     def __init__(self, config: AlgorithmConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__()
@@ -91,6 +91,12 @@ class Algorithm(nn.Module):
         self.classification = build_loss(config.loss, spec)
         self.class_weights: Tensor | None
         self.register_buffer("class_weights", None, persistent=False)
+
+    def use_class_weights(self, weights: Tensor | None) -> None:
+        """Weigh the samples of each class ``(K,)`` from now on, also in algorithms within."""
+        for module in self.modules():
+            if isinstance(module, Algorithm):
+                module.class_weights = weights
 
     def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:
         """Mean classification loss of a batch, with the run's class weights if it has any.
@@ -109,7 +115,8 @@ class Algorithm(nn.Module):
             sample_weights = target.nan_to_num() @ weights
             if self.spec.multi_label:
                 sample_weights = torch.where(target.nan_to_num().sum(1) > 0, sample_weights, 1.0)
-        return (per_sample * sample_weights).sum() / sample_weights.sum()
+        tiny = torch.finfo(per_sample.dtype).tiny  # all weights of a batch may be zero
+        return (per_sample * sample_weights).sum() / sample_weights.sum().clamp_min(tiny)
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
         """Parameter groups of each optimizer, by name; the default is one over everything."""

@@ -1,1 +1,18 @@
-"""LatentDR, the method itself, in plain torch."""
+"""LatentDR, the method itself, in plain torch: it imports nothing else of medldr."""
+
+from medldr.latent._targets import mean_label
+from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
+from medldr.latent.latentdr import LatentDR, Term, Views, check_options
+from medldr.latent.restoration import AttentionRestoration
+
+__all__ = [
+    "AttentionDegradation",
+    "AttentionRestoration",
+    "GaussianDegradation",
+    "LatentDR",
+    "PoolDegradation",
+    "Term",
+    "Views",
+    "check_options",
+    "mean_label",
+]

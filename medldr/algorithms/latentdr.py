@@ -1,0 +1,266 @@
+"""LatentDR: classify each latent three times: as it is, degraded by its batch, and restored.
+
+What it changes: a degradation D makes ``z_d = D(z)`` out of a batch of latents, which should
+predict the batch's mean label; a restoration R makes ``z_r = R(z_d, z)``, which should predict
+the true one. One classifier serves all three terms. Prediction does not use D and R.
+
+When to use: the test hospital, scanner or style is not among the training ones, or classes are
+imbalanced; batches of 16 and more (the paper finds smaller sets harmful and larger ones no
+better than its 32 to 128). Compare with ``erm`` and, because the learning rate is halved, with
+``erm`` at ``lr_scale: 0.5`` and ``latentdr`` at ``lr_scale: 1``.
+
+Cost: at 512 latents 793,600 extra parameters (``attention``) or 169,648 (``pool``) while
+training, none afterwards; two small transformer layers over (B, D) per step.
+
+Works with: every task, model and loss; on top of another algorithm (``base``). Does not work
+with: a base that mixes labels or has several optimizers; accumulation, which makes sets smaller.
+
+Settings: degrade ``attention`` (the paper's SA) or ``pool``; the others are the paper's values.
+
+Several processes: the queries are a process's own rows, the set is the batch of all processes
+(``set_scope: global``), and random subsets are drawn once for all of them, so that the protocol
+does not depend on the number of processes. Dropout masks are drawn on each.
+
+Class weights: they weigh the samples of the original and the restored term. All rows of the
+degraded term share one target, so a weighted mean with that target's weight is the plain mean:
+class weights leave it as it is, and the mean label itself is not reweighted.
+
+Source:
+    "LatentDR" (latent degradation and restoration), method section and appendix; its authors
+    published no code. What each option is in the paper, and where it is silent our choice:
+    `medldr.latent.LatentDR`. ``lr_scale`` 0.5 is the paper's "fixed learning rate adjustment of
+    50%". Gathering the set over processes and ``base`` are our choice; the paper's long-tail
+    rows stack LatentDR on other losses and methods in this way.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from medldr import plugins
+from medldr.algorithms._gather import RowGatherer, several_processes
+from medldr.algorithms.base import Algorithm, AlgorithmConfig
+from medldr.algorithms.erm import ERM
+from medldr.config import AlgorithmSection
+from medldr.errors import InputError
+from medldr.latent import LatentDR, check_options, mean_label
+from medldr.models.base import FeatureModel
+from medldr.types import Batch, DataSpec, StepOutput
+
+
+class LatentDRConfig(AlgorithmConfig):
+    """Keys of LatentDR; `medldr.latent.LatentDR` says where each value comes from."""
+
+    name: Literal["latentdr"] = "latentdr"
+    lr_scale: float = Field(
+        0.5, gt=0, description="factor on training.lr, recorded in run.json; the paper halves it"
+    )
+    degrade: Literal["attention", "pool", "gaussian", "none"] = "attention"
+    restore: Literal["attention", "none"] = "attention"
+    terms: tuple[Literal["degraded", "restored"], ...] = Field(
+        ("degraded", "restored"), description="extra losses used"
+    )
+    head_dim: int | None = Field(
+        None, ge=1, description="width of a head; unset: D/4, beside pool D/32"
+    )
+    ff_dim: int | None = Field(
+        None, ge=1, description="feed-forward width; unset: D/4, with pool D/8"
+    )
+    heads: int = Field(1, ge=1)
+    keep: float = Field(0.5, gt=0, le=1, description="pool: chance of a latent to be averaged")
+    include_query: bool = Field(True, description="whether a query's set holds the query itself")
+    dropout: float = Field(0.5, ge=0, lt=1)
+    norm: Literal["post", "residual", "pre"] = "post"
+    share_classifier: bool = Field(True, description="one classifier for all terms")
+    share_operators: bool = Field(False, description="D and R are the same attention layer")
+    weights: tuple[float, float, float] = Field(
+        (1.0, 1.0, 1.0), description="factors of the original, degraded and restored loss"
+    )
+    sigma: float = Field(1.0, ge=0, description="gaussian: standard deviation of the noise")
+    set_scope: Literal["global", "local"] = Field(
+        "global", description="the set is the batch of all processes, or of each process alone"
+    )
+    base: AlgorithmSection | None = Field(
+        None, description="algorithm to which the terms are added; unset: erm"
+    )
+
+    @model_validator(mode="after")
+    def _options_fit(self) -> LatentDRConfig:
+        check_options(
+            degrade=self.degrade,
+            restore=self.restore,
+            terms=self.terms,
+            share_operators=self.share_operators,
+            weights=self.weights,
+        )
+        return self
+
+
+class LatentDRAlgorithm(Algorithm):
+    """Degraded and restored terms on top of a base algorithm, by default ERM.
+
+    Attributes:
+        base: Gives the loss, latents and logits of the unmodified images.
+        augment: The degradation and the restoration.
+    """
+
+    set_based = True
+
+    def __init__(self, config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> None:
+        super().__init__(config, spec, model)
+        self.set_scope = config.set_scope
+        self.base = _build_base(config, spec, model)
+        self.needs_domains = self.base.needs_domains
+        self.sampler = self.base.sampler
+        self.views = self.base.views
+        options = config.model_dump(include=set(LatentDRConfig.model_fields) & _LATENT_OPTIONS)
+        try:
+            self.augment = LatentDR(
+                model.dim, spec.num_classes, multi_label=spec.multi_label, **options
+            )
+        except ValueError as error:
+            raise InputError(f"algorithm latentdr: {error}") from error
+        if not config.share_classifier:
+            # The same kind of head as the model's, and the same start; then it goes its own way.
+            self.augment.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
+
+    def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:
+        """The base's classification loss, for all three terms."""
+        return self.base.classification_loss(logits, target)
+
+    def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
+        """The base's groups, and one for D and R where they have parameters."""
+        groups = list(self.base.optimizers(model)["main"])
+        own = [p for p in self.augment.parameters() if p.requires_grad]
+        if own:
+            groups.append({"params": own})
+        return {"main": groups}
+
+    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
+        """The base's loss plus the degraded and restored terms; the encoder runs once."""
+        out = self.base.loss(model, batch)
+        set_ = self._set(out.z, batch.label)
+        terms = self.augment.extra_terms(
+            out.z,
+            batch.label,
+            model.classify,
+            criterion=self.classification_loss,
+            soft_label=set_.soft_label,
+            z_set=set_.latents,
+            own=set_.own,
+            drawn=set_.drawn,
+        )
+        logs = {"loss/original": out.loss.detach(), **out.logs}
+        for name, term in terms.items():
+            logs[f"loss/{name}"] = term.loss.detach()
+            logs[f"accuracy/{name}"] = accuracy(term.logits.detach(), batch.label)
+        return StepOutput(self.augment.total(out.loss, terms), out.z, out.logits, logs)
+
+    def _set(self, z: Tensor, label: Tensor) -> _Set:
+        """The set this process's latents are mixed with, and its mean label."""
+        if self.set_scope == "local" or not several_processes():
+            return _Set(None, None, mean_label(label, self.spec.num_classes), None)
+        rows = RowGatherer(len(z), z.device)
+        latents = rows.gather(z)
+        # Every process draws, so that shapes and generators agree; the first one's draw counts.
+        drawn = self.augment.draw(latents.detach()) if self.augment.training else None
+        return _Set(
+            latents,
+            rows.own,
+            mean_label(rows.gather(label), self.spec.num_classes),
+            None if drawn is None else rows.from_first(drawn),
+        )
+
+
+class _Set(NamedTuple):
+    """What the queries are mixed with; None stands for the batch itself and a fresh draw."""
+
+    latents: Tensor | None
+    own: Tensor | None
+    soft_label: Tensor
+    drawn: Tensor | None
+
+
+_LATENT_OPTIONS = {
+    "degrade",
+    "restore",
+    "terms",
+    "head_dim",
+    "ff_dim",
+    "heads",
+    "keep",
+    "include_query",
+    "dropout",
+    "norm",
+    "share_classifier",
+    "share_operators",
+    "weights",
+    "sigma",
+}
+
+
+def accuracy(logits: Tensor, label: Tensor) -> Tensor:
+    """Share of right predictions: of samples, or (multi-label) of known entries at 0.5.
+
+    Args:
+        logits: ``(B, K)``.
+        label: ``(B,)`` class numbers, or ``(B, K)`` multi-hot with NaN for missing entries.
+
+    Returns:
+        Scalar float32; NaN where nothing is known.
+
+    Example:
+        >>> accuracy(torch.tensor([[1.0, -1.0]]), torch.tensor([[1.0, float("nan")]]))
+        tensor(1.)
+    """
+    if label.ndim == 1:
+        return (logits.argmax(1) == label).float().mean()
+    known = ~label.isnan()
+    right = ((logits > 0) == (label > 0.5)) & known
+    return right.sum().float() / known.sum()
+
+
+def _build_base(config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> Algorithm:
+    """The algorithm to stack on.
+
+    Raises:
+        InputError: If nothing can be stacked on it, or a key of it would have no effect.
+    """
+    if config.base is None:
+        return ERM(AlgorithmConfig(name="erm", loss=config.loss), spec, model)
+    name = config.base.name
+    cls: type[Algorithm] = plugins.load("algorithms", name).ALGORITHM
+    if cls.mixes_labels:
+        raise InputError(
+            f"algorithm.base: {name} mixes labels, so that LatentDR has no true label to restore. "
+            "Choose a base that does not, or leave algorithm.base out"
+        )
+    if issubclass(cls, LatentDRAlgorithm):
+        raise InputError(
+            "algorithm.base: latentdr cannot be its own base; leave algorithm.base out"
+        )
+    if not isinstance(config.base, AlgorithmConfig):
+        raise InputError(f"algorithm.base: the Config of {name} is no AlgorithmConfig")
+    if config.loss is not None:
+        raise InputError(
+            "algorithm.loss has no effect beside algorithm.base: set algorithm.base.loss"
+        )
+    if config.base.lr_scale != type(config.base).model_fields["lr_scale"].default:
+        raise InputError(
+            "algorithm.base.lr_scale has no effect beside algorithm.base: set algorithm.lr_scale"
+        )
+    base = cls(config.base, spec, model)
+    if cls.update is not Algorithm.update or set(base.optimizers(model)) != {"main"}:
+        raise InputError(
+            f"algorithm.base: {name} makes its own steps or has several optimizers, so that no "
+            "term can be added to its loss. Choose another base"
+        )
+    return base
+
+
+Config = LatentDRConfig
+ALGORITHM = LatentDRAlgorithm

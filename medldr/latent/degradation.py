@@ -1,0 +1,243 @@
+"""Degradation ``D``: latents that have lost what tells the classes apart.
+
+Every degradation is called as ``D(z)`` or ``D(z, z_set)`` and splits what it draws from how that
+is applied: ``drawn = D.draw(z)`` may be made once, stored or sent to other processes, and
+``D(z, drawn=drawn)`` applies it. Dropout draws its own masks, as it does everywhere in torch.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from medldr.latent._layer import AttentionLayer, TransformerLayer, check_latents, others, width
+
+
+class AttentionDegradation(AttentionLayer):
+    """Self-attention over the batch: the paper's SA form.
+
+    Args:
+        dim: Latent size ``D``.
+        head_dim: Width of each head; ``dim / 4`` by default.
+        ff_dim: Width of the feed-forward part; ``dim / 4`` by default.
+        heads: Number of heads.
+        dropout: Rate on attention weights, after mixing, inside and after the feed-forward part.
+        norm: ``post``, ``residual`` or ``pre``.
+        include_query: Whether a latent attends to itself.
+
+    Shape:
+        - ``z``: ``(B, D)``; ``z_set``: ``(N, D)``, the batch itself by default.
+        - Output: ``(B, D)`` in the dtype of the weights.
+
+    Raises:
+        ValueError: If an option is out of its range, an input is not ``(B, D)``, or
+            ``include_query`` is false and the set is one latent alone.
+
+    Source:
+        LatentDR, eq. (SA) with the post-norm order of the appendix. ``dim / 4`` twice and
+        dropout 0.5 are the paper's. One head, ReLU, biases, the projection back to ``dim``, the
+        scores' scale and torch's default initialisation are our choice.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> degrade, z = AttentionDegradation(8).eval(), torch.randn(4, 8)
+        >>> order = torch.tensor([2, 0, 3, 1])
+        >>> torch.allclose(degrade(z)[order], degrade(z[order]), atol=1e-5)
+        True
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        head_dim: int | None = None,
+        ff_dim: int | None = None,
+        heads: int = 1,
+        dropout: float = 0.5,
+        norm: str = "post",
+        include_query: bool = True,
+    ) -> None:
+        super().__init__(
+            dim,
+            head_dim=width(dim, 4) if head_dim is None else head_dim,
+            ff_dim=width(dim, 4) if ff_dim is None else ff_dim,
+            heads=heads,
+            dropout=dropout,
+            norm=norm,
+        )
+        self.include_query = include_query
+
+    def draw(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """Nothing to draw: dropout alone makes this form stochastic."""
+        return
+
+    def forward(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        drawn: Tensor | None = None,
+    ) -> Tensor:
+        """Degraded latents ``(B, D)``; ``own`` is each query's column in ``z_set``."""
+        check_latents("z", z, self.dim)
+        if z_set is not None:
+            check_latents("z_set", z_set, self.dim)
+        seen = others(z, z_set, own, self.include_query)
+        return self.layer(z, z if z_set is None else z_set, seen)
+
+
+class PoolDegradation(TransformerLayer):
+    """The mean of a random subset of the batch: the paper's Pool form.
+
+    Args:
+        dim: Latent size ``D``.
+        ff_dim: Width of the feed-forward part; ``dim / 8`` by default.
+        keep: Probability with which each member of the set enters a query's own subset.
+        dropout: Rate after mixing, inside and after the feed-forward part.
+        norm: ``post``, ``residual`` or ``pre``.
+        include_query: Whether a latent may be in its own subset.
+
+    Shape:
+        - ``z``: ``(B, D)``; ``z_set``: ``(N, D)``, the batch itself by default.
+        - ``drawn``: ``(B, N)`` bool, the subset of each query.
+        - Output: ``(B, D)`` in the dtype of the weights.
+
+    Raises:
+        ValueError: If an option is out of its range, an input is not ``(B, D)``, or
+            ``include_query`` is false and the set is one latent alone.
+
+    Source:
+        LatentDR, eq. (Pool). ``dim / 8`` and dropout 0.5 are the paper's. What the subset is, is
+        our choice: every query keeps each latent with probability ``keep`` 0.5, and the one with
+        the smallest draw where that leaves none; in eval mode the whole set is averaged.
+
+    Example:
+        >>> degrade, z = PoolDegradation(8, keep=0.25), torch.randn(6, 8)
+        >>> subset = degrade.draw(z)
+        >>> subset.shape, bool(subset.any(1).all())
+        (torch.Size([6, 6]), True)
+        >>> degrade(z, drawn=subset).shape
+        torch.Size([6, 8])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        ff_dim: int | None = None,
+        keep: float = 0.5,
+        dropout: float = 0.5,
+        norm: str = "post",
+        include_query: bool = True,
+    ) -> None:
+        super().__init__(
+            dim, ff_dim=width(dim, 8) if ff_dim is None else ff_dim, dropout=dropout, norm=norm
+        )
+        if not 0 < keep <= 1:
+            raise ValueError(f"keep should be in (0, 1], but is {keep}")
+        self.keep = keep
+        self.include_query = include_query
+
+    def draw(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """The subset of each query: ``(B, N)`` bool, at least one member in every row."""
+        columns = len(z if z_set is None else z_set)
+        device = z.device if generator is None else generator.device
+        chance = torch.rand(len(z), columns, generator=generator, device=device).to(z.device)
+        seen = others(z, z_set, own, self.include_query)
+        if seen is not None:
+            chance = chance.masked_fill(~seen, 2.0)
+        # Where nothing falls below `keep`, the smallest draw is a fair pick of one member.
+        return (chance < self.keep) | (chance == chance.amin(1, keepdim=True))
+
+    def forward(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        drawn: Tensor | None = None,
+    ) -> Tensor:
+        """Degraded latents ``(B, D)``; ``own`` is each query's column in ``z_set``."""
+        check_latents("z", z, self.dim)
+        if z_set is not None:
+            check_latents("z_set", z_set, self.dim)
+        if drawn is None and self.training:
+            drawn = self.draw(z, z_set, own=own)
+        subset = others(z, z_set, own, self.include_query) if drawn is None else drawn
+        return self.layer(z, z if z_set is None else z_set, subset)
+
+    def mix(self, query: Tensor, z_set: Tensor, seen: Tensor | None) -> Tensor:
+        """Average the members of each query's subset."""
+        if seen is None:
+            return z_set.mean(0, keepdim=True).expand_as(query)
+        weights = seen.to(z_set.dtype)
+        return weights / weights.sum(1, keepdim=True) @ z_set
+
+
+class GaussianDegradation(nn.Module):
+    """Independent normal noise: the paper's ablation without sample-to-sample relations.
+
+    Args:
+        sigma: Standard deviation of the noise, in the units of the latents.
+
+    Shape:
+        - ``z``, ``drawn`` (standard normal) and output: ``(B, D)``. Other arguments are ignored.
+
+    Raises:
+        ValueError: If ``sigma`` is negative.
+
+    Source:
+        LatentDR, table of ablations: noise N(0, 1) in place of the degradation. In eval mode
+        nothing is added (our choice).
+
+    Example:
+        >>> z = torch.zeros(2, 3)
+        >>> GaussianDegradation(0.5)(z, drawn=torch.ones(2, 3)).tolist()
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
+    """
+
+    def __init__(self, sigma: float = 1.0) -> None:
+        super().__init__()
+        if not sigma >= 0:
+            raise ValueError(f"sigma should be at least 0, but is {sigma}")
+        self.sigma = sigma
+
+    def draw(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Standard normal noise of the latents' shape."""
+        device = z.device if generator is None else generator.device
+        return torch.randn(z.shape, generator=generator, device=device, dtype=z.dtype).to(z.device)
+
+    def forward(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        drawn: Tensor | None = None,
+    ) -> Tensor:
+        """Noisy latents ``(B, D)``."""
+        if drawn is None and self.training:
+            drawn = self.draw(z)
+        return z if drawn is None else z + self.sigma * drawn

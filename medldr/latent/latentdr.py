@@ -1,0 +1,383 @@
+"""LatentDR: degrade latents by their batch, restore them, and classify all three alike.
+
+Works in anybody's training loop::
+
+    aug = LatentDR(dim=512, num_classes=11, degrade="pool")   # give its parameters to the optimizer
+    z = encoder(images)
+    loss = aug.loss(z, labels, classifier)                    # classifier: any callable z -> logits
+
+Prediction stays ``classifier(encoder(images))``; nothing here is needed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor, nn
+
+from medldr.latent._layer import Norm, check_latents, width
+from medldr.latent._targets import classification_loss, mean_label
+from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
+from medldr.latent.restoration import AttentionRestoration
+
+Degrade = Literal["attention", "pool", "gaussian", "none"]
+Restore = Literal["attention", "none"]
+TermName = Literal["degraded", "restored"]
+
+Classifier = Callable[[Tensor], Tensor]
+"""Maps latents ``(B, D)`` to logits ``(B, K)``."""
+Criterion = Callable[[Tensor, Tensor], Tensor]
+"""Maps logits and targets to the mean classification loss."""
+
+
+class Views(NamedTuple):
+    """Degraded and restored latents ``(B, D)``; None where no term uses them."""
+
+    degraded: Tensor | None
+    restored: Tensor | None
+
+
+class Term(NamedTuple):
+    """One extra term: logits ``(B, K)`` of its latents, and its unweighted loss (scalar)."""
+
+    logits: Tensor
+    loss: Tensor
+
+
+def check_options(
+    *,
+    degrade: str,
+    restore: str,
+    terms: Sequence[str],
+    share_operators: bool,
+    weights: Sequence[float],
+) -> None:
+    """Raise ValueError where options are unknown or do not fit together."""
+    for name, value, allowed in (
+        ("degrade", degrade, get_args(Degrade)),
+        ("restore", restore, get_args(Restore)),
+        *(("terms", term, get_args(TermName)) for term in terms),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} should be one of {', '.join(allowed)}, but is {value!r}")
+    if not terms or len(set(terms)) < len(terms):
+        raise ValueError(
+            f"terms should name degraded, restored or both, each once, but is {list(terms)}; "
+            "with no extra term this is plain training (erm)"
+        )
+    if "degraded" in terms and degrade == "none":
+        raise ValueError(
+            "terms has 'degraded', but degrade is 'none': choose a degradation (attention, pool, "
+            "gaussian) or leave 'degraded' out of terms"
+        )
+    if "restored" in terms and restore == "none":
+        raise ValueError(
+            "terms has 'restored', but restore is 'none': set restore to 'attention' or leave "
+            "'restored' out of terms"
+        )
+    if share_operators and (degrade != "attention" or "restored" not in terms):
+        raise ValueError(
+            "share_operators needs two attention operators: degrade 'attention' (it is "
+            f"{degrade!r}) and 'restored' in terms (they are {list(terms)})"
+        )
+    if len(weights) != 3 or any(not 0 <= w < float("inf") for w in weights):
+        raise ValueError(
+            "weights should be three finite numbers of at least 0 (original, degraded, restored), "
+            f"but is {list(weights)}"
+        )
+
+
+class LatentDR(nn.Module):
+    """Latent degradation and restoration as an augmentation of a batch of latents.
+
+    With ``z_d = D(z)`` and ``z_r = R(z_d, z)`` the loss is
+    ``l(g(z), y) + l(g(z_d), m) + l(g(z_r), y)``, where ``m`` is the mean of the batch's one-hot
+    (or multi-hot) labels and ``g`` the one classifier that is also used for prediction.
+
+    Args:
+        dim: Latent size ``D``.
+        num_classes: Number of logits ``K``.
+        multi_label: Labels are ``(B, K)`` multi-hot, with NaN where missing, and each is decided
+            by itself (sigmoid); otherwise they exclude each other (softmax).
+        degrade: ``attention`` (the paper's SA), ``pool``, ``gaussian`` or ``none``.
+        restore: ``attention`` or ``none``. R is built only where the term ``restored`` uses it,
+            and D only where a term uses it.
+        terms: The extra losses used: ``degraded``, ``restored`` or both.
+        head_dim: Width of each attention head.
+        ff_dim: Width of the feed-forward parts.
+        heads: Number of attention heads.
+        keep: Pool: probability of each latent to enter a query's own random subset.
+        include_query: Whether the set of a query holds the query itself.
+        dropout: Rate of dropout, where torch's TransformerEncoderLayer has it.
+        norm: Order of the layer norms: ``post``, ``residual`` or ``pre``.
+        share_classifier: Whether one classifier serves all terms. If not, a linear one of its
+            own serves the extra terms (`own_classifier`).
+        share_operators: Whether D and R are one and the same attention layer.
+        weights: Factors of the original, degraded and restored term.
+        sigma: Gaussian: standard deviation of the noise.
+
+    Shape:
+        - ``z``: ``(B, D)``, all latents of one batch; its rows are one set.
+        - Labels: ``(B,)`` int64 class numbers; ``(B, K)`` float, soft or multi-hot.
+
+    Raises:
+        ValueError: If an option is unknown, out of range or does not fit the others, or an
+            input has the wrong shape.
+
+    Source:
+        "LatentDR" (method section, appendix), whose authors published no code. Option by option:
+
+        * ``degrade``, ``restore``: the paper's SA, Pool and Gaussian; cross-attention.
+        * ``terms``: "only" in the paper's ablation means one loss alone. D-only is
+          ``["degraded"]``; R-only is ``["restored"]`` with degrade ``none``, which is
+          BatchFormer's form. Gaussian D-only, R-only and D+R are degrade ``gaussian`` with
+          ``["degraded"]``, ``["restored"]`` and both.
+        * ``head_dim``, ``ff_dim``: the paper's: SA ``dim / 4`` twice; Pool R ``dim / 32``, D and R
+          ``dim / 8``. Beside ``gaussian`` and ``none`` R has SA's widths (our choice). ``heads``
+          1, biases everywhere, ReLU and torch's default initialisation are our choice.
+        * ``keep``: 0.5, at least one, drawn for every query; the paper says only that a different
+          subset is taken. In eval mode the whole set is averaged and no noise is drawn.
+        * ``include_query``: true as in the pseudocode; false as in the text ("the remaining
+          samples"), and one sample alone is then an error.
+        * ``dropout``: 0.5 is the paper's; where it acts is not said.
+        * ``norm``: ``post`` is eq. msa-1, the paper's for domain generalization and medical
+          images; ``residual`` is eq. msa-2 as printed, ``LN(Z) + Attn(Z)``, its choice for the
+          long tail; ``pre`` is ``Z + Attn(LN(Z))``, as its prose describes msa-2.
+        * ``share_classifier``: true is the paper's; false is its ablation, with a freshly
+          initialised linear classifier.
+        * ``share_operators``: false; a remark in the paper's source says that sharing does no
+          harm for SA. ``weights``: (1, 1, 1). ``sigma``: 1.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> aug, classifier = LatentDR(dim=16, num_classes=3), nn.Linear(16, 3)
+        >>> z, y = torch.randn(8, 16), torch.tensor([0, 1, 2, 0, 1, 2, 0, 1])
+        >>> aug(z).restored.shape
+        torch.Size([8, 16])
+        >>> aug.loss(z, y, classifier).shape
+        torch.Size([])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        num_classes: int,
+        *,
+        multi_label: bool = False,
+        degrade: Degrade = "attention",
+        restore: Restore = "attention",
+        terms: Sequence[TermName] = ("degraded", "restored"),
+        head_dim: int | None = None,
+        ff_dim: int | None = None,
+        heads: int = 1,
+        keep: float = 0.5,
+        include_query: bool = True,
+        dropout: float = 0.5,
+        norm: Norm = "post",
+        share_classifier: bool = True,
+        share_operators: bool = False,
+        weights: Sequence[float] = (1.0, 1.0, 1.0),
+        sigma: float = 1.0,
+    ) -> None:
+        super().__init__()
+        check_options(
+            degrade=degrade,
+            restore=restore,
+            terms=terms,
+            share_operators=share_operators,
+            weights=weights,
+        )
+        if num_classes < 1:
+            raise ValueError(f"num_classes should be at least 1, but is {num_classes}")
+        self.dim = dim
+        self.num_classes = num_classes
+        self.multi_label = multi_label
+        self.terms = tuple(terms)
+        self.weights = tuple(float(w) for w in weights)
+        head_dim = width(dim, 32 if degrade == "pool" else 4) if head_dim is None else head_dim
+        ff_dim = width(dim, 8 if degrade == "pool" else 4) if ff_dim is None else ff_dim
+
+        self.degradation: AttentionDegradation | PoolDegradation | GaussianDegradation | None = None
+        if degrade == "attention":
+            self.degradation = AttentionDegradation(
+                dim,
+                head_dim=head_dim,
+                ff_dim=ff_dim,
+                heads=heads,
+                dropout=dropout,
+                norm=norm,
+                include_query=include_query,
+            )
+        elif degrade == "pool":
+            self.degradation = PoolDegradation(
+                dim,
+                ff_dim=ff_dim,
+                keep=keep,
+                dropout=dropout,
+                norm=norm,
+                include_query=include_query,
+            )
+        elif degrade == "gaussian":
+            self.degradation = GaussianDegradation(sigma)
+
+        self.restoration: AttentionRestoration | AttentionDegradation | None = None
+        if share_operators and isinstance(self.degradation, AttentionDegradation):
+            self.restoration = self.degradation
+        elif "restored" in self.terms:
+            self.restoration = AttentionRestoration(
+                dim,
+                head_dim=head_dim,
+                ff_dim=ff_dim,
+                heads=heads,
+                dropout=dropout,
+                norm=norm,
+                include_query=include_query,
+            )
+        self.own_classifier: nn.Module | None = (
+            None if share_classifier else nn.Linear(dim, num_classes)
+        )
+
+    def draw(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor | None:
+        """What the degradation draws for these latents: Pool's subsets, Gaussian's noise.
+
+        Args:
+            z: ``(B, D)`` queries.
+            z_set: ``(N, D)`` set; the batch itself by default.
+            own: ``(B,)`` column of each query in ``z_set``.
+            generator: Source of randomness; torch's global one by default.
+
+        Returns:
+            ``(B, N)`` bool, ``(B, D)`` noise, or None where there is nothing to draw.
+        """
+        if self.degradation is None:
+            return None
+        return self.degradation.draw(z, z_set, own=own, generator=generator)
+
+    def forward(
+        self,
+        z: Tensor,
+        z_set: Tensor | None = None,
+        *,
+        own: Tensor | None = None,
+        drawn: Tensor | None = None,
+    ) -> Views:
+        """Degraded and restored latents of a batch.
+
+        Args:
+            z: ``(B, D)`` queries.
+            z_set: ``(N, D)`` set they are mixed with; the batch itself by default. With several
+                processes: the latents of all of them.
+            own: ``(B,)`` column of each query in a set given apart; needed where
+                ``include_query`` is false, unless the set holds none of the queries.
+            drawn: What `draw` returned for the same arguments; drawn anew by default (in eval
+                mode: no noise, and the whole set is averaged).
+        """
+        check_latents("z", z, self.dim)
+        if z_set is None:
+            z_set, own = z, torch.arange(len(z), device=z.device)
+        z_d = z if self.degradation is None else self.degradation(z, z_set, own=own, drawn=drawn)
+        z_r = None if self.restoration is None else self.restoration(z_d, z_set, own=own)
+        return Views(z_d if "degraded" in self.terms else None, z_r)
+
+    def extra_terms(
+        self,
+        z: Tensor,
+        y: Tensor,
+        classifier: Classifier,
+        *,
+        criterion: Criterion | None = None,
+        soft_label: Tensor | None = None,
+        z_set: Tensor | None = None,
+        own: Tensor | None = None,
+        drawn: Tensor | None = None,
+    ) -> dict[str, Term]:
+        """The degraded and restored terms in use, by name, unweighted.
+
+        Args:
+            z: ``(B, D)`` latents.
+            y: Labels of the same samples.
+            classifier: Serves these terms too, unless `share_classifier` is false.
+            criterion: Mean classification loss; cross-entropy (multi-label: binary) by default.
+            soft_label: ``(K,)`` target of the degraded term; the mean label of ``y`` by default.
+            z_set: As in `forward`.
+            own: As in `forward`.
+            drawn: As in `forward`.
+        """
+        criterion = self._criterion if criterion is None else criterion
+        classify = classifier if self.own_classifier is None else self._classify
+        views = self(z, z_set, own=own, drawn=drawn)
+        found: dict[str, Term] = {}
+        if views.degraded is not None:
+            if soft_label is None:
+                soft_label = mean_label(y, self.num_classes)
+            logits = classify(views.degraded)
+            found["degraded"] = Term(logits, criterion(logits, soft_label.expand(len(z), -1)))
+        if views.restored is not None:
+            logits = classify(views.restored)
+            found["restored"] = Term(logits, criterion(logits, y))
+        return found
+
+    def total(self, original: Tensor, terms: dict[str, Term]) -> Tensor:
+        """Weighted sum of the original loss and the extra terms."""
+        factor = dict(zip(("original", "degraded", "restored"), self.weights, strict=True))
+        loss = factor["original"] * original
+        for name, term in terms.items():
+            loss = loss + factor[name] * term.loss
+        return loss
+
+    def loss(
+        self,
+        z: Tensor,
+        y: Tensor,
+        classifier: Classifier,
+        *,
+        criterion: Criterion | None = None,
+        z_set: Tensor | None = None,
+        own: Tensor | None = None,
+        soft_label: Tensor | None = None,
+        drawn: Tensor | None = None,
+    ) -> Tensor:
+        """The weighted sum of the original, degraded and restored terms (scalar, float32).
+
+        Args:
+            z: ``(B, D)`` latents, attached.
+            y: ``(B,)`` class numbers; ``(B, K)`` soft labels; with `multi_label` ``(B, K)``
+                multi-hot with NaN for missing entries.
+            classifier: Any callable from latents to logits.
+            criterion: As in `extra_terms`.
+            z_set: As in `forward`.
+            own: As in `forward`.
+            soft_label: As in `extra_terms`; with a set given apart, the mean label of that set.
+            drawn: As in `forward`.
+        """
+        criterion = self._criterion if criterion is None else criterion
+        original = criterion(classifier(z), y)
+        terms = self.extra_terms(
+            z,
+            y,
+            classifier,
+            criterion=criterion,
+            soft_label=soft_label,
+            z_set=z_set,
+            own=own,
+            drawn=drawn,
+        )
+        return self.total(original, terms)
+
+    def _classify(self, z: Tensor) -> Tensor:
+        assert self.own_classifier is not None
+        with torch.autocast(z.device.type, enabled=False):
+            logits: Tensor = self.own_classifier(z)
+        return logits
+
+    def _criterion(self, logits: Tensor, target: Tensor) -> Tensor:
+        return classification_loss(logits, target, self.num_classes, self.multi_label)

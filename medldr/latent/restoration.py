@@ -1,0 +1,73 @@
+"""Restoration ``R``: find the way back from degraded latents with the help of the originals."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from medldr.latent._layer import AttentionLayer, check_latents, others, width
+
+
+class AttentionRestoration(AttentionLayer):
+    """Cross-attention from degraded latents to the original ones.
+
+    Args:
+        dim: Latent size ``D``.
+        head_dim: Width of each head; ``dim / 4`` by default (`LatentDR` gives ``dim / 32``
+            beside a pooling degradation).
+        ff_dim: Width of the feed-forward part; ``dim / 4`` by default (``dim / 8`` there).
+        heads: Number of heads.
+        dropout: Rate on attention weights, after mixing, inside and after the feed-forward part.
+        norm: ``post``, ``residual`` or ``pre``; with ``pre`` one layer norm serves queries and
+            set, so that restoring undegraded latents is self-attention in every form.
+        include_query: Whether a degraded latent attends to its own original.
+
+    Shape:
+        - ``z_d``: ``(B, D)`` queries; ``z_set``: ``(N, D)`` keys and values.
+        - Output: ``(B, D)`` in the dtype of the weights.
+
+    Raises:
+        ValueError: If an option is out of its range, an input is not ``(B, D)``, or
+            ``include_query`` is false and the set is one latent alone.
+
+    Source:
+        LatentDR, eq. (restoration) with the post-norm order of the appendix; ``z_r = R(z_d, z)``
+        as in its pseudocode. The paper prints the scores without a scale there and with
+        ``1 / sqrt(d_k)`` in its background section; we scale. Further choices of ours are those
+        of `AttentionDegradation`.
+
+    Example:
+        >>> import torch
+        >>> restore = AttentionRestoration(8)
+        >>> restore(torch.randn(2, 8), torch.randn(5, 8)).shape
+        torch.Size([2, 8])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        head_dim: int | None = None,
+        ff_dim: int | None = None,
+        heads: int = 1,
+        dropout: float = 0.5,
+        norm: str = "post",
+        include_query: bool = True,
+    ) -> None:
+        super().__init__(
+            dim,
+            head_dim=width(dim, 4) if head_dim is None else head_dim,
+            ff_dim=width(dim, 4) if ff_dim is None else ff_dim,
+            heads=heads,
+            dropout=dropout,
+            norm=norm,
+        )
+        self.include_query = include_query
+
+    def forward(self, z_d: Tensor, z_set: Tensor, *, own: Tensor | None = None) -> Tensor:
+        """Restored latents ``(B, D)``; ``own`` is the column of each query's original in the set.
+
+        None means that the set holds none of the originals.
+        """
+        check_latents("z_d", z_d, self.dim)
+        check_latents("z_set", z_set, self.dim)
+        return self.layer(z_d, z_set, others(z_d, z_set, own, self.include_query))
