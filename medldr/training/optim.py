@@ -1,0 +1,127 @@
+"""Optimizers, and the learning rate as a pure function of the step.
+
+A schedule that is computed from the step number alone has no state, so a resumed run cannot
+follow another curve than an unbroken one.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+from medldr.config.schema import TrainingConfig
+from medldr.errors import InputError
+
+
+class Schedule:
+    """Factor on every learning rate, for each step of a run.
+
+    The unit is the epoch, or the step where ``training.steps`` is set: that is what milestones,
+    warm-up and the cosine's length count. Within one unit the factor stays the same.
+
+    With `u` units done, `w` units of warm-up and `n` units in all, the factor is ``(u + 1) / w``
+    while ``u < w``; then 1 (constant), ``gamma ** (milestones passed)`` (multistep), or
+    ``(1 + cos(pi (u - w) / (n - w))) / 2`` (cosine).
+
+    Args:
+        training: The section of the configuration.
+        steps_per_epoch: Optimizer steps in one pass over the training rows.
+
+    Source:
+        torch's ``LinearLR``, ``MultiStepLR`` and ``CosineAnnealingLR`` with ``eta_min`` 0; the
+        cosine spans what the warm-up leaves (our choice).
+
+    Example:
+        >>> from medldr.config.schema import TrainingConfig
+        >>> training = TrainingConfig(epochs=4, schedule="multistep", milestones=(1, 3))
+        >>> [round(Schedule(training, 2)(step), 3) for step in range(8)]
+        [1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01]
+    """
+
+    def __init__(self, training: TrainingConfig, steps_per_epoch: int) -> None:
+        self._training = training
+        self._steps_per_unit = 1 if training.steps else steps_per_epoch
+        self._units = training.steps or training.epochs or 1
+        self._milestones = sorted(training.milestones)
+        if training.warmup >= self._units:
+            unit = "steps" if training.steps else "epochs"
+            raise InputError(
+                f"training.warmup: {training.warmup} {unit} of warm-up leave nothing of a run of "
+                f"{self._units} {unit}. Use a smaller training.warmup"
+            )
+
+    def __call__(self, step: int) -> float:
+        """Factor at this step, counted from 0."""
+        training = self._training
+        unit = step // self._steps_per_unit
+        if unit < training.warmup:
+            return (unit + 1) / training.warmup
+        if training.schedule == "multistep":
+            return float(training.gamma ** bisect_right(self._milestones, unit))
+        if training.schedule == "cosine":
+            done = (unit - training.warmup) / (self._units - training.warmup)
+            return (1 + math.cos(math.pi * done)) / 2
+        return 1.0
+
+
+def build_optimizers(
+    groups: Mapping[str, list[dict[str, Any]]],
+    training: TrainingConfig,
+    *,
+    lr_scale: float = 1.0,
+    fused: bool = True,
+) -> dict[str, Optimizer]:
+    """One optimizer per name, all of the configured kind.
+
+    Args:
+        groups: What `Algorithm.optimizers` returned. A group may hold its own ``lr``,
+            ``weight_decay`` or other options; its ``lr`` is used as it is, under the schedule.
+        training: The section of the configuration.
+        lr_scale: The algorithm's factor on ``training.lr``.
+        fused: Update all weights in one kernel; equal arithmetic for every parameter.
+
+    Raises:
+        InputError: If an optimizer would have nothing to train.
+    """
+    options: dict[str, Any] = {
+        "lr": training.lr * lr_scale,
+        "weight_decay": training.weight_decay,
+        "fused": fused,
+    }
+    kind: Any
+    if training.optimizer == "sgd":
+        kind = torch.optim.SGD
+        options |= {"momentum": training.momentum, "nesterov": training.nesterov}
+    else:
+        kind = torch.optim.Adam if training.optimizer == "adam" else torch.optim.AdamW
+        options |= {"betas": tuple(training.betas), "eps": training.eps}
+    optimizers: dict[str, Optimizer] = {}
+    for name, given in groups.items():
+        filled = [
+            group | {"params": params} for group in given if (params := list(group["params"]))
+        ]
+        if not filled:
+            raise InputError(f"optimizer {name!r} of the algorithm has no trainable parameter")
+        optimizer: Optimizer = kind(filled, **options)
+        for group in optimizer.param_groups:
+            group["initial_lr"] = group["lr"]
+        optimizers[name] = optimizer
+    return optimizers
+
+
+def set_lr(optimizers: Mapping[str, Any], factor: float) -> float:
+    """Set every group's rate to its first rate times the factor.
+
+    Returns:
+        The rate of the first group of the first optimizer, which is the one that is logged.
+    """
+    for optimizer in optimizers.values():
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"] * factor
+    first = next(iter(optimizers.values()))
+    return float(first.param_groups[0]["lr"])

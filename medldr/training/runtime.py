@@ -1,0 +1,177 @@
+"""Where a run happens: device, precision, threads and processes, as one Fabric."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import torch
+from lightning_fabric import Fabric
+from lightning_fabric.plugins import MixedPrecision, Precision
+from lightning_fabric.strategies import DDPStrategy
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from medldr.algorithms.base import Algorithm
+from medldr.config.schema import MachineConfig, TrainingConfig
+from medldr.errors import InputError
+
+Launcher = Literal["script", "spawn"]
+PrecisionName = Literal["float32", "bfloat16", "float16"]
+
+NAMES: Final[dict[str, PrecisionName]] = {
+    "32-true": "float32",
+    "bf16-mixed": "bfloat16",
+    "16-mixed": "float16",
+}
+
+
+class Autocast(MixedPrecision):
+    """Fabric's autocast, with the batch left as it is.
+
+    Fabric would turn every floating tensor of a batch into half precision. Autocast casts images
+    where a layer gains from it; mixed images and soft labels stay exact.
+    """
+
+    def convert_input(self, data: Any) -> Any:
+        """Return the batch unchanged."""
+        return data
+
+
+class DataParallel(DDPStrategy):
+    """Fabric's DDP, looking for unused parameters exactly where there can be some.
+
+    A method with its own `update` or with several optimizers sends only a part of the weights
+    through each backward pass. DDP would then not average the first step's gradients, silently.
+    """
+
+    def setup_module(self, module: nn.Module) -> DistributedDataParallel:
+        """Wrap the pair of model and algorithm."""
+        self._ddp_kwargs["find_unused_parameters"] = has_unused_parameters(module)
+        return super().setup_module(module)
+
+
+def has_unused_parameters(module: nn.Module) -> bool:
+    """Whether some weights may get no gradient in one of the algorithm's backward passes."""
+    algorithm, model = module.algorithm, module.model
+    assert isinstance(algorithm, Algorithm)
+    own_update = type(algorithm).update is not Algorithm.update
+    return own_update or len(algorithm.optimizers(model)) > 1  # type: ignore[arg-type]
+
+
+def make_fabric(
+    machine: MachineConfig, training: TrainingConfig, *, launcher: Launcher = "script"
+) -> Fabric:
+    """The Fabric of a run; with several processes, start them by its `launch`.
+
+    Args:
+        machine: Device, processes and threads.
+        training: Its key ``precision``.
+        launcher: How further processes on this machine are started: ``script`` runs the command
+            line again for each, ``spawn`` starts them from a Python program.
+
+    Raises:
+        InputError: If the device, so many of it, or the precision is not there.
+    """
+    device = resolve_device(machine.device)
+    precision = resolve_precision(training.precision, device)
+    world = machine.devices * machine.nodes
+    if device == "cuda" and machine.devices > torch.cuda.device_count():
+        raise InputError(
+            f"machine.devices: {machine.devices} were asked for and this machine has "
+            f"{torch.cuda.device_count()} CUDA devices"
+        )
+    if device == "mps" and world > 1:
+        raise InputError("machine.devices: an mps device works alone; set machine.devices: 1")
+    use_threads(machine)
+    if device == "cuda":
+        repeat_exactly()
+    strategy: Any = "auto"
+    if world > 1:
+        strategy = DataParallel(
+            start_method="spawn" if launcher == "spawn" else "popen",
+            process_group_backend="gloo" if device == "cpu" else None,
+        )
+    plugin = (
+        Precision()
+        if precision == "float32"
+        else Autocast("bf16-mixed" if precision == "bfloat16" else "16-mixed", device)
+    )
+    return Fabric(
+        accelerator=device,
+        devices=machine.devices,
+        num_nodes=machine.nodes,
+        strategy=strategy,
+        plugins=[plugin],
+    )
+
+
+def resolve_device(asked: str) -> str:
+    """``cpu``, ``cuda`` or ``mps``; ``auto`` is the first accelerator that is there.
+
+    Raises:
+        InputError: If the device asked for is absent.
+    """
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if asked == "auto":
+        return next(name for name, found in there.items() if found)
+    if not there[asked]:
+        found = ", ".join(name for name, is_there in there.items() if is_there)
+        raise InputError(f"machine.device: there is no {asked} device here. Found: {found}")
+    return asked
+
+
+def resolve_precision(asked: str, device: str) -> PrecisionName:
+    """What ``auto`` means on this device: bfloat16 where the hardware multiplies it natively.
+
+    Raises:
+        InputError: If float16 is asked for on a device that does not train in it.
+    """
+    if asked == "auto":
+        return "bfloat16" if has_native_bfloat16(device) else "float32"
+    if asked == "float16" and device != "cuda":
+        raise InputError(
+            f"training.precision: float16 needs a CUDA device, and this run uses {device}. "
+            "Use bfloat16 or float32"
+        )
+    return {"bfloat16": "bfloat16", "float16": "float16"}.get(asked, "float32")  # type: ignore[return-value]
+
+
+def has_native_bfloat16(device: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether the hardware multiplies bfloat16: CUDA sm_80 or later, AVX512-BF16, AMX."""
+    if device == "cuda":
+        return torch.cuda.get_device_capability() >= (8, 0)
+    if device == "cpu" and cpuinfo.exists():
+        flags = cpuinfo.read_text(errors="replace").split()
+        return "avx512_bf16" in flags or "amx_bf16" in flags
+    return False
+
+
+def precision_name(fabric: Fabric) -> PrecisionName:
+    """The precision that a Fabric works in."""
+    return NAMES[str(fabric.strategy.precision.precision)]
+
+
+def use_threads(machine: MachineConfig) -> int:
+    """Apply ``machine.threads`` to this process.
+
+    Returns:
+        The number of CPU threads in use, which is the same whether it was set or is torch's choice.
+    """
+    if machine.threads is not None:
+        torch.set_num_threads(machine.threads)
+    return torch.get_num_threads()
+
+
+def repeat_exactly() -> None:
+    """Have CUDA choose kernels that repeat bit for bit; torch warns where it has none."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    # Nothing of ours reads memory before it was written; filling it would only cost time.
+    torch.utils.deterministic.fill_uninitialized_memory = False

@@ -1,0 +1,198 @@
+"""Which weights of a run are kept: named rules, each a split, a metric and a direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from medldr.errors import InputError, did_you_mean
+
+METRICS: Final[dict[str, bool]] = {
+    "auc": True,
+    "accuracy": True,
+    "balanced_accuracy": True,
+    "loss": False,
+}
+"""Metrics that can select, and whether a larger value is better."""
+
+PREFIXES: Final = ("val", "id_val", "oracle")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named way to choose the weights that are kept.
+
+    Attributes:
+        name: As in the configuration: ``last``, ``val_auc``, ``id_val_loss``, ``oracle_auc``.
+        split: The split it reads; empty for ``last``.
+        metric: The metric it compares; empty for ``last``.
+        oracle: Whether it reads the test split, so that its result is an upper bound only.
+    """
+
+    name: str
+    split: str = ""
+    metric: str = ""
+    oracle: bool = False
+
+    def better(self, value: float | None, best: float | None) -> bool:
+        """Whether a new value replaces the best so far: strictly better, and finite.
+
+        A finite value beats an undefined one; an undefined one (None, NaN) beats nothing.
+
+        Example:
+            >>> rule = Rule("val_auc", "val", "auc")
+            >>> rule.better(0.7, 0.7), rule.better(0.7, None), rule.better(float("nan"), 0.1)
+            (False, True, False)
+        """
+        if not self.metric:
+            return True
+        if value is None or not math.isfinite(value):
+            return False
+        if best is None or not math.isfinite(best):
+            return True
+        return value > best if METRICS[self.metric] else value < best
+
+
+def rule_names() -> list[str]:
+    """All rules there are."""
+    return ["last", *(f"{prefix}_{metric}" for prefix in PREFIXES for metric in METRICS)]
+
+
+def parse_rules(
+    names: Sequence[str], splits: Collection[str], *, oracle: bool = False
+) -> tuple[Rule, ...]:
+    """The rules behind the names of ``training.select``.
+
+    Args:
+        names: The first is the one that is reported.
+        splits: Splits that the data has. ``val_*`` reads ``val``, or ``id_val`` without one.
+        oracle: Whether ``evaluation.oracle`` allows rules that read the test split.
+
+    Raises:
+        InputError: If a name is unknown, its split is absent, or an oracle is not allowed.
+
+    Example:
+        >>> [rule] = parse_rules(["val_auc"], {"train", "id_val"})
+        >>> rule.split, rule.metric
+        ('id_val', 'auc')
+    """
+    rules = []
+    for name in dict.fromkeys(names):
+        if name == "last":
+            rules.append(Rule(name))
+            continue
+        prefix = next((p for p in PREFIXES if name.startswith(f"{p}_")), None)
+        metric = name.removeprefix(f"{prefix}_")
+        if prefix is None or metric not in METRICS:
+            known = rule_names()
+            raise InputError(
+                f"training.select: there is no rule {name!r}.{did_you_mean(name, known)} "
+                f"Rules: {', '.join(known)}"
+            )
+        if prefix == "oracle" and not oracle:
+            raise InputError(
+                f"training.select: {name} reads the test split, so its result is an upper bound "
+                "and no measurement. To use it all the same, set evaluation.oracle: true"
+            )
+        split = "test" if prefix == "oracle" else prefix
+        if split == "val" and "val" not in splits:
+            split = "id_val"
+        if split not in splits:
+            raise InputError(
+                f"training.select: {name} needs a split {split!r}, and the data has "
+                f"{', '.join(sorted(splits))}. Use training.select: [last]"
+            )
+        rules.append(Rule(name, split, metric, prefix == "oracle"))
+    return tuple(rules)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a rule chose.
+
+    Attributes:
+        rule: Its name.
+        split: The split it read; empty for ``last``.
+        epoch: Epoch of the choice, from 1.
+        step: Optimizer steps made until then.
+        value: The metric's value; None where it was undefined throughout, and for ``last``.
+        oracle: Whether the test split was read.
+        path: The weights.
+    """
+
+    rule: str
+    split: str
+    epoch: int
+    step: int
+    value: float | None
+    oracle: bool
+    path: Path
+
+
+class Selector:
+    """Keeps each rule's best evaluation, and counts how long the first has not improved.
+
+    Args:
+        rules: The first is the one that is reported.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._best: dict[str, dict[str, Any]] = {}
+        self.waited = 0
+        """Evaluations since the first rule improved."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Splits that the rules read."""
+        return tuple(dict.fromkeys(rule.split for rule in self.rules if rule.split))
+
+    def offer(self, row: Mapping[str, Any]) -> list[Rule]:
+        """Take in an evaluation.
+
+        Args:
+            row: ``epoch``, ``step`` and metrics with keys such as ``val/auc``.
+
+        Returns:
+            The rules for which it is the best so far. The first evaluation always is, so that
+            there are weights to keep even where a metric is never defined.
+        """
+        improved = []
+        for rule in self.rules:
+            value = row.get(f"{rule.split}/{rule.metric}") if rule.metric else None
+            best = self._best.get(rule.name)
+            if best is None or rule.better(value, best["value"]):
+                finite = value is not None and math.isfinite(value)
+                self._best[rule.name] = {
+                    "epoch": int(row["epoch"]),
+                    "step": int(row["step"]),
+                    "value": float(value) if value is not None and finite else None,
+                }
+                improved.append(rule)
+        self.waited = 0 if self.rules[0] in improved else self.waited + 1
+        return improved
+
+    def chosen(self, paths: Mapping[str, Path]) -> dict[str, Selection]:
+        """Each rule's choice, by name; the first is the one that is reported."""
+        return {
+            rule.name: Selection(
+                rule=rule.name,
+                split=rule.split,
+                oracle=rule.oracle,
+                path=paths[rule.name],
+                **self._best[rule.name],
+            )
+            for rule in self.rules
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint needs."""
+        return {"best": {k: dict(v) for k, v in self._best.items()}, "waited": self.waited}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over the state of a checkpoint."""
+        self._best = {name: dict(best) for name, best in state["best"].items()}
+        self.waited = int(state["waited"])
