@@ -117,10 +117,13 @@ class LatentDRAlgorithm(Algorithm):
         self.needs_domains = self.base.needs_domains
         self.sampler = self.base.sampler
         self.views = self.base.views
-        options = config.model_dump(include=set(LatentDRConfig.model_fields) & _LATENT_OPTIONS)
+        not_latent = {"name", "lr_scale", "loss", "set_scope", "base"}
         try:
             self.augment = LatentDR(
-                model.dim, spec.num_classes, multi_label=spec.multi_label, **options
+                model.dim,
+                spec.num_classes,
+                multi_label=spec.multi_label,
+                **config.model_dump(exclude=not_latent),
             )
         except ValueError as error:
             raise InputError(f"algorithm latentdr: {error}") from error
@@ -185,24 +188,6 @@ class _Set(NamedTuple):
     drawn: Tensor | None
 
 
-_LATENT_OPTIONS = {
-    "degrade",
-    "restore",
-    "terms",
-    "head_dim",
-    "ff_dim",
-    "heads",
-    "keep",
-    "include_query",
-    "dropout",
-    "norm",
-    "share_classifier",
-    "share_operators",
-    "weights",
-    "sigma",
-}
-
-
 def accuracy(logits: Tensor, label: Tensor) -> Tensor:
     """Share of right predictions: of samples, or (multi-label) of known entries at 0.5.
 
@@ -214,6 +199,7 @@ def accuracy(logits: Tensor, label: Tensor) -> Tensor:
         Scalar float32; NaN where nothing is known.
 
     Example:
+        >>> import torch
         >>> accuracy(torch.tensor([[1.0, -1.0]]), torch.tensor([[1.0, float("nan")]]))
         tensor(1.)
     """
