@@ -10,7 +10,7 @@ What a plug-in module offers, by kind:
 kind              module-level names
 ================  =========================================================
 ``datasets``      ``Config``, ``load(config) -> ImageTable``
-``transforms``    ``Config``, ``build(config, spec) -> PixelRule``
+``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
 ``models``        ``Config``, ``build(config, spec) -> FeatureModel``
 ``algorithms``    ``Config``, ``ALGORITHM``, an ``Algorithm`` class

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,24 @@ class DatasetConfig(PluginSection):
     root: Path | None = Field(None, description="folder of the files; unset: $MEDLDR_DATA")
     download: bool = Field(False, description="allow fetching absent files from the network")
     held_out: tuple[str, ...] = Field((), description="domains never trained or validated on")
+    held_out_rows: Literal["all", "test"] | None = Field(
+        None,
+        description="rows of held-out domains to test on: all, or the dataset's own test rows; "
+        "unset: its own test rows where the dataset has splits, else all",
+    )
     split_seed: int = Field(0, ge=0, description="seed of the splits, apart from the run's seed")
+    val_fraction: float = Field(
+        0.15, gt=0, lt=1, description="validation part, where the dataset has none of its own"
+    )
+    test_fraction: float = Field(
+        0.15, ge=0, lt=1, description="test part, where the dataset has no splits of its own"
+    )
     train_fraction: float = Field(1.0, gt=0, le=1, description="part of the training rows used")
     exclude: tuple[str, ...] = Field((), description="ids of items, or of groups, left out")
     class_names: tuple[str, ...] | None = Field(None, description="names to show instead")
+    allow_missing_classes: bool = Field(
+        False, description="go on, with a note, where a class has no training row"
+    )
 
     @field_validator("held_out")
     @classmethod

@@ -1,1 +1,17 @@
-"""Plug-ins: pixel rules (presets) and lists of MONAI transforms."""
+"""Plug-ins: pixel rules (presets) and lists of MONAI transforms.
+
+`build_pipeline` makes the way from stored pixels to the network's input, which training,
+evaluation and prediction share.
+"""
+
+from medldr.transforms._pipeline import Pipeline, build_pipeline, build_pixel_rule
+from medldr.transforms.base import ImageShape, PixelRule, TransformConfig
+
+__all__ = [
+    "ImageShape",
+    "Pipeline",
+    "PixelRule",
+    "TransformConfig",
+    "build_pipeline",
+    "build_pixel_rule",
+]

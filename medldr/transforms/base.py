@@ -1,4 +1,4 @@
-"""What a transform preset offers: a `Config` and `build(config, spec) -> PixelRule`.
+"""What a transform preset offers: a `Config` and `build(config, shape) -> PixelRule`.
 
 A pixel rule turns stored uint8 pixels into what the network sees. The same function serves
 training, evaluation and prediction. Random augmentation is not its business: that is the
@@ -7,13 +7,16 @@ training, evaluation and prediction. Random augmentation is not its business: th
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
 from medldr.config import PluginSection
+
+Entry = str | dict[str, dict[str, Any] | None]
+"""One line of a list of MONAI transforms: a bare name, or a name with its arguments."""
 
 
 class TransformConfig(PluginSection):
@@ -24,28 +27,67 @@ class TransformConfig(PluginSection):
     after the preset's pixel rule; with the preset ``none`` they see raw values 0 to 255.
     """
 
-    train: tuple[str | dict[str, dict[str, Any]], ...] = Field(
+    train: tuple[Entry, ...] = Field(
         (), description="MONAI transforms of each training sample, after the pixel rule"
     )
-    eval: tuple[str | dict[str, dict[str, Any]], ...] = Field(
+    eval: tuple[Entry, ...] = Field(
         (), description="MONAI transforms of each evaluated sample; none may be random"
     )
 
 
-class PixelRule(Protocol):
-    """Batched pixels of the dataset to batched input of the network, on any device."""
+class ImageShape(NamedTuple):
+    """Shape of one image, without the batch.
 
-    def __call__(
-        self, image: Tensor, *, train: bool, generator: torch.Generator | None = None
-    ) -> Tensor:
+    Attributes:
+        channels: Number of channels ``C``.
+        spatial_size: ``(H, W)`` or ``(D, H, W)``.
+    """
+
+    channels: int
+    spatial_size: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return " x ".join(str(n) for n in (self.channels, *self.spatial_size))
+
+
+class PixelRule(Protocol):
+    """Batched pixels of the dataset to batched input of the network, on any device.
+
+    Attributes:
+        output: Shape of an image after the rule.
+        draws: Uniform random numbers that each training sample needs; 0 for most rules.
+    """
+
+    output: ImageShape
+    draws: int
+
+    def __call__(self, image: Tensor, *, train: bool, uniform: Tensor | None = None) -> Tensor:
         """Apply the rule.
 
         Args:
             image: ``(B, C, [D,] H, W)`` uint8.
             train: Whether this is a training batch (some rules of a protocol differ).
-            generator: Source of randomness for rules that draw in training; on the CPU.
+            uniform: ``(B, draws)`` numbers from [0, 1), one row per sample, which the loader
+                makes from (seed, epoch, index) alone. Needed in training where ``draws`` > 0.
 
         Returns:
-            ``(B, C', [D',] H', W')`` float32.
+            ``(B, C', [D',] H', W')`` float32, channels last in memory.
         """
         ...
+
+
+def memory_format(spatial_dims: int) -> torch.memory_format:
+    """How image batches lie in memory: channels last, in 2D and in 3D."""
+    return torch.channels_last if spatial_dims == 2 else torch.channels_last_3d
+
+
+def to_float(image: Tensor) -> Tensor:
+    """A float32 copy of ``(B, C, [D,] H, W)`` pixels, channels last in memory."""
+    return image.to(torch.float32, memory_format=memory_format(image.ndim - 2), copy=True)
+
+
+def repeat_grey(image: Tensor, channels: int | None) -> Tensor:
+    """Repeat a single channel to ``channels``; the image itself where nothing is asked."""
+    if channels is None or image.shape[1] == channels:
+        return image
+    return image.expand(-1, channels, *image.shape[2:])

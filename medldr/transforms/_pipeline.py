@@ -1,0 +1,112 @@
+"""The whole way from stored pixels to the network's input: pixel rule, then MONAI chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from medldr import plugins
+from medldr.errors import InputError
+from medldr.transforms._chain import Chain, build_chain
+from medldr.transforms.base import ImageShape, PixelRule, TransformConfig, memory_format
+
+
+class Pipeline:
+    """One pixel rule and two chains; the same object trains, evaluates and predicts.
+
+    Attributes:
+        rule: The preset's pixel rule.
+        train: MONAI transforms of each training sample, or None.
+        eval: MONAI transforms of each evaluated sample, or None.
+        input: Shape of a stored image.
+        output: Shape of what the network receives.
+    """
+
+    def __init__(
+        self, rule: PixelRule, train: Chain | None, evaluate: Chain | None, shape: ImageShape
+    ) -> None:
+        self.rule = rule
+        self.train = train
+        self.eval = evaluate
+        self.input = shape
+        outputs = {
+            chain.key if chain else name: chain.output_shape(rule.output) if chain else rule.output
+            for name, chain in (("transform.train", train), ("transform.eval", evaluate))
+        }
+        if len(set(outputs.values())) > 1:
+            texts = ", ".join(f"{key} gives {value}" for key, value in outputs.items())
+            raise InputError(
+                f"the network needs one image shape, but {texts}. Resize or crop in both lists, "
+                "or end transform.train with a step that restores the size."
+            )
+        self.output: ImageShape = outputs["transform.eval"]
+
+    def sample(
+        self,
+        image: Tensor,
+        *,
+        train: bool,
+        uniform: Tensor | None = None,
+        entropy: Sequence[int] = (),
+    ) -> Tensor:
+        """One stored image ``(C, [D,] H, W)`` uint8 through rule and chain, on the CPU.
+
+        Args:
+            image: Stored pixels.
+            train: Whether this is a training sample.
+            uniform: ``(rule.draws,)`` numbers from [0, 1), where the rule draws.
+            entropy: What the chain's randomness is made of, such as (seed, epoch, index).
+
+        Returns:
+            ``(C', [D',] H', W')`` float32.
+        """
+        drawn = None if uniform is None else uniform[None]
+        ruled = self.rule(image[None], train=train, uniform=drawn)[0].contiguous()
+        chain = self.train if train else self.eval
+        return ruled if chain is None else chain(ruled, entropy)
+
+    def evaluate(self, image: Tensor) -> Tensor:
+        """Stored images ``(B, C, [D,] H, W)`` uint8 as evaluation and prediction see them.
+
+        Returns:
+            ``(B, C', [D',] H', W')`` float32, channels last in memory, on the images' device.
+        """
+        if self.eval is None:
+            ruled = self.rule(image, train=False)
+        else:
+            ruled = torch.stack([self.sample(one, train=False) for one in image.cpu()])
+        ruled = ruled.to(image.device)
+        return ruled.contiguous(memory_format=memory_format(ruled.ndim - 2))
+
+
+def build_pixel_rule(config: TransformConfig, shape: ImageShape) -> PixelRule:
+    """The pixel rule of a preset for stored images of this shape.
+
+    Raises:
+        InputError: If the preset does not fit the images.
+    """
+    module: Any = plugins.load("transforms", config.name)
+    rule: PixelRule = module.build(config, shape)
+    return rule
+
+
+def build_pipeline(config: TransformConfig, shape: ImageShape) -> Pipeline:
+    """Rule and chains of a ``transform`` section for stored images of this shape.
+
+    Raises:
+        InputError: If the preset does not fit the images, or a line of a list is wrong.
+
+    Example:
+        >>> from medldr.transforms.medmnist import Config
+        >>> build_pipeline(Config(size=224), ImageShape(3, (28, 28))).output
+        ImageShape(channels=3, spatial_size=(224, 224))
+    """
+    return Pipeline(
+        build_pixel_rule(config, shape),
+        build_chain(config.train, "transform.train", random_allowed=True),
+        build_chain(config.eval, "transform.eval", random_allowed=False),
+        shape,
+    )
