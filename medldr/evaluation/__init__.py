@@ -1,1 +1,37 @@
-"""Metrics, calibration, intervals and comparison."""
+"""Metrics, calibration, intervals and comparison.
+
+Predictions are the truth behind every number: `predict` makes them, `write_predictions` keeps
+them, and `evaluate`, `score` and `compare` read nothing else.
+"""
+
+from medldr.evaluation.compare import compare
+from medldr.evaluation.evaluate import evaluate, flat
+from medldr.evaluation.metrics import accuracy, auc, score
+from medldr.evaluation.predict import evaluating, predict, probabilities
+from medldr.evaluation.runs import Run, load_run
+from medldr.evaluation.table import (
+    by_split,
+    join,
+    predictions_of,
+    read_predictions,
+    write_predictions,
+)
+
+__all__ = [
+    "Run",
+    "accuracy",
+    "auc",
+    "by_split",
+    "compare",
+    "evaluate",
+    "evaluating",
+    "flat",
+    "join",
+    "load_run",
+    "predict",
+    "predictions_of",
+    "probabilities",
+    "read_predictions",
+    "score",
+    "write_predictions",
+]
