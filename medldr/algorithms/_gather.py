@@ -15,6 +15,19 @@ def several_processes() -> bool:
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
+def mean_over_processes(value: Tensor) -> Tensor:
+    """Mean of a detached tensor over all processes, for running statistics kept in buffers.
+
+    Every process must call it at the same point. A buffer updated from its own rows alone would
+    differ between processes.
+    """
+    value = value.detach().clone()
+    if several_processes():
+        dist.all_reduce(value)
+        value /= dist.get_world_size()
+    return value
+
+
 class RowGatherer:
     """The rows of one batch over all processes; they may hold different numbers of them.
 

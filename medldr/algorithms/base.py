@@ -43,8 +43,8 @@ class Step(Protocol):
         """Add the gradients of a loss."""
         ...
 
-    def optimizer_step(self, name: str = "main") -> None:
-        """Step this optimizer, then clear all gradients."""
+    def optimizer_step(self, *names: str) -> None:
+        """Step these optimizers (by default ``main``), then clear all gradients."""
         ...
 
     def reset_optimizer(self, name: str = "main") -> None:

@@ -93,19 +93,20 @@ class Stepper:
         self._guard.watch(loss)
         self._fabric.backward(loss if self.share == 1.0 else loss * self.share)
 
-    def optimizer_step(self, name: str = "main") -> None:
-        """Clip and step this optimizer, then clear all gradients.
+    def optimizer_step(self, *names: str) -> None:
+        """Clip and step these optimizers (by default ``main``), then clear all gradients.
 
         Raises:
             NonFiniteError: If a loss since the last step was not finite; nothing is changed then.
         """
         self._guard.confirm(self.index)
-        optimizer = self.optimizers[name]
-        if self._clip_norm is not None:
-            self._fabric.clip_gradients(
-                self._module, optimizer, max_norm=self._clip_norm, error_if_nonfinite=False
-            )
-        optimizer.step()
+        for name in names or ("main",):
+            optimizer = self.optimizers[name]
+            if self._clip_norm is not None:
+                self._fabric.clip_gradients(
+                    self._module, optimizer, max_norm=self._clip_norm, error_if_nonfinite=False
+                )
+            optimizer.step()
         self.pair.zero_grad(set_to_none=True)
 
     def reset_optimizer(self, name: str = "main") -> None:
