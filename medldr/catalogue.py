@@ -62,7 +62,7 @@ def print_datasets() -> None:
     for path in sorted((packaged_configs() / "data").glob("*.yaml")):
         section = load_part("data", path.stem)["data"]
         module = plugins.load(PLUGIN_SECTIONS["data"], section["name"])
-        where = module.locate(module.Config.model_validate(section))
+        where = module.present(module.Config.model_validate(section))
         table.add_row(path.stem, section["name"], where)
     Console().print(table)
 

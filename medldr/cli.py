@@ -72,10 +72,12 @@ def train(
     from medldr.config import load_config
     from medldr.report import print_run
     from medldr.run import train_run
+    from medldr.training.runtime import is_first_process
 
-    result = train_run(load_config(config, overrides or ()), out, restart=restart)
-    if result.is_main:
-        print_run(result.folder)
+    settings = load_config(config, overrides or ())
+    result = train_run(settings, out, restart=restart, launcher="script")
+    if is_first_process():
+        print_run(result.folder, fresh=result.fresh)
 
 
 @app.command()

@@ -9,7 +9,8 @@ What a plug-in module offers, by kind:
 ================  =========================================================
 kind              module-level names
 ================  =========================================================
-``datasets``      ``Config``, ``load(config) -> ImageTable``
+``datasets``      ``Config``, ``load(config) -> ImageTable``,
+                  ``present(config) -> str``: where its files are, or ``absent``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
 ``models``        ``Config``, ``build(config, spec) -> FeatureModel``

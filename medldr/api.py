@@ -1,0 +1,54 @@
+"""The public functions, for Python programs and notebooks; `import medldr` loads them lazily."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medldr.config import load_config
+from medldr.evaluation import compare as compare_runs
+from medldr.files import RunFolder
+from medldr.report import write_report
+from medldr.run import RunResult, evaluate_run, load_model, train_run
+
+__all__ = ["RunResult", "compare", "evaluate", "load_model", "report", "train"]
+
+
+def train(
+    config: str | Path | Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    out: str | Path = "runs",
+    *,
+    restart: bool = False,
+) -> RunResult:
+    """Train, evaluate and report one run; an unfinished one goes on where it stopped.
+
+    Args:
+        config: A packaged name, a YAML file, or a mapping with its content.
+        overrides: ``KEY=VALUE`` texts as on the command line.
+        out: Folder of run folders.
+        restart: Move an earlier run of the same configuration aside and begin anew.
+
+    Raises:
+        InputError: If the configuration, the data or the folder is at fault.
+    """
+    return train_run(load_config(config, overrides), out, restart=restart)
+
+
+def evaluate(folder: str | Path) -> dict[str, Any]:
+    """Predict and score a run's selected weights again; the content of `evaluation.json`."""
+    from medldr.files import read_json
+
+    content: dict[str, Any] = read_json(RunFolder(evaluate_run(folder).folder).evaluation)
+    return content
+
+
+def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict[str, Any]:
+    """Compare finished runs, paired on the same items; see `medldr.evaluation.compare`."""
+    return compare_runs(list(folders), reference=reference)
+
+
+def report(folder: str | Path) -> Path:
+    """Write the page of a run anew from the files in its folder."""
+    return write_report(RunFolder(folder))

@@ -1,0 +1,109 @@
+"""`medldr data fetch | check | stats`: look at a data set before training on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from medldr import plugins
+from medldr.config import (
+    PLUGIN_SECTIONS,
+    find_config,
+    load_config,
+    load_part,
+    packaged_names,
+)
+from medldr.data.build import load_table
+from medldr.data.check import check_table, count_rows
+from medldr.data.check import stats as pixel_stats
+from medldr.datasets.base import DatasetConfig
+from medldr.errors import InputError, did_you_mean
+
+
+def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
+    """The `data` section that a data part, a packaged run, a run folder or a file means.
+
+    Args:
+        name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file.
+        overrides: ``data.KEY=VALUE`` texts; the ``data.`` may be left out.
+    """
+    changes = [text if text.startswith("data.") else f"data.{text}" for text in overrides]
+    if name not in packaged_names("data"):
+        try:
+            find_config(name)
+        except InputError as error:
+            known = packaged_names("data")
+            raise InputError(
+                f"there is no data set or run named {name!r}.{did_you_mean(name, known)} "
+                f"Data sets: {', '.join(known)}"
+            ) from error
+        section: Any = load_config(name, changes).data
+        return section
+    values = load_part("data", name)["data"]
+    # A whole configuration is checked, so that a wrong key is answered as it is for a run.
+    mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
+    section = load_config(mapping, changes).data
+    return section
+
+
+def fetch(name: str, overrides: Sequence[str]) -> None:
+    """Download the files of a data set, verify them, and say where they are."""
+    section = data_section(name, [*overrides, "data.download=true"])
+    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    table = load_table(section)
+    Console().print(f"{table.name}: {len(table):,} images, verified, {module.present(section)}")
+
+
+def check(name: str, overrides: Sequence[str]) -> int:
+    """Read a whole data set and print what is wrong or unusual in it.
+
+    Returns:
+        0, also where there is something to know; what cannot be used at all raises `InputError`.
+    """
+    table = load_table(data_section(name, overrides))
+    console = Console()
+    print_counts(table.name, count_rows(table), console)
+    notes = [*table.notes, *check_table(table)]
+    for note in notes:
+        console.print(f"[yellow]note[/yellow] {note}", highlight=False)
+    console.print(f"{len(table):,} images read, {len(notes)} things to know")
+    return 0
+
+
+def stats(name: str, overrides: Sequence[str]) -> None:
+    """Print counts per split, domain and class, and the distribution of the training pixels."""
+    table = load_table(data_section(name, overrides))
+    console = Console()
+    print_counts(table.name, count_rows(table), console)
+    found = pixel_stats(table)
+    size = " x ".join(str(n) for n in found["spatial_size"])
+    console.print(f"task          {found['task']}")
+    console.print(f"pixels        {found['channels']} channel(s), {size}")
+    console.print(f"mean (0 to 1) {_numbers(found['mean'])}   of {found['rows']:,} training images")
+    console.print(f"SD (0 to 1)   {_numbers(found['std'])}")
+    console.print(f"stored range  {found['min']} to {found['max']}")
+
+
+def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:
+    """Print the records of `count_rows`, one class a row, one split and domain a column."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    with_domains = any(record["domain"] for record in records)
+    for record in records:
+        heading = record["split"] or "(to be split)"
+        table.add_column(
+            f"{heading}\n{record['domain']}" if with_domains else heading, justify="right"
+        )
+    for name in records[0]["classes"]:
+        table.add_row(name, *(f"{record['classes'][name]:,}" for record in records))
+    table.add_row("images", *(f"{record['rows']:,}" for record in records), style="bold")
+    if any(record["groups"] for record in records):
+        table.add_row("groups", *(f"{record['groups']:,}" for record in records))
+    console.print(table)
+
+
+def _numbers(values: list[float]) -> str:
+    return " ".join(f"{value:.4f}" for value in values)

@@ -1,0 +1,240 @@
+"""The straight line: config -> data -> model -> algorithm -> training -> evaluation -> report.
+
+`run` is the program. Around it stand the run's folder (`medldr.lifecycle`) and its processes
+(`medldr.training.runtime`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lightning_fabric import Fabric
+
+from medldr.algorithms import build_algorithm
+from medldr.config import RunConfig, load_config
+from medldr.data import Data, build_data
+from medldr.errors import InputError
+from medldr.evaluation import evaluate, flat, join, predict, write_predictions
+from medldr.files import RunFolder, load_tensors, read_json, write_json
+from medldr.lifecycle import is_done, locate, open_run, record, status
+from medldr.models import build_model
+from medldr.models.base import FeatureModel
+from medldr.report import write_report_or_warn
+from medldr.training import Fitted, fit, make_fabric
+from medldr.training.processes import Processes
+from medldr.training.runtime import Launcher
+from medldr.types import DataSpec
+
+
+def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
+    """One run, from its configuration to its page."""
+    data = build_data(config)
+    model = build_model(config.model, data.spec, seed=config.seed)
+    algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
+    note_data(folder, data, fabric)
+    fitted = fit(config, data, model, algorithm, folder, fabric)
+    note_fit(folder, fitted, fabric)
+    judge(config, data, folder, fabric)
+    if fabric.is_global_zero and config.machine.report:
+        write_report_or_warn(folder)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A finished run.
+
+    Attributes:
+        folder: Where its files are.
+        metrics: Its numbers by slash-separated key, such as ``test/auc``; None where undefined.
+        fresh: Whether anything had to be done; false for a run that was finished before.
+    """
+
+    folder: Path
+    metrics: Mapping[str, float | None]
+    fresh: bool = True
+
+    @classmethod
+    def read(cls, folder: RunFolder, *, fresh: bool = True) -> RunResult:
+        """The result that a run folder holds."""
+        return cls(folder.path, flat(read_json(folder.evaluation)), fresh)
+
+
+def train_run(
+    config: RunConfig,
+    out: Path | str = "runs",
+    *,
+    restart: bool = False,
+    launcher: Launcher = "spawn",
+) -> RunResult:
+    """Run a configuration to its end, or go on with it; a finished run is only read.
+
+    Args:
+        config: The run.
+        out: Folder of run folders.
+        restart: Move an earlier run of the same configuration aside and begin anew.
+        launcher: How further processes are started: ``spawn`` from a Python program, ``script``
+            by running the command line again.
+
+    Raises:
+        InputError: If the configuration, the data or the folder is at fault.
+        Interrupted: If a signal stopped the run; the same call goes on with it.
+    """
+    folder = locate(config, out)
+    if is_done(folder) and not restart:
+        return RunResult.read(folder, fresh=False)
+    fabric = make_fabric(config.machine, config.training, launcher=launcher)
+    work = functools.partial(_work, config=config, out=out, restart=restart)
+    if launcher == "spawn" and fabric.world_size > 1:
+        fabric.launch(work)
+    else:
+        fabric.launch()
+        work(fabric)
+    return RunResult.read(folder)
+
+
+def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> None:
+    """What each process does; only the first one owns and writes the folder."""
+    folder = locate(config, out)
+    if not fabric.is_global_zero:
+        if not Processes(fabric).from_first(None):
+            raise SystemExit(2)  # the first process says why
+        return run(config, folder, fabric)
+    opened = False
+    try:
+        with open_run(config, out, restart=restart):
+            opened = Processes(fabric).from_first(True)
+            run(config, folder, fabric)
+    finally:
+        if not opened:
+            Processes(fabric).from_first(False)
+    return None
+
+
+def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
+    """Keep what the data is in `run.json`, and which id is in which split in `splits.json`."""
+    if not fabric.is_global_zero:
+        return
+    record(
+        folder,
+        data={"name": data.table.name, "notes": list(data.notes), "files": data.table.hashes},
+        data_hash=data.data_hash,
+        split_hash=data.split_hash,
+        spec=asdict(data.spec),
+    )
+    write_json(folder.splits, data.manifest())
+
+
+def note_fit(folder: RunFolder, fitted: Fitted, fabric: Fabric) -> None:
+    """Keep how it was trained and what each rule chose in `run.json`."""
+    if not fabric.is_global_zero:
+        return
+    chosen = {name: selection.as_dict() for name, selection in fitted.selections.items()}
+    record(
+        folder,
+        **fitted.facts,
+        steps=fitted.steps,
+        epochs=fitted.epochs,
+        stopped_early=fitted.stopped_early,
+        selections=chosen,
+        selection=chosen[fitted.reported.rule],
+        notes=list(fitted.notes),
+    )
+
+
+def judge(config: RunConfig, data: Data, folder: RunFolder, fabric: Fabric) -> None:
+    """Predict every split with the selected weights and score it: the one look at the test split.
+
+    Writes `predictions.csv` and `evaluation.json`.
+    """
+    model = build_model(config.model, data.spec, seed=config.seed)
+    model.load_state_dict(load_tensors(folder.model))
+    model.to_fast_memory()
+    model.to(fabric.device).eval()
+    place = {"device": fabric.device, "rank": fabric.global_rank, "world": fabric.world_size}
+    tables = {
+        split: predict(
+            model,
+            data.eval_loader(split, config, **place),
+            spec=data.spec,
+            table=data.table,
+            split=split,
+            fabric=fabric,
+        )
+        for split in config.evaluation.splits
+        if len(data.rows.get(split, ()))
+    }
+    if not fabric.is_global_zero:
+        return
+    write_predictions(folder.predictions, join(tables.values()))
+    evaluation = evaluate(
+        tables,
+        config.evaluation,
+        selection=read_json(folder.run)["selection"],
+        seen=data.spec.train_domains,
+        notes=data.notes,
+    )
+    write_json(folder.evaluation, evaluation)
+
+
+def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
+    """Predict and score a trained run again, and write its page anew.
+
+    Raises:
+        InputError: If the folder holds no trained run, or its data is not what it was.
+    """
+    files = trained(folder)
+    config = load_config(files.config)
+    machine = config.machine.model_copy(update={"devices": 1, "nodes": 1})
+    if device is not None:
+        machine = machine.model_copy(update={"device": device})
+    fabric = make_fabric(machine, config.training)
+    data = build_data(config)
+    before = read_json(files.run).get("data_hash")
+    if data.data_hash != before:
+        raise InputError(
+            f"the data of {files.path} is not what it was trained on (now {data.data_hash[:12]}, "
+            f"then {str(before)[:12]}); put the same files back, or train anew"
+        )
+    judge(config, data, files, fabric)
+    write_report_or_warn(files)
+    return RunResult.read(files)
+
+
+def trained(folder: Path | str) -> RunFolder:
+    """The files of a run that has selected weights.
+
+    Raises:
+        InputError: If it is no run folder, or training has not ended.
+    """
+    files = RunFolder(folder)
+    if not files.run.is_file():
+        raise InputError(
+            f"{folder} is not a run folder: it has no run.json. Give the folder that "
+            "`medldr train` printed"
+        )
+    if not files.model.is_file():
+        raise InputError(
+            f"{folder} has no selected weights yet: its status is {status(files)}. Run "
+            f"`medldr train {files.config}` to go on with it"
+        )
+    return files
+
+
+def load_model(folder: Path | str) -> FeatureModel:
+    """The selected network of a trained run, in eval mode, on the CPU; no data is read.
+
+    Raises:
+        InputError: If the folder holds no trained run.
+    """
+    files = trained(folder)
+    config = load_config(files.config)
+    spec = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in read_json(files.run)["spec"].items()
+    }
+    model = build_model(config.model, DataSpec(**spec), seed=config.seed)
+    model.load_state_dict(load_tensors(files.model))
+    return model.eval()
