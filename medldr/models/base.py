@@ -30,6 +30,16 @@ class ModelConfig(PluginSection):
     )
 
 
+def scaled(channels: int, width: float) -> int:
+    """A number of channels times the width factor, at least one.
+
+    Example:
+        >>> scaled(64, 0.125), scaled(64, 0.001)
+        (8, 1)
+    """
+    return max(1, round(channels * width))
+
+
 class CosineHead(nn.Module):
     """Scaled cosine between latents and one learned direction per class.
 
@@ -64,14 +74,26 @@ class FeatureModel(nn.Module):
         dim: Latent size ``D``.
         num_classes: Number of logits ``K``.
         head: Maps latents to logits.
+        spatial_dims: 2 for pictures, 3 for volumes.
+        notes: What a reader of the run should know of how the network was made.
+        stem_weight: Key of the first kernel in the state dict, which follows the input channels.
     """
 
     stages: ClassVar[tuple[str, ...]] = STAGES
+    stem_weight: ClassVar[str | None] = None
 
     def __init__(
-        self, *, stage_dims: tuple[int, ...], dim: int, num_classes: int, head: str = "linear"
+        self,
+        *,
+        stage_dims: tuple[int, ...],
+        dim: int,
+        num_classes: int,
+        head: str = "linear",
+        spatial_dims: int = 2,
     ) -> None:
         super().__init__()
+        self.spatial_dims = spatial_dims
+        self.notes: list[str] = []
         self.stage_dims = stage_dims
         self.dim = dim
         self.num_classes = num_classes
@@ -97,6 +119,35 @@ class FeatureModel(nn.Module):
     def forward(self, image: Tensor) -> Tensor:
         """Logits of images: what prediction and export use."""
         return self.classify(self.features(image))
+
+    @property
+    def memory_format(self) -> torch.memory_format:
+        """How images should lie in memory: channels last is the fastest everywhere we measured."""
+        return torch.channels_last if self.spatial_dims == 2 else torch.channels_last_3d
+
+    def to_fast_memory(self) -> FeatureModel:
+        """Lay kernels out as `memory_format` says, in place; values do not change."""
+        for parameter in self.parameters():
+            if parameter.ndim == 2 + self.spatial_dims:
+                parameter.data = parameter.data.contiguous(memory_format=self.memory_format)
+        return self
+
+    def arrange(self, image: Tensor) -> Tensor:
+        """The image laid out as `memory_format` says, so that every later stage is too."""
+        if image.shape[1] == 1:
+            # One channel is contiguous either way, and torch would then fall back to channels
+            # first for all that follows. A view whose strides say "last" costs nothing.
+            return image.squeeze(1).contiguous().unsqueeze(-1).movedim(-1, 1)
+        return image.contiguous(memory_format=self.memory_format)
+
+    def pool(self, value: Tensor) -> Tensor:
+        """Global average over all axes of space, ``(B, C, [D,] H, W)`` to ``(B, C)`` float32."""
+        return value.flatten(2).mean(2, dtype=torch.float32)
+
+    @staticmethod
+    def our_key(key: str) -> str:
+        """Translate a key of a weights file into our state dict's; ours stay as they are."""
+        return key
 
     @staticmethod
     def tap(stage: str, value: Tensor, taps: Taps | None) -> Tensor:

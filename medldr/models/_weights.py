@@ -1,0 +1,98 @@
+"""Start a network from a weights file, also across 2D and 3D and across 1 and 3 channels."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from medldr.errors import InputError, did_you_mean
+from medldr.files import load_tensors
+from medldr.models._acs import inflate
+from medldr.models.base import FeatureModel
+
+
+def load_weights(model: FeatureModel, path: str | Path) -> bool:
+    """Load a safetensors file into a network of the same kind.
+
+    A 2D kernel goes into a 3D layer as in `medldr.models._acs.convert`. Between one and three
+    input channels the first kernel is summed, or repeated and divided by three: a grey image
+    gives what its three equal channels gave. The head is loaded only if all its shapes agree,
+    and is left as it is otherwise.
+
+    Args:
+        model: Receives the weights, in place.
+        path: safetensors file with our names, or those of the library the network is from.
+
+    Returns:
+        Whether the head was loaded too.
+
+    Raises:
+        InputError: If the file cannot be read, or any other name or shape disagrees.
+
+    Source:
+        Inflation: I3D. Channels: our choice, the one that is exact for grey images.
+    """
+    given = {model.our_key(key): value for key, value in load_tensors(path).items()}
+    wanted = model.state_dict()
+    head = {key for key in (*given, *wanted) if key.startswith("head.")}
+    head_fits = all(
+        key in given and key in wanted and given[key].shape == wanted[key].shape for key in head
+    )
+    body = wanted.keys() - head
+    _check_names(given.keys() - head, body, path)
+    chosen = {key: given[key] for key in head} if head_fits else {}
+    for key in body & given.keys():
+        chosen[key] = _fit(key, given[key], wanted[key], key == model.stem_weight, path)
+    model.load_state_dict(chosen, strict=False)
+    return head_fits
+
+
+def _check_names(given: Set[str], wanted: Set[str], path: str | Path) -> None:
+    # Files older than batch norm's step counter lack it, and nothing here depends on it.
+    missing = sorted(k for k in wanted - given if not k.endswith("num_batches_tracked"))
+    if missing:
+        raise InputError(
+            f"model.weights: {path} has no key {missing[0]!r}"
+            f"{_and_more(missing)}, which the network needs.{did_you_mean(missing[0], given)} "
+            "It must come from the same kind of network (model.name)"
+        )
+    unknown = sorted(given - wanted)
+    if unknown:
+        raise InputError(
+            f"model.weights: {path} holds the key {unknown[0]!r}{_and_more(unknown)}, "
+            f"which the network has not.{did_you_mean(unknown[0], wanted)} "
+            "It must come from the same kind of network (model.name)"
+        )
+
+
+def _and_more(keys: list[str]) -> str:
+    return f" (and {len(keys) - 1} more)" if len(keys) > 1 else ""
+
+
+def _fit(key: str, given: Tensor, wanted: Tensor, first: bool, path: str | Path) -> Tensor:
+    value = given
+    if value.ndim == 4 and wanted.ndim == 5:
+        value = inflate(value, wanted.shape[2])
+    if first and value.ndim == wanted.ndim:
+        value = _rechannel(value, wanted.shape[1])
+    if value.shape != wanted.shape:
+        cure = "Check model.stem, model.width and model.conv"
+        if given.ndim > wanted.ndim:
+            cure = "A 3D kernel does not go into a 2D one; set model.conv: 3d for 3D data"
+        raise InputError(
+            f"model.weights: {path} holds {key!r} with shape {tuple(given.shape)}, "
+            f"and the network needs {tuple(wanted.shape)}. {cure}"
+        )
+    return value
+
+
+def _rechannel(kernel: Tensor, channels: int) -> Tensor:
+    """A first kernel for another number of input channels, where that is between 1 and many."""
+    if channels == 1:
+        return kernel.sum(1, keepdim=True)
+    if kernel.shape[1] == 1:
+        return torch.cat([kernel / channels] * channels, dim=1)
+    return kernel
