@@ -1,1 +1,17 @@
-"""From a table of images to batches: splits, samplers, loaders, downloads."""
+"""From a table of images to batches: splits, samplers, loaders, checks, downloads."""
+
+from medldr.data.build import Data, build_data, load_table
+from medldr.data.check import check_table, count_rows, stats, validate_table
+from medldr.data.loaders import EvalLoader, TrainLoader
+
+__all__ = [
+    "Data",
+    "EvalLoader",
+    "TrainLoader",
+    "build_data",
+    "check_table",
+    "count_rows",
+    "load_table",
+    "stats",
+    "validate_table",
+]

@@ -211,4 +211,4 @@ def _read_labels(file: NpzFile, entry: catalogue.Entry) -> NDArray[np.int64] | N
             )
         parts.append(values)
     labels = np.concatenate(parts)
-    return labels.astype(np.float32) if multi_label else labels[:, 0]
+    return labels.astype(np.float32) if multi_label else np.ascontiguousarray(labels[:, 0])

@@ -1,0 +1,264 @@
+"""From a configuration to the data of a run: table, splits, specification, loaders."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medldr import plugins
+from medldr.config import RunConfig
+from medldr.data import weights
+from medldr.data.check import check_table, validate_table
+from medldr.data.loaders import Columns, EvalLoader, TrainLoader
+from medldr.data.pixels import Pixels
+from medldr.data.samplers import build_sampler
+from medldr.data.splits import make_splits, selection_split
+from medldr.datasets.base import DatasetConfig, ImageTable
+from medldr.errors import InputError, did_you_mean
+from medldr.transforms import ImageShape, Pipeline, build_pipeline
+from medldr.types import DataSpec
+
+_DUPLICATES_UP_TO = 1 << 30  # bytes; `medldr data check` looks at larger sets too
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of one run.
+
+    Attributes:
+        spec: What model and algorithm need to know.
+        table: All images and what is known of each.
+        rows: Row numbers of each split that has any, ascending.
+        pipeline: From stored pixels to the network's input.
+        notes: What a reader of any number from this data must be told.
+        data_hash: sha256 over images, labels and ids (over the files' checksums where known).
+        split_hash: sha256 over the ids of each split.
+    """
+
+    spec: DataSpec
+    table: ImageTable
+    rows: dict[str, NDArray[np.int64]]
+    pipeline: Pipeline
+    notes: tuple[str, ...]
+    data_hash: str
+    split_hash: str
+    _pixels: Pixels
+    _columns: Columns
+
+    @property
+    def selection_split(self) -> str | None:
+        """The split that chooses the model: ``val``, else ``id_val``; None without either."""
+        return selection_split(self.rows)
+
+    def manifest(self) -> dict[str, Any]:
+        """Which items each split holds, for the run folder."""
+        return {
+            "dataset": self.table.name,
+            "data_hash": self.data_hash,
+            "split_hash": self.split_hash,
+            "splits": {name: self.table.ids[rows].tolist() for name, rows in self.rows.items()},
+        }
+
+    def train_loader(
+        self,
+        config: RunConfig,
+        *,
+        sampler: str,
+        device: torch.device | str,
+        rank: int = 0,
+        world: int = 1,
+        views: tuple[str, ...] = (),
+    ) -> TrainLoader:
+        """Batches of the training rows.
+
+        Args:
+            config: The run; batch size, ``drop_last``, seed and workers are read.
+            sampler: ``shuffle``, ``weighted`` or ``domains``.
+            device: Where batches shall be.
+            rank: Number of this process.
+            world: Number of processes.
+            views: Names of extra augmented views of each image.
+
+        Raises:
+            InputError: If batch size, sampler or views do not go with the data.
+        """
+        rows = self.rows["train"]
+        chosen = build_sampler(
+            sampler,
+            labels=self.table.labels[rows],
+            domains=self._columns.domain.numpy()[rows],
+            batch_size=config.training.batch_size,
+            drop_last=config.training.drop_last,
+            seed=config.seed,
+            world=world,
+        )
+        return TrainLoader(
+            self._pixels,
+            self._columns,
+            self.pipeline,
+            chosen,
+            rows=rows,
+            seed=config.seed,
+            device=torch.device(device),
+            rank=rank,
+            world=world,
+            workers=config.machine.workers,
+            views=views,
+        )
+
+    def eval_loader(
+        self,
+        split: str,
+        config: RunConfig,
+        *,
+        device: torch.device | str,
+        rank: int = 0,
+        world: int = 1,
+    ) -> EvalLoader:
+        """All rows of a split in row order; this process's part, without padding.
+
+        Raises:
+            InputError: If the data has no such split.
+        """
+        if split not in self.rows:
+            raise InputError(
+                f"{self.table.name} has no split {split!r}.{did_you_mean(split, self.rows)} "
+                f"Splits: {', '.join(self.rows)}"
+            )
+        return EvalLoader(
+            self._pixels,
+            self._columns,
+            self.pipeline,
+            split=split,
+            rows=self.rows[split],
+            batch_size=config.evaluation.batch_size,
+            device=torch.device(device),
+            rank=rank,
+            world=world,
+            workers=config.machine.workers,
+        )
+
+    def class_weights(
+        self, setting: Literal["balanced"] | tuple[float, ...] | None
+    ) -> Tensor | None:
+        """Weights for ``training.class_weights``; see `medldr.data.weights.class_weights`."""
+        return weights.class_weights(setting, self.spec)
+
+
+def load_table(config: DatasetConfig) -> ImageTable:
+    """The table of a ``data`` section, checked, with the class names it asks for.
+
+    Raises:
+        InputError: If the dataset cannot be read or breaks its contract.
+    """
+    module: Any = plugins.load("datasets", config.name)
+    table: ImageTable = module.load(config)
+    validate_table(table)
+    names = config.class_names
+    if names is None:
+        return table
+    if len(names) != len(table.class_names) or len(set(names)) != len(names):
+        raise InputError(
+            f"data.class_names: {table.name} needs {len(table.class_names)} different names, in "
+            f"place of {', '.join(table.class_names)}; given: {', '.join(names)}"
+        )
+    return replace(table, class_names=names)
+
+
+def build_data(config: RunConfig) -> Data:
+    """Everything the stages after it need to know of the data.
+
+    Raises:
+        InputError: If the data cannot be read, split or transformed as asked.
+    """
+    section: Any = config.data
+    transform: Any = config.transform
+    table = load_table(section)
+    rows, split_notes = make_splits(table, section)
+    channels, *size = table.images.shape[1:]
+    pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)))
+    spec = _specify(table, rows["train"], pipeline.output)
+    weights.class_weights(config.training.class_weights, spec)  # an error now, not at step 1
+    checked = check_table(table, duplicates=table.images.nbytes <= _DUPLICATES_UP_TO)
+    return Data(
+        spec=spec,
+        table=table,
+        rows=rows,
+        pipeline=pipeline,
+        notes=(*table.notes, *checked, *split_notes),
+        data_hash=hash_table(table),
+        split_hash=hash_splits(table, rows),
+        _pixels=Pixels(table.images),
+        _columns=_columns(table, spec),
+    )
+
+
+def _specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> DataSpec:
+    labels = table.labels[train]
+    if labels.ndim == 2:
+        counts = np.nansum(labels, axis=0).astype(np.int64)
+    else:
+        counts = np.bincount(labels.astype(np.int64), minlength=len(table.class_names))
+    return DataSpec(
+        task=table.task,
+        class_names=table.class_names,
+        class_counts=tuple(int(n) for n in counts),
+        channels=shape.channels,
+        spatial_size=shape.spatial_size,
+        domains=_names(table.domains),
+        train_domains=_names(table.domains[train]),
+    )
+
+
+def _names(column: NDArray[np.str_]) -> tuple[str, ...]:
+    return tuple(name for name in np.unique(column).tolist() if name)
+
+
+def _columns(table: ImageTable, spec: DataSpec) -> Columns:
+    """Labels, and numbers in place of names: -1 for a domain not trained on, and for no group."""
+    return Columns(
+        label=torch.from_numpy(table.labels),
+        domain=torch.from_numpy(_numbers(table.domains, spec.train_domains)),
+        group=torch.from_numpy(_numbers(table.groups, _names(table.groups))),
+    )
+
+
+def _numbers(column: NDArray[np.str_], names: Iterable[str]) -> NDArray[np.int64]:
+    number = {name: n for n, name in enumerate(names)}
+    return np.array([number.get(name, -1) for name in column.tolist()], dtype=np.int64)
+
+
+def hash_table(table: ImageTable) -> str:
+    """sha256 of what a run's numbers depend on: pixels, labels, ids, groups, domains.
+
+    Where the dataset knows the checksums of its files, they stand for the pixels.
+    """
+    digest = hashlib.sha256()
+    for text in (table.name, table.task, str(table.images.shape), str(table.labels.dtype)):
+        digest.update(text.encode() + b"\0")
+    if table.hashes:
+        for file, checksum in sorted(table.hashes.items()):
+            digest.update(f"{file}={checksum}\0".encode())
+    else:
+        for start in range(0, len(table), 256):
+            digest.update(np.ascontiguousarray(table.images[start : start + 256]).data)
+    digest.update(np.ascontiguousarray(table.labels).data)
+    for column in (table.ids, table.groups, table.domains, table.splits):
+        digest.update("\0".join(column.tolist()).encode() + b"\1")
+    return digest.hexdigest()
+
+
+def hash_splits(table: ImageTable, rows: dict[str, NDArray[np.int64]]) -> str:
+    """sha256 of which ids each split holds."""
+    digest = hashlib.sha256()
+    for name in sorted(rows):
+        digest.update(f"{name}\1".encode() + "\0".join(table.ids[rows[name]].tolist()).encode())
+        digest.update(b"\1")
+    return digest.hexdigest()

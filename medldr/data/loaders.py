@@ -1,0 +1,255 @@
+"""Batches for training and for evaluation.
+
+Without lists of MONAI transforms, images are indexed and put through the pixel rule on the
+training device, a batch at a time; with them, each sample goes through its chain on the CPU, in
+`machine.workers` processes. Both give the same batches in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medldr.data import _random, _samples
+from medldr.data.pixels import Pixels
+from medldr.data.samplers import Sampler
+from medldr.errors import InputError
+from medldr.transforms import Pipeline
+from medldr.transforms.base import memory_format
+from medldr.types import Batch
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is known of each row of the table besides its image, on a device."""
+
+    label: Tensor
+    domain: Tensor
+    group: Tensor
+
+    def to(self, device: torch.device) -> Columns:
+        """The same on another device."""
+        return Columns(self.label.to(device), self.domain.to(device), self.group.to(device))
+
+
+class _Loader:
+    """What both loaders share: one split's images and columns, and how a batch is made."""
+
+    def __init__(
+        self,
+        pixels: Pixels,
+        columns: Columns,
+        pipeline: Pipeline,
+        *,
+        split: str,
+        rows: NDArray[np.int64],
+        device: torch.device,
+        rank: int,
+        world: int,
+        workers: int,
+    ) -> None:
+        self.pipeline = pipeline
+        self.device = device
+        self.rank = rank
+        self.world = world
+        self.workers = workers
+        self.rows = rows
+        self._pixels = pixels
+        self._split = split
+        self._columns = columns.to(device)
+
+    def _batch(self, image: Tensor, rows: Tensor, views: dict[str, Tensor] | None = None) -> Batch:
+        columns = self._columns
+        return Batch(
+            image=self._placed(image),
+            label=columns.label[rows],
+            domain=columns.domain[rows],
+            group=columns.group[rows],
+            index=rows,
+            views={name: self._placed(view) for name, view in (views or {}).items()},
+        )
+
+    def _placed(self, image: Tensor) -> Tensor:
+        return image.to(self.device, non_blocking=True).contiguous(
+            memory_format=memory_format(image.ndim - 2)
+        )
+
+    def _ruled(
+        self,
+        positions: NDArray[np.int64],
+        parts: list[slice],
+        *,
+        train: bool,
+        uniform: NDArray[np.float32] | None,
+    ) -> Iterator[Batch]:
+        """Batches by the pixel rule alone, on the device."""
+        images, places = self._pixels.of_split(self._split, self.rows, self.device)
+        where = torch.from_numpy(positions)
+        at = places[where.to(places.device)]
+        index = torch.from_numpy(self.rows[positions]).to(self.device)
+        drawn = None if uniform is None else torch.from_numpy(uniform).to(self.device)
+        for part in parts:
+            image = images[at[part]].to(self.device, non_blocking=True)
+            ruled = self.pipeline.rule(
+                image, train=train, uniform=None if drawn is None else drawn[part]
+            )
+            yield self._batch(ruled, index[part])
+
+
+class TrainLoader(_Loader):
+    """Batches of the training rows, epoch by epoch; `batches` depends on (seed, epoch) alone.
+
+    Attributes:
+        steps_per_epoch: Batches per epoch, at least one.
+        batch_size: Rows of a global batch, over all processes.
+        notes: What differs from what the configuration asked for.
+    """
+
+    def __init__(
+        self,
+        pixels: Pixels,
+        columns: Columns,
+        pipeline: Pipeline,
+        sampler: Sampler,
+        *,
+        rows: NDArray[np.int64],
+        seed: int,
+        device: torch.device,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+        views: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(
+            pixels,
+            columns,
+            pipeline,
+            split="train",
+            rows=rows,
+            device=device,
+            rank=rank,
+            world=world,
+            workers=workers,
+        )
+        if views and (pipeline.train is None or not pipeline.train.random):
+            raise InputError(
+                f"the algorithm asks for extra views ({', '.join(views)}), but transform.train "
+                "has no random transform to make them differ. Name one there, such as RandFlip."
+            )
+        self.sampler = sampler
+        self.seed = seed
+        self.views = views
+        self.steps_per_epoch = sampler.batches.steps
+        self.batch_size = sampler.batches.size
+        self.notes = sampler.batches.notes
+
+    def batches(self, epoch: int, start: int = 0) -> Iterator[Batch]:
+        """This process's part of each global batch of an epoch, from position ``start`` on.
+
+        Args:
+            epoch: Number of the epoch, from 0.
+            start: Batches to leave out at the beginning, when resuming within an epoch.
+        """
+        positions = self.sampler.order(epoch)
+        parts = [
+            self.sampler.batches.part(step, self.rank, self.world)
+            for step in range(start, self.steps_per_epoch)
+        ]
+        if self.pipeline.train is not None:
+            return self._chained(epoch, positions, parts)
+        draws = self.pipeline.rule.draws
+        uniform = None
+        if draws:
+            uniform = _random.uniform(
+                self.seed,
+                epoch,
+                self.rows[positions],
+                total=len(self._pixels.host),
+                draws=draws,
+            )
+        return self._ruled(positions, parts, train=True, uniform=uniform)
+
+    def _chained(
+        self, epoch: int, positions: NDArray[np.int64], parts: list[slice]
+    ) -> Iterator[Batch]:
+        rows = self.rows[positions]
+        keys = _samples.training_keys(
+            rows,
+            seed=self.seed,
+            epoch=epoch,
+            total=len(self._pixels.host),
+            draws=self.pipeline.rule.draws,
+            views=len(self.views),
+        )
+        index = torch.from_numpy(rows).to(self.device)
+        samples = _samples.Samples(self._pixels.host, self.pipeline, train=True)
+        loaded = _samples.load(
+            samples,
+            [keys[part] for part in parts],
+            self.workers,
+            pin=self.device.type == "cuda",
+        )
+        for part, (image, *views) in zip(parts, loaded, strict=True):
+            yield self._batch(image, index[part], dict(zip(self.views, views, strict=True)))
+
+
+class EvalLoader(_Loader):
+    """All rows of a split in row order, this process's contiguous part, none twice.
+
+    Attributes:
+        split: Name of the split.
+        rows: Row numbers of this process's part.
+    """
+
+    def __init__(
+        self,
+        pixels: Pixels,
+        columns: Columns,
+        pipeline: Pipeline,
+        *,
+        split: str,
+        rows: NDArray[np.int64],
+        batch_size: int,
+        device: torch.device,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 0,
+    ) -> None:
+        super().__init__(
+            pixels,
+            columns,
+            pipeline,
+            split=split,
+            rows=rows,
+            device=device,
+            rank=rank,
+            world=world,
+            workers=workers,
+        )
+        self.split = split
+        self.mine = np.array_split(np.arange(len(rows)), world)[rank]
+        self.batch_size = batch_size
+
+    def __len__(self) -> int:
+        """Number of batches of this process."""
+        return -(-len(self.mine) // self.batch_size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        size = self.batch_size
+        parts = [slice(start, start + size) for start in range(0, len(self.mine), size)]
+        if self.pipeline.eval is None:
+            yield from self._ruled(self.mine, parts, train=False, uniform=None)
+            return
+        rows = self.rows[self.mine]
+        keys = [_samples.Key(row, ((),), ((),)) for row in rows.tolist()]
+        samples = _samples.Samples(self._pixels.host, self.pipeline, train=False)
+        index = torch.from_numpy(rows).to(self.device)
+        pin = self.device.type == "cuda"
+        loaded = _samples.load(samples, [keys[part] for part in parts], self.workers, pin=pin)
+        for part, (image,) in zip(parts, loaded, strict=True):
+            yield self._batch(image, index[part])
