@@ -6,8 +6,11 @@ here stand the sections that belong to the loop itself.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -22,6 +25,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from medldr import plugins
+from medldr.errors import InputError
 
 CONFIG_VERSION: Final = 1
 """Raised whenever a default changes, so that the identity of a run changes with it."""
@@ -34,11 +38,65 @@ class Section(BaseModel):
         extra="forbid", frozen=True, coerce_numbers_to_str=True, allow_inf_nan=False
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _true_is_no_number(cls, values: Any) -> Any:
+        """Keep pydantic from taking true for 1 where a number belongs."""
+        if not isinstance(values, dict):
+            return values
+        return {
+            key: _spelt(value)
+            if key in cls.model_fields and _only_numbers(cls.model_fields[key].annotation)
+            else value
+            for key, value in values.items()
+        }
+
+
+def _only_numbers(annotation: Any) -> bool:
+    """Whether a field takes numbers and neither booleans nor anything at all."""
+    options = getattr(annotation, "__args__", None)
+    if options is None:
+        return annotation in (int, float)
+    inner = [option for option in options if option not in (type(None), Ellipsis)]
+    return get_origin(annotation) in (tuple, list, Union, UnionType) and all(
+        _only_numbers(option) for option in inner
+    )
+
+
+def _spelt(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_spelt(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else value
+
 
 class PluginSection(Section):
     """A section that names a plug-in; the plug-in's `Config` adds its keys."""
 
     name: str
+
+
+PLUGIN_MARK: Final = "x-medldr-plugin"
+"""Stands in a field's JSON Schema in place of the choice of plug-ins."""
+
+_PLUGIN_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
+    """The `Config` of a plug-in.
+
+    Raises:
+        InputError: If there is no such plug-in, or it is none of this program's.
+    """
+    if not _PLUGIN_NAME.fullmatch(name):
+        known = ", ".join(plugins.names(kind))
+        raise InputError(f"{name!r} is no name of a {plugins.SINGULAR[kind]}. Known: {known}")
+    config = getattr(plugins.load(kind, name), "Config", None)
+    if not (isinstance(config, type) and issubclass(config, PluginSection)):
+        raise InputError(
+            f"the module {name!r} is no {plugins.SINGULAR[kind]} plug-in: it has no class Config "
+            "derived from medldr.config.PluginSection"
+        )
+    return config
 
 
 @dataclass(frozen=True)
@@ -57,8 +115,8 @@ class Plugin:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Describe the choice of plug-ins; `medldr schema` fills in their keys."""
-        return {"$ref": f"#/$defs/{self.kind}"}
+        """Mark the choice of plug-ins; `medldr schema` fills in their keys."""
+        return {PLUGIN_MARK: self.kind}
 
     def resolve(self, value: Any) -> Any:
         """Turn a mapping (or a bare name) into the plug-in's `Config`."""
@@ -76,7 +134,11 @@ class Plugin:
             raise PydanticCustomError(
                 "plugin_name", "needs a key 'name', one of: {known}", {"known": known}
             )
-        return plugins.load(self.kind, name).Config.model_validate(value)
+        try:
+            config = load_plugin_config(self.kind, name)
+        except InputError as error:
+            raise PydanticCustomError("plugin_unknown", "{text}", {"text": str(error)}) from error
+        return config.model_validate(value)
 
 
 LossSection = Annotated[SerializeAsAny[PluginSection], Plugin("losses")]
@@ -128,7 +190,7 @@ class TrainingConfig(Section):
     )
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    init_from: str | None = Field(None, description="run folder whose weights to start from")
+    init_from: Path | None = Field(None, description="run folder whose weights to start from")
     averaging: AveragingConfig | None = None
 
     select: Annotated[tuple[str, ...], AfterValidator(_at_least_one)] = Field(
@@ -140,10 +202,20 @@ class TrainingConfig(Section):
     )
     checkpoint_minutes: float = Field(10.0, gt=0, description="at most this long between saves")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _steps_replace_the_default(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("steps") is not None:
+            return {"epochs": None, **values}
+        return values
+
     @model_validator(mode="after")
     def _one_length(self) -> TrainingConfig:
-        if self.steps is not None and "epochs" in self.model_fields_set and self.epochs:
-            raise ValueError("give training.epochs or training.steps, not both")
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError(
+                f"epochs ({self.epochs}) and steps ({self.steps}) are both given; "
+                "set the other one to null (training.epochs=null)"
+            )
         if self.steps is None and self.epochs is None:
             raise ValueError("give training.epochs or training.steps")
         return self
@@ -185,7 +257,9 @@ class RunConfig(Section):
 
     config_version: Literal[1] = CONFIG_VERSION
     seed: int = Field(0, ge=0)
-    protocol: str = Field("", description="id of the published protocol a recipe follows")
+    protocol: str = Field(
+        "", description="id of the protocol a recipe follows; '+modified' where a pin is overridden"
+    )
     label: str = Field("run", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
     data: Annotated[SerializeAsAny[PluginSection], Plugin("datasets")]
     transform: Annotated[SerializeAsAny[PluginSection], Plugin("transforms")]
@@ -194,6 +268,9 @@ class RunConfig(Section):
     training: TrainingConfig = TrainingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     machine: MachineConfig = MachineConfig()
+    pinned: dict[str, Any] = Field(
+        {}, description="what the protocol fixes, by dotted key; filled in from the parts' `pins`"
+    )
 
 
 PLUGIN_SECTIONS: dict[str, plugins.Kind] = {

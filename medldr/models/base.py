@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import torch
@@ -25,7 +26,7 @@ class ModelConfig(PluginSection):
 
     width: float = Field(1.0, gt=0, description="factor on the number of channels")
     head: Literal["linear", "cosine"] = "linear"
-    weights: str | None = Field(
+    weights: Path | None = Field(
         None, description="safetensors file of a 2D or 3D network of the same kind to start from"
     )
 

@@ -1,0 +1,87 @@
+"""Which run this is: what differs from the defaults decides, how and where it runs does not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from medldr.config.schema import PluginSection, RunConfig, Section
+from medldr.config.yaml import write_yaml
+from medldr.files import write_text
+
+NOT_HASHED: Final = ("seed", "label", "machine", "pinned", "config_version")
+"""Top-level keys outside the hash; `pinned` says what a protocol fixes, not what a run does."""
+
+
+def run_hash(config: RunConfig) -> str:
+    """Eight hexadecimal digits that are equal for runs that differ in their seed at most.
+
+    They are of the SHA-256 of the canonical JSON (sorted keys, no blanks) of `config_version` and
+    of all values that differ from their defaults, without `seed`, `label`, `data.root` and the
+    section `machine`. The protocol id is among them; the values it pins are there anyway.
+    """
+    values = differing(config)
+    for key in NOT_HASHED:
+        values.pop(key, None)
+    values["data"].pop("root", None)
+    payload = {"config_version": config.config_version, "values": values}
+    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def run_name(config: RunConfig) -> str:
+    """Name of the run's folder: ``<label>-<hash8>-s<seed>``."""
+    return f"{config.label}-{run_hash(config)}-s{config.seed}"
+
+
+def differing(section: Section) -> dict[str, Any]:
+    """Values that differ from their defaults, nested, as plain JSON; plug-in names always."""
+    plain = section.model_dump(mode="json")
+    found: dict[str, Any] = {}
+    for key, info in type(section).model_fields.items():
+        value = getattr(section, key)
+        is_name = key == "name" and isinstance(section, PluginSection)
+        default = info.get_default(call_default_factory=True)
+        if not (is_name or info.is_required()) and value == default:
+            continue
+        found[key] = differing(value) if isinstance(value, Section) else plain[key]
+    return found
+
+
+def diff_from_defaults(config: RunConfig) -> dict[str, Any]:
+    """What was chosen, by dotted key, for people to read: ``{"training.lr": 0.01, ...}``."""
+    values = differing(config)
+    values.pop("pinned", None)
+    return flatten(values)
+
+
+def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one, by dotted key.
+
+    Example:
+        >>> flatten({"a": {"b": 1, "c": {}}, "d": [2]})
+        {'a.b': 1, 'd': [2]}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def dump_config(config: RunConfig) -> str:
+    """The resolved configuration as YAML; loading it gives an equal configuration."""
+    return write_yaml(
+        config.model_dump(mode="json"),
+        comment="A resolved configuration: every value, also the defaults.\n"
+        "`medldr train` on this file repeats the run.",
+    )
+
+
+def write_config(config: RunConfig, path: Path | str) -> None:
+    """Write the resolved configuration, whole or not at all."""
+    write_text(path, dump_config(config))

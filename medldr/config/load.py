@@ -1,0 +1,144 @@
+"""From a name, a file or a mapping, and overrides, to one checked `RunConfig`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from medldr.config.layers import Layers, Merged
+from medldr.config.packaged import packaged_configs, packaged_names
+from medldr.config.problems import explain
+from medldr.config.protocol import settle
+from medldr.config.schema import RunConfig, Section
+from medldr.config.yaml import Document, KeyPath, plain
+from medldr.errors import InputError, did_you_mean
+
+
+def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+    """Load, merge and check the configuration of a run.
+
+    Args:
+        source: A packaged name (``fracturemnist3d_erm``), a YAML file, a run folder, or a mapping
+            with the content of such a file. Without a label of its own a file is labelled by its
+            name.
+        overrides: ``KEY=VALUE`` texts as on the command line, for example ``training.lr=0.01`` or
+            ``algorithm=latentdr_pool``; values are YAML.
+
+    Returns:
+        The configuration; `medldr.config.write_config` writes it so that it loads again.
+
+    Raises:
+        InputError: Naming every problem at once: the key, its value, its file and line (or the
+            command line), what is allowed and the nearest known key.
+
+    Example:
+        >>> config = load_config("retinamnist_erm", ["algorithm=latentdr_pool", "seed=3"])
+        >>> config.label, config.algorithm.name, config.seed
+        ('retinamnist_erm', 'latentdr', 3)
+    """
+    if isinstance(overrides, str):
+        overrides = [overrides]
+    layers = Layers()
+    here = Path.cwd()
+    if isinstance(source, Mapping):
+        name, label = "the given mapping", None
+        layers.add_document(Document(name, dict(source)), here)
+    else:
+        path = find_config(source)
+        name, label = str(source), path.stem
+        layers.add_file(path)
+        if "label" in layers.found[-1].values:
+            label = None
+    layers.add_overrides(overrides, here)
+    merged = Merged(layers.found)
+    if label is not None and merged.where(("label",)) != "command line":
+        merged.values["label"] = re.sub(r"[^A-Za-z0-9_.+-]+", "_", label).strip("._+-") or "run"
+    config, problems = _check(merged)
+    problems = [*layers.problems, *problems]
+    if config is None or problems:
+        count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
+        raise InputError("\n  ".join([f"{count} in the configuration {name}:", *problems]))
+    settled = settle(config, layers.found, merged.values)
+    absolute: RunConfig = _finished(settled, merged.values, (), merged)
+    return absolute
+
+
+def load_part(section: str, name: str) -> dict[str, Any]:
+    """The values of a packaged part, for example ``load_part("data", "octmnist")``.
+
+    Raises:
+        InputError: If there is no such part.
+    """
+    known = packaged_names(section)
+    if name not in known:
+        raise InputError(
+            f"there is no part {section}/{name}.{did_you_mean(name, known)} "
+            f"Known: {', '.join(known)}"
+        )
+    layers = Layers()
+    layers.add_file(packaged_configs() / section / f"{name}.yaml", f"{section}/{name}")
+    return Merged(layers.found).values
+
+
+def find_config(source: str | Path) -> Path:
+    """The file that a packaged name, a path or a run folder means.
+
+    Raises:
+        InputError: If there is no such file, with the nearest packaged name.
+    """
+    known = packaged_names("run")
+    if isinstance(source, str) and source in known:
+        return packaged_configs() / "run" / f"{source}.yaml"
+    path = Path(source).expanduser()
+    if path.is_dir() and (path / "config.yaml").is_file():
+        return path / "config.yaml"
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise InputError(f"{source} is a folder without a config.yaml: give a file or a run folder")
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        raise InputError(f"there is no file {source}{did_you_mean(path.stem, known)}")
+    raise InputError(
+        f"there is no packaged configuration {str(source)!r}, nor a file of that name."
+        f"{did_you_mean(str(source), known)} `medldr list` names them all"
+    )
+
+
+def _check(merged: Merged) -> tuple[RunConfig | None, list[str]]:
+    try:
+        return RunConfig.model_validate(merged.values), []
+    except ValidationError as error:
+        return None, explain(error, merged)
+
+
+def _finished(value: Any, raw: Any, path: KeyPath, merged: Merged) -> Any:
+    """A checked value with its relative paths made absolute and its numbers plain."""
+    if isinstance(value, Section):
+        changed = {}
+        for key in type(value).model_fields:
+            old = getattr(value, key)
+            new = _finished(old, _item(raw, key), (*path, key), merged)
+            if new is not old:
+                changed[key] = new
+        return value.model_copy(update=changed) if changed else value
+    if isinstance(value, Path):
+        origin = merged.origin(path)
+        if raw is None or origin is None:
+            return value
+        return Path(os.path.abspath(origin.folder / value.expanduser()))
+    if isinstance(value, (tuple, list)):
+        items = enumerate(value)
+        return type(value)([_finished(v, _item(raw, i), (*path, i), merged) for i, v in items])
+    return plain(value)
+
+
+def _item(raw: Any, key: str | int) -> Any:
+    """What was written for a key, or at a position of a list."""
+    if isinstance(raw, Mapping):
+        return raw.get(key)
+    return raw[key] if isinstance(raw, list) and isinstance(key, int) and key < len(raw) else None

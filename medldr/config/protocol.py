@@ -1,0 +1,78 @@
+"""Which published protocol a run follows, and whether something that it fixes was overridden.
+
+A part names the keys that it pins (``pins: [training.lr, ...]``); it, or what it extends, states
+their values. A run that changes one of them follows ``<protocol>+modified``. The pinned values
+stay in the run's ``config.yaml`` (key ``pinned``), so the same is found when that file is loaded
+again, with or without overrides. Changing a pinned key back makes the protocol whole again.
+A file that states another protocol than the parts it extends starts anew: only its own pins hold.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from medldr.config.layers import Layer
+from medldr.config.schema import RunConfig
+from medldr.config.yaml import plain
+
+MODIFIED: Final = "+modified"
+
+
+def pinned_values(layers: Iterable[Layer]) -> dict[str, Any]:
+    """Everything that is pinned, by dotted key: by ``pins``, or in a loaded ``config.yaml``."""
+    pinned: dict[str, Any] = {}
+    protocol = ""
+    for layer in layers:
+        stated = str(layer.values.get("protocol") or protocol).removesuffix(MODIFIED)
+        if protocol and stated != protocol:
+            pinned.clear()
+        protocol = stated
+        known = layer.values.get("pinned")
+        pinned.update(known if isinstance(known, dict) else {})
+        pinned.update(layer.pinned)
+    return pinned
+
+
+def settle(config: RunConfig, layers: Iterable[Layer], values: Mapping[str, Any]) -> RunConfig:
+    """The configuration with its final `protocol` and with what that protocol pins.
+
+    Args:
+        config: What `values` were validated to.
+        layers: What `values` were merged from.
+        values: The merged values.
+    """
+    pinned = pinned_values(layers)
+    protocol = config.protocol.removesuffix(MODIFIED)
+    if protocol and overridden(values, pinned):
+        protocol += MODIFIED
+    return config.model_copy(update={"protocol": protocol, "pinned": plain(pinned)})
+
+
+def overridden(values: Mapping[str, Any], pinned: Mapping[str, Any]) -> bool:
+    """Whether putting the pinned values back would make another configuration.
+
+    The comparison is between validated configurations, so ``1e-3`` and ``0.001`` are the same.
+    """
+    restored = copy.deepcopy(dict(values))
+    for key, value in pinned.items():
+        *sections, last = key.split(".")
+        inner = restored
+        for section in sections:
+            step = inner.setdefault(section, {})
+            if not isinstance(step, dict):
+                return True
+            inner = step
+        inner[last] = copy.deepcopy(value)
+    try:
+        as_pinned = RunConfig.model_validate(restored)
+    except ValidationError:
+        return True  # what is pinned does not even exist beside what was chosen
+    return _content(as_pinned) != _content(RunConfig.model_validate(values))
+
+
+def _content(config: RunConfig) -> dict[str, Any]:
+    return config.model_dump(exclude={"pinned", "protocol"})

@@ -1,0 +1,109 @@
+"""All keys that exist, and the one that was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from medldr.config.schema import Plugin, RunConfig, Section, load_plugin_config
+from medldr.errors import InputError
+
+# Names of the same thing elsewhere; they serve suggestions only and are never accepted.
+_ELSEWHERE: Final = {
+    "amp": "training.precision",
+    "architecture": "model.name",
+    "backbone": "model.name",
+    "bs": "training.batch_size",
+    "checkpoint": "training.init_from",
+    "data_dir": "data.root",
+    "data_path": "data.root",
+    "dataset": "data.name",
+    "decay": "training.weight_decay",
+    "epoch": "training.epochs",
+    "exclude_patients": "data.exclude",
+    "gpus": "machine.devices",
+    "image_size": "data.size",
+    "learning_rate": "training.lr",
+    "learningrate": "training.lr",
+    "lr_scheduler": "training.schedule",
+    "max_epochs": "training.epochs",
+    "max_steps": "training.steps",
+    "method": "algorithm.name",
+    "num_epochs": "training.epochs",
+    "num_workers": "machine.workers",
+    "optim": "training.optimizer",
+    "patience": "training.early_stopping",
+    "pretrained": "model.weights",
+    "random_state": "seed",
+    "scheduler": "training.schedule",
+    "test_domains": "data.held_out",
+    "test_envs": "data.held_out",
+    "train_size": "data.train_fraction",
+    "wd": "training.weight_decay",
+}
+
+
+def known_keys(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every dotted key that exists beside these plug-ins, with its part of the JSON Schema."""
+    return dict(_keys_of(RunConfig, values, ""))
+
+
+def nearest_key(key: str, keys: Iterable[str]) -> str | None:
+    """The key that was probably meant.
+
+    Example:
+        >>> nearest_key("train.learning_rte", ["training.lr", "training.batch_size"])
+        'training.lr'
+    """
+    known = list(keys)
+    *sections, leaf = re.sub(r"[-\s]", "_", key.lower()).split(".")
+    by_leaf: dict[str, list[str]] = {}
+    for name in known:
+        by_leaf.setdefault(name.rsplit(".", 1)[-1], []).append(name)
+    for alias, target in _ELSEWHERE.items():
+        if target in known:
+            by_leaf.setdefault(alias, []).append(target)
+    near = [leaf] if leaf in by_leaf else difflib.get_close_matches(leaf, by_leaf, 1, 0.7)
+    if not near:
+        whole = difflib.get_close_matches(".".join([*sections, leaf]), known, 1, 0.88)
+        return whole[0] if whole else None
+    section = ".".join(sections)
+
+    def likeness(name: str) -> tuple[float, bool]:
+        ratio = difflib.SequenceMatcher(None, section, name.rpartition(".")[0]).ratio()
+        # Equal likeness: training before evaluation, because a run is mostly about training.
+        return ratio, name.startswith("training.")
+
+    return max(by_leaf[near[0]], key=likeness)
+
+
+def _keys_of(
+    section: type[BaseModel], values: Mapping[str, Any], prefix: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    schemas = section.model_json_schema(mode="validation")["properties"]
+    for key, info in section.model_fields.items():
+        yield prefix + key, schemas[key]
+        value = values.get(key)
+        inner = _inner_section(info.annotation, info.metadata, value)
+        if inner is not None:
+            stated = value if isinstance(value, dict) else {}
+            yield from _keys_of(inner, stated, f"{prefix}{key}.")
+
+
+def _inner_section(annotation: Any, metadata: Iterable[Any], value: Any) -> type[BaseModel] | None:
+    """The class of a field that is a section; for a plug-in that of the one that is named."""
+    for mark in [*metadata, *getattr(annotation, "__metadata__", ())]:
+        if isinstance(mark, Plugin):
+            name = value.get("name") if isinstance(value, dict) else value
+            try:
+                return load_plugin_config(mark.kind, name) if isinstance(name, str) else None
+            except InputError:
+                return None
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    options = (_inner_section(o, (), value) for o in getattr(annotation, "__args__", ()))
+    return next((found for found in options if found is not None), None)
