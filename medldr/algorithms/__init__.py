@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from medldr import plugins
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step, require_domains
 from medldr.config import PluginSection
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
@@ -40,13 +40,8 @@ def build_algorithm(
             f"algorithm {config.name}: its Config should be a subclass of "
             f"medldr.algorithms.AlgorithmConfig, but is {type(config).__name__}"
         )
+    if cls.needs_domains:
+        require_domains(config.name, spec)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed ^ _OWN_STREAM)
-        algorithm = cls(config, spec, model)
-    if algorithm.needs_domains and not spec.train_domains:
-        raise InputError(
-            f"algorithm {config.name} needs to know the domain of every training image, but the "
-            "dataset has no domains. Use a dataset with domains, or an algorithm without this need "
-            "(erm, latentdr)"
-        )
-    return algorithm
+        return cls(config, spec, model)

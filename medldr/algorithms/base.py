@@ -135,6 +135,20 @@ class Algorithm(nn.Module):
         return output
 
 
+def require_domains(name: str, spec: DataSpec) -> None:
+    """Refuse data without domains for an algorithm that needs them.
+
+    Raises:
+        InputError: If no training row has a domain.
+    """
+    if not spec.train_domains:
+        raise InputError(
+            f"algorithm {name} needs to know the domain of every training image, but the dataset "
+            "has no domains. Use a dataset with domains, or an algorithm without this need "
+            "(erm, latentdr)"
+        )
+
+
 def build_loss(config: PluginSection | None, spec: DataSpec) -> Loss:
     """The classification loss for a task.
 

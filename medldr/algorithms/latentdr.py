@@ -43,7 +43,7 @@ from torch import Tensor
 
 from medldr import plugins
 from medldr.algorithms._gather import RowGatherer, several_processes
-from medldr.algorithms.base import Algorithm, AlgorithmConfig
+from medldr.algorithms.base import Algorithm, AlgorithmConfig, require_domains
 from medldr.algorithms.erm import ERM
 from medldr.config import AlgorithmSection
 from medldr.errors import InputError
@@ -239,6 +239,8 @@ def _build_base(config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> 
         raise InputError(
             "algorithm.base.lr_scale has no effect beside algorithm.base: set algorithm.lr_scale"
         )
+    if cls.needs_domains:
+        require_domains(name, spec)
     base = cls(config.base, spec, model)
     if cls.update is not Algorithm.update or set(base.optimizers(model)) != {"main"}:
         raise InputError(

@@ -1,0 +1,222 @@
+"""What holds for every algorithm, found by name."""
+
+import copy
+
+import pytest
+import torch
+from lightning_fabric import Fabric
+from pydantic import ValidationError
+
+from medldr import plugins
+from medldr.config.schema import Plugin, TrainingConfig
+from medldr.training.optim import build_optimizers
+from medldr.training.step import Stepper, TrainStep
+from medldr.types import TASKS, Batch
+
+NAMES = plugins.names("algorithms")
+KEY_BIASES = ("key.bias",)
+"""A softmax does not see what all keys have in common: their bias has no gradient, by nature."""
+
+pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+@pytest.fixture
+def setup(standins):
+    """A model, an algorithm and a batch for a task."""
+
+    def make(name, task="multi-class", seed=0, rows=12):
+        spec = standins.make_spec(task)
+        model = standins.make_model(spec, seed)
+        algorithm = standins.make_algorithm(name, spec, model, seed)
+        return model, algorithm, standins.make_batch(spec, rows, seed, algorithm.views)
+
+    return make
+
+
+def make_step(model, algorithm):
+    pair = TrainStep(model, algorithm).train()
+    training = TrainingConfig(optimizer="sgd", lr=0.05, momentum=0.9)
+    return Stepper(
+        Fabric(accelerator="cpu", devices=1),
+        pair,
+        build_optimizers(algorithm.optimizers(model), training),
+        total=10,
+    )
+
+
+def run_steps(step, algorithm, batch, count):
+    outputs = []
+    for _ in range(count):
+        outputs.append(algorithm.update(step, batch))
+        step.index += 1
+    return outputs
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_loss_is_finite_and_output_is_as_promised(name, task, setup):
+    model, algorithm, batch = setup(name, task)
+    out = algorithm.loss(model, batch)
+    assert out.loss.ndim == 0
+    assert torch.isfinite(out.loss)
+    assert out.z.shape == (12, model.dim)
+    assert out.logits.shape == (12, model.num_classes)
+    assert out.z.requires_grad
+    assert out.logits.requires_grad
+    assert out.logs
+    for key, value in out.logs.items():
+        assert value.ndim == 0, key
+        assert not value.requires_grad, key
+        assert key == key.lower()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_trainable_parameter_gets_a_gradient(name, task, setup):
+    model, algorithm, batch = setup(name, task)
+    step = make_step(model, algorithm)
+    total = {n: torch.zeros(()) for n, p in step.pair.named_parameters() if p.requires_grad}
+    for key, parameter in step.pair.named_parameters():
+        if parameter.requires_grad:
+
+            def add(p, key=key):
+                total[key] += p.grad.abs().sum()
+
+            parameter.register_post_accumulate_grad_hook(add)
+    torch.manual_seed(0)
+    run_steps(step, algorithm, batch, 10)
+    assert not [n for n, value in total.items() if not value.isfinite()]
+    assert not [n for n, value in total.items() if value == 0 and not n.endswith(KEY_BIASES)]
+    covered = [p for o in step.optimizers.values() for g in o.param_groups for p in g["params"]]
+    trainable = {id(p) for p in step.pair.parameters() if p.requires_grad}
+    assert {id(p) for p in covered} == trainable
+
+
+def test_same_seed_same_loss_bit_for_bit(name, setup):
+    losses = []
+    for _ in range(2):
+        model, algorithm, batch = setup(name)
+        torch.manual_seed(3)
+        losses.append(algorithm.loss(model, batch).loss)
+    assert torch.equal(*losses)
+
+
+@pytest.mark.parametrize("labels", ["one class", "a class is missing"])
+def test_classes_that_are_absent_from_a_batch_do_no_harm(name, labels, setup):
+    model, algorithm, batch = setup(name)
+    label = torch.zeros(12, dtype=torch.int64) if labels == "one class" else batch.label % 3
+    out = algorithm.loss(model, batch._replace(label=label))
+    out.loss.backward()
+    assert torch.isfinite(out.loss)
+    assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_bfloat16_autocast_is_finite_and_the_loss_float32(name, setup):
+    model, algorithm, batch = setup(name)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = algorithm.loss(model, batch)
+    out.loss.backward()
+    assert out.loss.dtype == torch.float32
+    assert torch.isfinite(out.loss)
+    assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_going_on_from_saved_state_equals_going_on(name, setup):
+    model, algorithm, batch = setup(name)
+    step = make_step(model, algorithm)
+    torch.manual_seed(1)
+    run_steps(step, algorithm, batch, 2)
+    saved = copy.deepcopy(
+        (step.pair.state_dict(), {n: o.state_dict() for n, o in step.optimizers.items()})
+    )
+    state = torch.get_rng_state()
+    expected = run_steps(step, algorithm, batch, 2)
+
+    model_2, algorithm_2, _ = setup(name, seed=9)
+    step_2 = make_step(model_2, algorithm_2)
+    step_2.index = 2
+    step_2.pair.load_state_dict(saved[0])
+    for key, optimizer in step_2.optimizers.items():
+        optimizer.load_state_dict(saved[1][key])
+    torch.set_rng_state(state)
+    found = run_steps(step_2, algorithm_2, batch, 2)
+    assert all(torch.equal(a.loss, b.loss) for a, b in zip(expected, found, strict=True))
+    for key, value in step.pair.state_dict().items():
+        assert torch.equal(value, step_2.pair.state_dict()[key]), key
+
+
+def test_predictions_do_not_depend_on_the_algorithm(name, setup, standins):
+    spec = standins.make_spec()
+    alone = standins.make_model(spec).eval()
+    model, algorithm, batch = setup(name)
+    assert torch.equal(model.eval()(batch.image), alone(batch.image))
+    step = make_step(model, algorithm)
+    run_steps(step, algorithm, batch, 3)
+    state = {k: v for k, v in step.pair.state_dict().items() if k.startswith("model.")}
+    alone.load_state_dict({k.removeprefix("model."): v for k, v in state.items()})
+    assert torch.equal(model.eval()(batch.image), alone(batch.image))
+
+
+def test_loss_changes_no_parameter_and_learning_lowers_it(name, setup):
+    model, algorithm, batch = setup(name)
+    before = copy.deepcopy(dict(TrainStep(model, algorithm).named_parameters()))
+    algorithm.loss(model, batch)
+    for key, value in TrainStep(model, algorithm).named_parameters():
+        assert torch.equal(value, before[key])
+    step = make_step(model, algorithm)
+    torch.manual_seed(0)
+    logits = [out.logits for out in run_steps(step, algorithm, batch, 60)]
+    first, last = (
+        torch.nn.functional.cross_entropy(x, batch.label) for x in (logits[0], logits[-1])
+    )
+    assert last < first
+
+
+def test_initial_weights_follow_the_seed_alone(name, setup):
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    _, one, _ = setup(name, seed=1)
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.manual_seed(6)
+    _, two, _ = setup(name, seed=1)
+    _, other, _ = setup(name, seed=2)
+    assert all(torch.equal(v, two.state_dict()[k]) for k, v in one.state_dict().items())
+    weights = [k for k, v in one.named_parameters() if v.ndim > 1]
+    assert not any(torch.equal(one.state_dict()[k], other.state_dict()[k]) for k in weights)
+
+
+def test_state_holds_tensors_alone(name, setup):
+    _, algorithm, _ = setup(name)
+    assert all(isinstance(v, torch.Tensor) for v in algorithm.state_dict().values())
+
+
+def test_class_facts_are_ones_the_loop_knows(name, setup):
+    _, algorithm, batch = setup(name)
+    assert algorithm.sampler in ("shuffle", "domains")
+    assert isinstance(batch, Batch)
+    assert all(isinstance(v, str) for v in algorithm.views)
+    for fact in (algorithm.needs_domains, algorithm.set_based, algorithm.mixes_labels):
+        assert isinstance(fact, bool)
+
+
+def test_class_weights_reach_the_loss(name, setup):
+    model, algorithm, batch = setup(name)
+    algorithm.eval()
+    plain = algorithm.loss(model, batch).logs
+    algorithm.use_class_weights(torch.tensor([5.0, 1.0, 1.0, 1.0]))
+    weighted = algorithm.loss(model, batch).logs
+    assert any(not torch.equal(plain[k], weighted[k]) for k in plain)
+
+
+def test_config_stands_by_itself(name):
+    config_class = plugins.load("algorithms", name).Config
+    config = config_class(name=name)
+    assert config_class.model_validate(config.model_dump()) == config
+    assert Plugin("algorithms").resolve(name) == config
+    assert config.lr_scale > 0
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        config_class(name=name, no_such_key=1)
+
+
+def test_method_card_says_what_a_reader_needs(name):
+    card = plugins.load("algorithms", name).__doc__
+    for heading in ("What it changes", "When to use", "Cost", "Works with", "Source:"):
+        assert heading in card, heading
