@@ -6,7 +6,7 @@ that asking for it before the optimizer's step does not leave the device idle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -79,6 +79,27 @@ class Guard:
         self._answers.clear()
         self._seen.clear()
 
+    def check_weights(self, tensors: Iterable[Tensor], index: int) -> None:
+        """Stop unless all floating entries are finite, so that no bad checkpoint is written.
+
+        Args:
+            tensors: The state of the model and the algorithm.
+            index: Number of steps made.
+
+        Raises:
+            NonFiniteError: On every process, if an entry on any of them is not finite.
+        """
+        finite = [torch.isfinite(t).all() for t in tensors if t.is_floating_point()]
+        bad = int(bool(finite) and not bool(torch.stack(finite).all()))
+        if self._processes is not None:
+            (bad,) = self._processes.total(bad)
+        if bad:
+            raise NonFiniteError(
+                f"the weights are not finite after step {index}, although every loss was: a "
+                "gradient overflowed. The last good checkpoint is kept. Lower training.lr, set "
+                "training.clip_norm, or set training.precision: float32"
+            )
+
     def _describe(self, index: int) -> str:
         terms: dict[str, float] = {}
         rows: list[int] = []
@@ -94,7 +115,7 @@ class Guard:
         term = ", ".join(f"{name} = {value}" for name, value in terms.items()) or "loss"
         return (
             f"the loss is not finite at step {index + 1} (term: {term}). "
-            f"Samples of this batch: {shown}{more}. The weights were not changed and the last good "
-            "checkpoint is kept. Look at these samples, lower training.lr, set training.clip_norm, "
-            "or set training.precision: float32."
+            f"Samples of this batch: {shown}{more}. No optimizer step was made with it and the "
+            "last good checkpoint is kept. Look at these samples, lower training.lr, set "
+            "training.clip_norm, or set training.precision: float32"
         )

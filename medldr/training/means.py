@@ -16,9 +16,15 @@ class RunningMeans:
     """Means over the rows of all batches since the last `reset`.
 
     A term that some batches lack is averaged over those that have it.
+
+    Args:
+        device: Where the losses are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        # float32 loses the small part of long sums; not every device has float64.
+        self._kind = torch.float32 if device.type == "mps" else torch.float64
         self._sums: dict[tuple[str, ...], Tensor] = {}
 
     @torch.no_grad()
@@ -28,10 +34,7 @@ class RunningMeans:
         values |= output.logs
         names = tuple(values)
         rows = float(len(batch.index))
-        # float32 loses the small part of long sums; not every device has float64.
-        device = output.loss.device
-        kind = torch.float32 if device.type == "mps" else torch.float64
-        row = torch.stack([v.detach().float() for v in values.values()]).to(kind) * rows
+        row = torch.stack([v.detach().float() for v in values.values()]).to(self._kind) * rows
         row = torch.cat([row, row.new_full((1,), rows)])
         if names in self._sums:
             self._sums[names] += row
@@ -57,13 +60,13 @@ class RunningMeans:
         means = {name: sums[name] / rows[name] for name in sums}
         return {name: mean if math.isfinite(mean) else None for name, mean in means.items()}
 
-    def state_dict(self) -> list[Any]:
+    def state_dict(self) -> dict[str, Any]:
         """What a checkpoint needs."""
-        return [[list(names), sums.cpu()] for names, sums in self._sums.items()]
+        return {"sums": [[list(names), sums.cpu()] for names, sums in self._sums.items()]}
 
-    def load_state_dict(self, state: list[Any], device: torch.device) -> None:
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over the state of a checkpoint."""
-        self._sums = {tuple(names): sums.to(device) for names, sums in state}
+        self._sums = {tuple(names): sums.to(self._device) for names, sums in state["sums"]}
 
 
 def accuracy(logits: Tensor, label: Tensor) -> Tensor:

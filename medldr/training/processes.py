@@ -75,6 +75,11 @@ class Processes:
         dist.broadcast_object_list(box, src=0, group=self._control)
         return box[0]
 
+    def wait(self) -> None:
+        """Go on when every process has come here."""
+        if self.world > 1:
+            dist.barrier(group=self._control)
+
     def equal_buffers(self, module: nn.Module) -> None:
         """Give every process the first one's buffers, as DDP does before each forward pass."""
         if self.world == 1:

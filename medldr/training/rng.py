@@ -8,7 +8,7 @@ algorithm (dropout, masks, mixing) draws from the global generators that this fi
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,52 +26,62 @@ def seed_process(seed: int, rank: int) -> None:
     torch.manual_seed(pytorch)
 
 
-def collect(device: torch.device) -> dict[str, Any]:
-    """State of the global generators, as tensors and plain values.
+class Randomness:
+    """The global generators of this process, as a part of its state.
 
     Args:
         device: Where the process trains; its generator belongs to the state.
     """
-    version, words, gauss = random.getstate()
-    _, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002
-    state: dict[str, Any] = {
-        "python": [version, list(words), gauss],
-        "numpy": [np.asarray(keys).tolist(), int(position), int(has_gauss), float(cached)],
-        "torch": torch.get_rng_state(),
-    }
-    if device.type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state(device)
-    if device.type == "mps":
-        state["mps"] = torch.mps.get_rng_state()
-    return state
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def state_dict(self) -> dict[str, Any]:
+        """State of all generators, as tensors and plain values."""
+        version, words, gauss = random.getstate()
+        _, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002
+        state: dict[str, Any] = {
+            "python": [version, list(words), gauss],
+            "numpy": [np.asarray(keys).tolist(), int(position), int(has_gauss), float(cached)],
+            "torch": torch.get_rng_state(),
+        }
+        if self._device.type == "cuda":
+            state["cuda"] = torch.cuda.get_rng_state(self._device)
+        if self._device.type == "mps":
+            state["mps"] = torch.mps.get_rng_state()
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Put all generators back."""
+        version, words, gauss = state["python"]
+        random.setstate((version, tuple(words), gauss))
+        keys, position, has_gauss, cached = state["numpy"]
+        numpy_state = ("MT19937", np.array(keys, dtype=np.uint32), position, has_gauss, cached)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        torch.set_rng_state(state["torch"])
+        if "cuda" in state:
+            torch.cuda.set_rng_state(state["cuda"], self._device)
+        if "mps" in state:
+            torch.mps.set_rng_state(state["mps"])
 
 
-def restore(state: dict[str, Any], device: torch.device) -> None:
-    """Put a state of `collect` back."""
-    version, words, gauss = state["python"]
-    random.setstate((version, tuple(words), gauss))
-    keys, position, has_gauss, cached = state["numpy"]
-    numpy_state = ("MT19937", np.array(keys, dtype=np.uint32), position, has_gauss, cached)
-    np.random.set_state(numpy_state)  # noqa: NPY002
-    torch.set_rng_state(state["torch"])
-    if "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"], device)
-    if "mps" in state:
-        torch.mps.set_rng_state(state["mps"])
-
-
-def undisturbed(items: Iterator[T]) -> Iterator[T]:
+def undisturbed(items: Iterator[T]) -> Generator[T, None, None]:
     """The same items; making them leaves torch's global CPU generator as it was.
 
     A data loader draws a number from it whenever it starts. A run resumed in the middle of an
     epoch starts its loader once more than an unbroken one, and would go on differently.
     """
-    while True:
-        state = torch.get_rng_state()
-        try:
-            item = next(items)
-        except StopIteration:
-            return
-        finally:
-            torch.set_rng_state(state)
-        yield item
+    try:
+        while True:
+            state = torch.get_rng_state()
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+            finally:
+                torch.set_rng_state(state)
+            yield item
+    finally:
+        # A loader may have processes of its own to end.
+        if isinstance(items, Generator):
+            items.close()

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal
 import torch
 from lightning_fabric import Fabric
 from lightning_fabric.plugins import MixedPrecision, Precision
-from lightning_fabric.strategies import DDPStrategy
+from lightning_fabric.strategies.ddp import DDPStrategy
+from lightning_fabric.utilities.rank_zero import rank_zero_only
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -174,4 +175,9 @@ def repeat_exactly() -> None:
     torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True, warn_only=True)
     # Nothing of ours reads memory before it was written; filling it would only cost time.
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+
+
+def is_first_process() -> bool:
+    """Whether this process is the one that writes and prints; true where there is only one."""
+    return bool(rank_zero_only.rank == 0)

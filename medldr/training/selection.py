@@ -14,11 +14,13 @@ METRICS: Final[dict[str, bool]] = {
     "auc": True,
     "accuracy": True,
     "balanced_accuracy": True,
+    "macro_f1": True,
     "loss": False,
 }
 """Metrics that can select, and whether a larger value is better."""
 
 PREFIXES: Final = ("val", "id_val", "oracle")
+"""What a rule reads: ``val`` is the split that selects (``id_val`` where there is no other)."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,15 @@ class Rule:
     Attributes:
         name: As in the configuration: ``last``, ``val_auc``, ``id_val_loss``, ``oracle_auc``.
         split: The split it reads; empty for ``last``.
-        metric: The metric it compares; empty for ``last``.
+        column: The metric it compares, as `metrics.jsonl` names it; empty for ``last``.
+        larger: Whether a larger value is better.
         oracle: Whether it reads the test split, so that its result is an upper bound only.
     """
 
     name: str
     split: str = ""
-    metric: str = ""
+    column: str = ""
+    larger: bool = True
     oracle: bool = False
 
     def better(self, value: float | None, best: float | None) -> bool:
@@ -43,17 +47,32 @@ class Rule:
         A finite value beats an undefined one; an undefined one (None, NaN) beats nothing.
 
         Example:
-            >>> rule = Rule("val_auc", "val", "auc")
+            >>> rule = Rule("val_auc", "val", "val/auc")
             >>> rule.better(0.7, 0.7), rule.better(0.7, None), rule.better(float("nan"), 0.1)
             (False, True, False)
         """
-        if not self.metric:
+        if not self.column:
             return True
         if value is None or not math.isfinite(value):
             return False
         if best is None or not math.isfinite(best):
             return True
-        return value > best if METRICS[self.metric] else value < best
+        return value > best if self.larger else value < best
+
+
+def scored_splits(rules: Sequence[Rule], splits: Collection[str]) -> dict[str, str]:
+    """Splits to score while training, by the prefix of their columns.
+
+    The split that selects is scored also where no rule reads it, for the curves. Other splits are
+    scored only for a rule; the test split only for an oracle.
+
+    Example:
+        >>> scored_splits([Rule("last")], {"train", "id_val", "test"})
+        {'val': 'id_val'}
+    """
+    selecting = next((split for split in ("val", "id_val") if split in splits), None)
+    scored = {"val": selecting} if selecting else {}
+    return scored | {rule.column.split("/")[0]: rule.split for rule in rules if rule.column}
 
 
 def rule_names() -> list[str]:
@@ -76,8 +95,8 @@ def parse_rules(
 
     Example:
         >>> [rule] = parse_rules(["val_auc"], {"train", "id_val"})
-        >>> rule.split, rule.metric
-        ('id_val', 'auc')
+        >>> rule.split, rule.column
+        ('id_val', 'val/auc')
     """
     rules = []
     for name in dict.fromkeys(names):
@@ -105,7 +124,8 @@ def parse_rules(
                 f"training.select: {name} needs a split {split!r}, and the data has "
                 f"{', '.join(sorted(splits))}. Use training.select: [last]"
             )
-        rules.append(Rule(name, split, metric, prefix == "oracle"))
+        column = f"{prefix}/{metric}"
+        rules.append(Rule(name, split, column, METRICS[metric], prefix == "oracle"))
     return tuple(rules)
 
 
@@ -131,6 +151,10 @@ class Selection:
     oracle: bool
     path: Path
 
+    def as_dict(self) -> dict[str, Any]:
+        """The choice without its path, as `evaluation.json` holds it."""
+        return {key: value for key, value in vars(self).items() if key != "path"}
+
 
 class Selector:
     """Keeps each rule's best evaluation, and counts how long the first has not improved.
@@ -145,11 +169,6 @@ class Selector:
         self.waited = 0
         """Evaluations since the first rule improved."""
 
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """Splits that the rules read."""
-        return tuple(dict.fromkeys(rule.split for rule in self.rules if rule.split))
-
     def offer(self, row: Mapping[str, Any]) -> list[Rule]:
         """Take in an evaluation.
 
@@ -162,7 +181,7 @@ class Selector:
         """
         improved = []
         for rule in self.rules:
-            value = row.get(f"{rule.split}/{rule.metric}") if rule.metric else None
+            value = row.get(rule.column)
             best = self._best.get(rule.name)
             if best is None or rule.better(value, best["value"]):
                 finite = value is not None and math.isfinite(value)
@@ -187,6 +206,14 @@ class Selector:
             )
             for rule in self.rules
         }
+
+    def notes(self) -> list[str]:
+        """What a reader of the choices must be told."""
+        return [
+            f"{rule.name} was undefined at every evaluation; the first one's weights were kept"
+            for rule in self.rules
+            if rule.column and self._best[rule.name]["value"] is None
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint needs."""

@@ -109,6 +109,14 @@ class Stepper:
             optimizer.step()
         self.pair.zero_grad(set_to_none=True)
 
+    def check_weights(self) -> None:
+        """Stop the run if any weight or statistic is not finite.
+
+        Raises:
+            NonFiniteError: Before anything is written.
+        """
+        self._guard.check_weights(self.pair.state_dict().values(), self.index)
+
     def reset_optimizer(self, name: str = "main") -> None:
         """Forget this optimizer's running state (momentum)."""
         self.optimizers[name].state.clear()

@@ -1,0 +1,37 @@
+"""Accumulation: one optimizer step from several smaller passes, where memory is short."""
+
+from __future__ import annotations
+
+import torch
+
+from medldr.algorithms.base import Algorithm
+from medldr.training.step import Stepper
+from medldr.types import Batch, StepOutput
+
+
+def update_in_parts(
+    algorithm: Algorithm, step: Stepper, batch: Batch, parts: int
+) -> list[tuple[Batch, StepOutput]]:
+    """One optimizer step on a batch, in at most this many passes.
+
+    The parts take every ``parts``-th row, so that a domain-balanced batch stays balanced. Each
+    part's loss counts by its share of the rows: for a loss that is a mean over samples, the
+    gradient is that of the whole batch. No part has fewer than two rows, for normalisation's sake.
+
+    Returns:
+        Each part with its output; one pair when ``parts`` is 1.
+    """
+    rows = len(batch.index)
+    parts = max(1, min(parts, rows // 2))
+    if parts == 1:
+        return [(batch, algorithm.update(step, batch))]
+    outputs = []
+    for number in range(parts):
+        part = batch.select(torch.arange(number, rows, parts, device=batch.index.device))
+        # Processes exchange gradients once, in the last pass.
+        with step.local(enabled=number < parts - 1):
+            output = step.forward(part)
+            step.backward(output.loss * (len(part.index) / rows))
+        outputs.append((part, output))
+    step.optimizer_step()
+    return outputs

@@ -1,0 +1,154 @@
+"""From configured parts to a trainer that is ready to run, or to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_fabric import Fabric
+
+from medldr.algorithms.base import Algorithm
+from medldr.config import RunConfig, run_hash
+from medldr.data import Data
+from medldr.files import RunFolder
+from medldr.models.base import FeatureModel
+from medldr.training import start
+from medldr.training.averaging import ExponentialAverage
+from medldr.training.checkpoint import Checkpoints, newest
+from medldr.training.guard import Guard
+from medldr.training.history import History
+from medldr.training.means import RunningMeans
+from medldr.training.optim import Schedule, build_optimizers
+from medldr.training.processes import Processes
+from medldr.training.progress import RunProgress
+from medldr.training.rng import Randomness, seed_process
+from medldr.training.runtime import precision_name, use_threads
+from medldr.training.selection import Selector, parse_rules
+from medldr.training.step import Stepper, TrainStep
+from medldr.training.trainer import Trainer
+from medldr.training.validation import Validation
+
+
+def assemble(
+    config: RunConfig,
+    data: Data,
+    model: FeatureModel,
+    algorithm: Algorithm,
+    folder: RunFolder,
+    fabric: Fabric,
+    *,
+    show_progress: bool = True,
+) -> Trainer:
+    """Check everything that can be known before the first step, and put the trainer together.
+
+    The arguments are those of `medldr.training.fit`. What is refused is refused here.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    training = config.training
+    processes = Processes(fabric)
+    place: dict[str, Any] = {
+        "device": fabric.device,
+        "rank": processes.rank,
+        "world": processes.world,
+    }
+    sampler = training.sampler or algorithm.sampler
+    loader = data.train_loader(config, sampler=sampler, views=algorithm.views, **place)
+    rows = loader.batch_size
+    start.check(training, algorithm, model, rows // processes.world)
+    schedule = Schedule(training, loader.steps_per_epoch)
+    splits = {split for split, numbers in data.rows.items() if len(numbers)}
+    rules = parse_rules(training.select, splits, oracle=config.evaluation.oracle)
+    selector = Selector(rules)
+    validation = Validation(config, data, rules, splits, fabric, processes)
+    facts: dict[str, Any] = {
+        "precision": precision_name(fabric),
+        "device": fabric.device.type,
+        "threads": use_threads(config.machine),
+        "processes": processes.world,
+        "lr": training.lr * algorithm.config.lr_scale,
+        "batch_size": rows,
+        "set_size": start.set_size(training, algorithm, rows, processes.world),
+    }
+
+    saved, notes = newest(folder)
+    if saved is None and training.init_from:
+        start.start_from(model, training.init_from)
+    model.to_fast_memory()
+    model, more = start.share_statistics(model, fabric)
+    algorithm.class_weights = data.class_weights(training.class_weights)
+    pair = TrainStep(model, algorithm).to(fabric.device).train()
+    average = ExponentialAverage(model, training.averaging) if training.averaging else None
+    step = Stepper(
+        fabric,
+        pair,
+        build_optimizers(
+            algorithm.optimizers(model),
+            training,
+            lr_scale=algorithm.config.lr_scale,
+            # A fused optimizer unscales float16 gradients itself, after they would be clipped.
+            fused=facts["precision"] != "float16",
+        ),
+        total=training.steps or (training.epochs or 1) * loader.steps_per_epoch,
+        clip_norm=training.clip_norm,
+        guard=Guard(lambda numbers: data.table.ids[list(numbers)].tolist(), processes),
+        compile=config.machine.compile,
+    )
+    means = RunningMeans(fabric.device)
+    history = History(folder.metrics, writes=processes.first)
+    checkpoints = Checkpoints(
+        folder,
+        identity={
+            "config": run_hash(config),
+            "seed": config.seed,
+            "data": data.data_hash,
+            "splits": data.split_hash,
+            **{key: facts[key] for key in ("precision", "device", "threads", "processes")},
+        },
+        shared={
+            "model": model,
+            "algorithm": algorithm,
+            "history": history,
+            "selector": selector,
+            "scaler": fabric.strategy.precision,
+            **({"average": average} if average else {}),
+            **{f"optimizer/{name}": part for name, part in step.optimizers.items()},
+        },
+        own={"means": means, "randomness": Randomness(fabric.device)},
+        processes=processes,
+    )
+
+    seed_process(config.seed, processes.rank)
+    position = {"step": 0, "seconds": 0.0, "stopped_early": False}
+    if saved is not None:
+        position = checkpoints.load(saved)
+        more.append(f"resumed after step {position['step']} of {step.total}")
+    step.index = int(position["step"])
+    # Nobody may write a checkpoint before everybody has read the old one.
+    processes.wait()
+    return Trainer(
+        training=training,
+        folder=folder,
+        model=model,
+        average=average,
+        algorithm=algorithm,
+        loader=loader,
+        step=step,
+        schedule=schedule,
+        means=means,
+        validation=validation,
+        selector=selector,
+        history=history,
+        checkpoints=checkpoints,
+        processes=processes,
+        progress=RunProgress(
+            step.total,
+            step.index,
+            epochs=None if training.steps else training.epochs,
+            shown=show_progress and processes.first,
+        ),
+        facts=facts,
+        notes=[*model.notes, *loader.notes, *notes, *more],
+        seconds_before=position["seconds"],
+        stopped_early=bool(position["stopped_early"]),
+    )

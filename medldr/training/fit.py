@@ -1,0 +1,50 @@
+"""Training as the other stages see it: one function."""
+
+from __future__ import annotations
+
+from lightning_fabric import Fabric
+
+from medldr.algorithms.base import Algorithm
+from medldr.config import RunConfig
+from medldr.data import Data
+from medldr.files import RunFolder
+from medldr.models.base import FeatureModel
+from medldr.training.assembly import assemble
+from medldr.training.fitted import Fitted
+
+
+def fit(
+    config: RunConfig,
+    data: Data,
+    model: FeatureModel,
+    algorithm: Algorithm,
+    folder: RunFolder,
+    fabric: Fabric,
+    *,
+    show_progress: bool = True,
+) -> Fitted:
+    """Train, or go on training, until the configured length or early stopping.
+
+    Where the folder holds a checkpoint, the run goes on from it and ends as it would have ended
+    without a break, bit for bit; a run whose training has ended is left as it is.
+
+    Args:
+        config: The run.
+        data: Its images, split.
+        model: The network; trained in place, and left with its last weights.
+        algorithm: The method; trained in place too, where it has weights of its own.
+        folder: Gets `metrics.jsonl`, `checkpoints/`, `selected/` and `model.safetensors`.
+        fabric: From `make_fabric`; with several processes, inside its `launch`.
+        show_progress: Whether to write progress to standard error.
+
+    Returns:
+        The choice of each selection rule, and how the run went.
+
+    Raises:
+        InputError: If the configuration does not fit, a checkpoint is of another run, or the disk
+            is full.
+        NonFiniteError: If a loss is not finite; the last good checkpoint is kept.
+        Interrupted: After SIGINT or SIGTERM, with the state saved.
+    """
+    trainer = assemble(config, data, model, algorithm, folder, fabric, show_progress=show_progress)
+    return trainer.run()

@@ -1,0 +1,123 @@
+"""What is made ready before the first step, and what is refused there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from lightning_fabric import Fabric
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from medldr.algorithms.base import Algorithm
+from medldr.config.schema import TrainingConfig
+from medldr.errors import InputError
+from medldr.files import RunFolder, load_tensors
+from medldr.models.base import FeatureModel
+
+
+def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows: int) -> None:
+    """Refuse what would fail, or mean something else than it seems to, during training.
+
+    Args:
+        training: The section of the configuration.
+        algorithm: The method.
+        model: The network.
+        rows: Rows of one process in one step.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    name = algorithm.config.name
+    if training.accumulate > 1 and type(algorithm).update is not Algorithm.update:
+        raise InputError(
+            f"training.accumulate: {training.accumulate} does not work with algorithm {name}, "
+            "which makes its optimizer steps itself. Set training.accumulate: 1"
+        )
+    if training.accumulate > 1 and algorithm.set_based and not training.accumulate_sets:
+        raise InputError(
+            f"training.accumulate: {training.accumulate} would change what algorithm {name} "
+            "learns: a sample's loss depends on who else is in the batch, and the sets would be "
+            f"{training.accumulate} times smaller. Set training.accumulate: 1, or say that it is "
+            "meant with training.accumulate_sets: true"
+        )
+    norms = any(isinstance(module, _BatchNorm) for module in model.modules())
+    if norms and rows // training.accumulate < 2:
+        raise InputError(
+            f"training.batch_size: {rows // training.accumulate} image per pass is too few for "
+            "batch normalisation, which needs at least 2. Each process gets training.batch_size / "
+            "(processes x training.accumulate) images"
+        )
+    if training.early_stopping and training.select[0] == "last":
+        raise InputError(
+            "training.early_stopping: nothing can stop improving under the rule 'last'. Put a rule "
+            "such as val_auc first in training.select"
+        )
+
+
+def start_from(model: nn.Module, source: str | Path) -> None:
+    """Take over the weights of another run's reported model.
+
+    Args:
+        model: Gets the weights.
+        source: A run folder, or a safetensors file.
+
+    Raises:
+        InputError: If there are no weights, or any of them does not fit, naming them.
+    """
+    path = Path(source).expanduser()
+    path = RunFolder(path).model if path.is_dir() else path
+    if not path.exists():
+        raise InputError(
+            f"training.init_from: there is no {path}. Name the folder of a finished run"
+        )
+    given = load_tensors(path)
+    wanted = model.state_dict()
+    wrong = [f"{name} is missing" for name in wanted if name not in given]
+    wrong += [f"{name} has no place" for name in given if name not in wanted]
+    wrong += [
+        f"{name} is {tuple(given[name].shape)} and should be {tuple(value.shape)}"
+        for name, value in wanted.items()
+        if name in given and given[name].shape != value.shape
+    ]
+    if wrong:
+        more = f", and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise InputError(
+            f"training.init_from: the weights in {path} do not fit this model: "
+            f"{'; '.join(wrong[:5])}{more}. Use the same section model and the same classes"
+        )
+    model.load_state_dict(given)
+
+
+def share_statistics(model: FeatureModel, fabric: Fabric) -> tuple[FeatureModel, list[str]]:
+    """Have batch normalisation see the global batch, where torch can do it.
+
+    Returns:
+        The model, and notes for the reader where it sees each process's rows alone.
+    """
+    if fabric.world_size == 1 or not any(isinstance(m, _BatchNorm) for m in model.modules()):
+        return model, []
+    if fabric.device.type == "cuda":
+        shared = nn.SyncBatchNorm.convert_sync_batchnorm(model)  # type: ignore[no-untyped-call]
+        return cast(FeatureModel, shared), []
+    return model, [
+        f"batch normalisation uses the rows of each of the {fabric.world_size} processes alone, "
+        "because torch shares its statistics on CUDA only; numbers differ from those of one process"
+    ]
+
+
+def set_size(
+    training: TrainingConfig, algorithm: Algorithm, batch_size: int, processes: int
+) -> int | None:
+    """Rows that a set-based method sees at once; None for a method that is not set-based.
+
+    Args:
+        training: The section of the configuration.
+        algorithm: The method; its key ``set_scope`` says whether sets end at a process.
+        batch_size: Rows per step over all processes.
+        processes: How many there are.
+    """
+    if not algorithm.set_based:
+        return None
+    local = getattr(algorithm.config, "set_scope", "global") == "local"
+    return batch_size // training.accumulate // (processes if local else 1)

@@ -1,0 +1,207 @@
+"""The loop: steps, evaluations, checkpoints, and the end of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from medldr.algorithms.base import Algorithm
+from medldr.config.schema import TrainingConfig
+from medldr.data import TrainLoader
+from medldr.files import RunFolder, StorageError, save_tensors
+from medldr.lifecycle import Interrupted
+from medldr.models.base import FeatureModel
+from medldr.training.accumulation import update_in_parts
+from medldr.training.averaging import ExponentialAverage
+from medldr.training.checkpoint import Checkpoints, twin
+from medldr.training.fitted import Fitted
+from medldr.training.history import History
+from medldr.training.means import RunningMeans
+from medldr.training.optim import Schedule, set_lr
+from medldr.training.processes import Processes
+from medldr.training.progress import RunProgress
+from medldr.training.rng import undisturbed
+from medldr.training.selection import Selector
+from medldr.training.signals import SignalWatch
+from medldr.training.step import Stepper
+from medldr.training.validation import Validation
+from medldr.types import Batch
+
+
+@dataclass
+class Trainer:
+    """One run in the making; `medldr.training.assembly` puts it together.
+
+    Attributes:
+        training: The section of the configuration.
+        folder: The run folder.
+        model: The network being trained.
+        average: The average of its weights, if one is asked for.
+        algorithm: The method.
+        loader: Batches by epoch and position.
+        step: Makes optimizer steps, and counts them.
+        schedule: Factor on the learning rate at each step.
+        means: Of what the steps logged since the last evaluation.
+        validation: Scores the splits that select.
+        selector: Knows each rule's best evaluation.
+        history: The evaluations so far.
+        checkpoints: Writes the state of all of these.
+        processes: Of the run.
+        progress: Shows where it is.
+        facts: How it is run, for `run.json`.
+        notes: What the reader of any number must be told.
+        seconds_before: Time spent by earlier starts of the run.
+        stopped_early: Whether early stopping has ended it.
+    """
+
+    training: TrainingConfig
+    folder: RunFolder
+    model: FeatureModel
+    average: ExponentialAverage | None
+    algorithm: Algorithm
+    loader: TrainLoader
+    step: Stepper
+    schedule: Schedule
+    means: RunningMeans
+    validation: Validation
+    selector: Selector
+    history: History
+    checkpoints: Checkpoints
+    processes: Processes
+    progress: RunProgress
+    facts: dict[str, Any]
+    notes: list[str]
+    seconds_before: float = 0.0
+    stopped_early: bool = False
+
+    def __post_init__(self) -> None:
+        self.per_epoch = self.loader.steps_per_epoch
+        unit = 1 if self.training.steps else self.per_epoch
+        self.interval = self.training.evaluate_every * unit
+        # The averaged weights, if there are any, are what is validated, selected and saved.
+        self.judged = self.average.model if self.average else self.model
+
+    def finished(self) -> bool:
+        """Whether no step is left to make."""
+        return self.stopped_early or self.step.index >= self.step.total
+
+    def run(self) -> Fitted:
+        """Make all steps that are left, and publish the reported weights."""
+        self.began = self.saved_at = time.monotonic()
+        self.history.rewrite()
+        with SignalWatch() as watch, self.progress:
+            for note in self.notes:
+                self.progress.note(note)
+            while not self.finished():
+                epoch, position = divmod(self.step.index, self.per_epoch)
+                with contextlib.closing(
+                    undisturbed(self.loader.batches(epoch, position))
+                ) as batches:
+                    for batch in batches:
+                        self._advance(batch)
+                        self._look_after(watch)
+                        if self.finished():
+                            break
+                    else:
+                        self._expect_epoch_done(epoch)
+        return self._publish()
+
+    def _advance(self, batch: Batch) -> None:
+        """One optimizer step."""
+        self.lr = set_lr(self.step.optimizers, self.schedule(self.step.index))
+        rows = len(batch.index)
+        if self.processes.world > 1:
+            (total,) = self.processes.total(rows)
+            self.step.share = rows * self.processes.world / total
+        parts = self.training.accumulate
+        for part, output in update_in_parts(self.algorithm, self.step, batch, parts):
+            self.means.add(part, output)
+        if self.average:
+            self.average.update(self.model)
+        self.step.index += 1
+        self.progress.step()
+
+    def _look_after(self, watch: SignalWatch) -> None:
+        """After a step: evaluate, save or stop, as all processes agree."""
+        evaluated = self.step.index % self.interval == 0 or self.step.index == self.step.total
+        if evaluated:
+            self._evaluate()
+        minutes = (time.monotonic() - self.saved_at) / 60
+        late = minutes >= self.training.checkpoint_minutes
+        signum, late_somewhere = self.processes.largest(watch.received, late)
+        if signum:
+            # A full disk must not hide that the run was asked to stop.
+            try:
+                if not evaluated:
+                    self._save()
+            except StorageError as error:
+                self.progress.note(str(error))
+            raise Interrupted(signum, resumable=self.folder.last.exists())
+        if late_somewhere:
+            self._save()
+
+    def _evaluate(self) -> None:
+        """Score validation, write the row, keep what is best, save."""
+        self.step.check_weights()
+        row: dict[str, Any] = {
+            "epoch": math.ceil(self.step.index / self.per_epoch),
+            "step": self.step.index,
+            "time_s": round(self._seconds(), 3),
+            "lr": self.lr,
+        }
+        row |= {f"train/{name}": mean for name, mean in self.means.means(self.processes).items()}
+        row |= self.validation.scores(self.judged)
+        self.means.reset()
+        self.history.append(row)
+        improved = self.selector.offer(row)
+        patience = self.training.early_stopping
+        self.stopped_early = patience is not None and self.selector.waited >= patience
+        if self.processes.first:
+            for rule in improved:
+                save_tensors(self.folder.selected(rule.name), self.judged.state_dict())
+        self._save()
+        best = self.selector.rules[0] in improved
+        if best:
+            self.checkpoints.keep_best()
+        self.progress.evaluation(row, best=best)
+
+    def _save(self) -> None:
+        """Write `last.ckpt`: every process calls it, the first one writes."""
+        self.step.check_weights()
+        position = {
+            "step": self.step.index,
+            "seconds": self._seconds(),
+            "stopped_early": self.stopped_early,
+        }
+        self.checkpoints.save(position)
+        self.saved_at = time.monotonic()
+
+    def _publish(self) -> Fitted:
+        """Give the reported choice its final name, and say how the run went."""
+        paths = {rule.name: self.folder.selected(rule.name) for rule in self.selector.rules}
+        fitted = Fitted(
+            selections=self.selector.chosen(paths),
+            history=self.history.rows,
+            steps=self.step.index,
+            epochs=math.ceil(self.step.index / self.per_epoch),
+            stopped_early=self.stopped_early,
+            facts=self.facts,
+            notes=(*self.notes, *self.selector.notes()),
+        )
+        if self.processes.first:
+            twin(fitted.reported.path, self.folder.model)
+        self.processes.wait()
+        return fitted
+
+    def _expect_epoch_done(self, epoch: int) -> None:
+        if self.step.index != (epoch + 1) * self.per_epoch:
+            raise RuntimeError(
+                f"the training loader ended epoch {epoch + 1} at step {self.step.index} and "
+                f"promised {self.per_epoch} steps per epoch"
+            )
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.began
