@@ -1,1 +1,17 @@
-"""Run folders to tables and self-contained pages."""
+"""Pages and tables for people, made from run folders.
+
+What can go wrong while a page is made never costs a result: a figure that cannot be drawn becomes
+a sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
+"""
+
+from medldr.report.page import ReportWarning, write_report, write_report_or_warn
+from medldr.report.published import Published, published, same_protocol
+
+__all__ = [
+    "Published",
+    "ReportWarning",
+    "published",
+    "same_protocol",
+    "write_report",
+    "write_report_or_warn",
+]

@@ -1,0 +1,177 @@
+"""A run in words: method, data, model, recipe, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from medldr.report.settings import show
+
+ALGORITHM_TITLES = {
+    "erm": "ERM",
+    "latentdr": "LatentDR",
+    "mixup": "Mixup",
+    "manifold_mixup": "Manifold Mixup",
+    "cutmix": "CutMix",
+    "mixstyle": "MixStyle",
+    "batchformer": "BatchFormer",
+}
+MODEL_TITLES = {
+    "resnet18": "ResNet-18",
+    "resnet50": "ResNet-50",
+    "resnet32": "ResNet-32",
+    "densenet121": "DenseNet-121",
+}
+_FORMS = {"attention": "SA", "pool": "Pool", "gaussian": "Gaussian"}
+_PAPER_IDS = {"attention": "latentdr_sa", "pool": "latentdr_pool"}
+
+Pairs = list[tuple[str, str]]
+
+
+def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A section of a configuration; a bare name counts as a section, an absent one is empty."""
+    value = config.get(name)
+    if isinstance(value, str):
+        return {"name": value}
+    return value if isinstance(value, Mapping) else {}
+
+
+def method_title(config: Mapping[str, Any]) -> str:
+    """The method as a paper would name it.
+
+    Example:
+        >>> method_title({"algorithm": {"name": "latentdr", "degrade": "pool"}})
+        'LatentDR (Pool)'
+    """
+    algorithm = section(config, "algorithm")
+    name = str(algorithm.get("name", "unknown method"))
+    title = ALGORITHM_TITLES.get(name, name)
+    form = algorithm.get("degrade")
+    if name == "latentdr" and form:
+        title += f" ({_FORMS.get(str(form), str(form))})"
+    base = section(algorithm, "base").get("name")
+    return f"{title} on {ALGORITHM_TITLES.get(str(base), base)}" if base else title
+
+
+def method_id(config: Mapping[str, Any]) -> str:
+    """The key under which published numbers name this method; LatentDR only in its two forms."""
+    algorithm = section(config, "algorithm")
+    name = str(algorithm.get("name", ""))
+    if name != "latentdr":
+        return name
+    plain = algorithm.get("restore", "attention") == "attention" and not algorithm.get("base")
+    return _PAPER_IDS.get(str(algorithm.get("degrade")), name) if plain else name
+
+
+def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
+    """The data set's own name, for example ``dermamnist``, without its image size.
+
+    Example:
+        >>> dataset_name({"data": {"name": "medmnist", "flag": "octmnist", "size": 28}}, {})
+        'octmnist'
+        >>> dataset_name({}, {"data": {"name": "fracturemnist3d_28"}})
+        'fracturemnist3d'
+    """
+    recorded = run.get("data")
+    told = recorded.get("name") if isinstance(recorded, Mapping) else None
+    data = section(config, "data")
+    for key in ("flag", "dataset", "set"):
+        told = data.get(key) or told
+    name = str(told or run.get("dataset") or data.get("name", "unknown data"))
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdigit() else name
+
+
+def model_text(config: Mapping[str, Any]) -> str:
+    """The network with what sets it apart."""
+    model = section(config, "model")
+    name = str(model.get("name", "unknown model"))
+    text = MODEL_TITLES.get(name, name)
+    parts = []
+    if model.get("stem"):
+        parts.append(f"{model['stem']} stem")
+    if model.get("conv"):
+        parts.append(f"{str(model['conv']).upper()} convolutions")
+    if model.get("width") not in (None, 1, 1.0):
+        parts.append(f"width × {model['width']}")
+    return ", ".join([text, *parts])
+
+
+def recipe_text(config: Mapping[str, Any]) -> str:
+    """Length, batch, optimizer, and the learning rate that was really used."""
+    training = section(config, "training")
+    length = (
+        f"{training['steps']} steps" if training.get("steps")
+        else f"{training.get('epochs', '?')} epochs"
+    )  # fmt: skip
+    rate = training.get("lr")
+    scale = section(config, "algorithm").get("lr_scale", 1.0)
+    text = f"{length}, batch {training.get('batch_size', '?')}"
+    text += f", {str(training.get('optimizer', '?')).upper().replace('ADAMW', 'AdamW')}"
+    if isinstance(rate, int | float):
+        text += f", learning rate {float(rate) * float(scale):g}"
+        if float(scale) != 1:
+            text += f" ({float(rate):g} × {float(scale):g})"
+    schedule = training.get("schedule")
+    return f"{text}, {schedule} schedule" if schedule else text
+
+
+_ORDER = ("run", "data", "training", "machine", "provenance", "code", "packages", "hardware")
+_TITLES = {
+    "provenance": "Command and code",
+    "packages": "Versions",
+    "hardware": "Hardware",
+    "run": "Run",
+    "data": "Data",
+    "times": "Times",
+}
+_LEFT_OUT = {"notes", "error"}
+_WORDS = {
+    "hash": "hash of the configuration",
+    "data_hash": "hash of the data",
+    "split_hash": "hash of the splits",
+    "memory_gib": "memory (GiB)",
+    "starts": "times started",
+    "seconds": "seconds spent",
+}
+_MOST = 12
+
+
+def provenance_groups(run: Mapping[str, Any]) -> list[tuple[str, Pairs]]:
+    """Everything in `run.json`, in groups with titles, also what is unknown here."""
+    groups: dict[str, Pairs] = {"run": []}
+
+    def add(group: str, key: str, value: Any) -> None:
+        if key in _LEFT_OUT:
+            return
+        if isinstance(value, Mapping):
+            target = key if key in _TITLES or group == "run" else group
+            for inner, item in value.items():
+                name = str(inner) if target == key else f"{key}: {inner}"
+                add(target, name, item)
+        else:
+            words = _WORDS.get(key, key.replace("_", " "))
+            groups.setdefault(group, []).append((words, _text(key, value)))
+
+    for key, value in run.items():
+        add("run", str(key), value)
+    order = sorted(groups, key=lambda g: _ORDER.index(g) if g in _ORDER else len(_ORDER))
+    return [
+        (_TITLES.get(g, g.replace("_", " ").capitalize()), groups[g]) for g in order if groups[g]
+    ]
+
+
+def _text(key: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if key == "command":
+            return " ".join(str(word) for word in value)
+        texts = [show(item) for item in value[:_MOST]]
+        more = len(value) - _MOST
+        return (", ".join(texts) or "none") + (f" and {more} more" if more > 0 else "")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

@@ -1,0 +1,179 @@
+"""Figures as inline SVG, drawn with no display, no global state, and no way to end a run.
+
+matplotlib is used through its objects only: no `pyplot`, so no backend is chosen and `DISPLAY` is
+never looked at; what must be rasterised goes through Agg. The user's own style settings are set
+aside while we draw. A figure that cannot be drawn becomes a sentence that says so.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+logger = logging.getLogger("medldr.report")
+
+# Okabe and Ito's palette without yellow: told apart with any colour vision, and dark on white.
+BLUE, ORANGE, GREEN, RED, PINK, SKY = (
+    "#0072b2", "#d55e00", "#009e73", "#a3242a", "#b0568c", "#3f9bd1",
+)  # fmt: skip
+INK, MUTED, FAINT = "#1d2733", "#5c6773", "#d9dee4"
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, "#8a6d00", RED, MUTED)
+DASHES = ("-", "--", "-.", ":")
+
+STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and is small
+    "svg.hashsalt": "medldr",  # the same numbers give the same file
+    "text.parse_math": False,  # a class may be called "a$b$"
+    "text.usetex": False,
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of a page, drawn or not.
+
+    Attributes:
+        name: Unique within the page; prefix of the ids inside the SVG.
+        title: What is shown.
+        caption: One plain sentence on how to read it.
+        alt: What a reader who cannot see it should know.
+        svg: The picture, empty where it could not be drawn.
+        error: Why it could not be drawn, else empty.
+        width: Natural width in CSS pixels.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    svg: str
+    error: str
+    width: int
+
+
+def draw(
+    name: str,
+    paint: Callable[[Figure], None],
+    *,
+    title: str,
+    caption: str,
+    alt: str,
+    size: tuple[float, float] = (4.6, 3.3),
+) -> Drawing:
+    """Draw one figure; whatever goes wrong is reported in its place and in the log.
+
+    Args:
+        name: Lower-case name, unique within the page.
+        paint: Draws into an empty figure.
+        title: Title above the figure.
+        caption: How to read it.
+        alt: The figure in words.
+        size: Width and height in inches.
+
+    Returns:
+        The drawing, with either `svg` or `error` set.
+    """
+    svg, error = "", ""
+    try:
+        svg = _render(name, paint, size)
+    except Exception as problem:  # a page without a figure is better than a run without a page
+        error = f"{type(problem).__name__}: {problem}".strip().rstrip(":")
+        logger.warning("the figure %r could not be drawn: %s", name, error)
+    return Drawing(name, title, caption, alt, svg, error, round(96 * size[0]))
+
+
+def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float]) -> str:
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A glyph that matplotlib's own font lacks is drawn by the browser, whose fonts have it.
+        warnings.simplefilter("ignore")
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)  # type: ignore[arg-type]  # its keys are literals
+        figure = Figure(figsize=size, layout="constrained")
+        canvas = FigureCanvasSVG(figure)
+        paint(figure)
+        buffer = io.StringIO()
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        canvas.print_svg(buffer, metadata=nothing)  # type: ignore[no-untyped-call]
+    return clean_svg(buffer.getvalue(), name)
+
+
+_OUTER = re.compile(r"^.*?<svg\b[^>]*?(viewBox=\"[^\"]*\")[^>]*>", re.DOTALL)
+_SPACE = re.compile(r">\s+<")
+_LONG_NUMBER = re.compile(r"(?<=[\d])\.(\d{2})\d+")
+
+
+def clean_svg(svg: str, name: str) -> str:
+    """Make a matplotlib SVG fit to stand inside a page among others.
+
+    The XML head, fixed width and height go (the page scales it), ids get the figure's name in
+    front, and coordinates are cut to a hundredth of a point.
+
+    Example:
+        >>> clean_svg('<?xml?><svg height="1pt" viewBox="0 0 2 1"><g id="a"/></svg>', "f")
+        '<svg viewBox="0 0 2 1" aria-hidden="true" focusable="false"><g id="f-a"/></svg>'
+    """
+    svg = _OUTER.sub(r'<svg \1 aria-hidden="true" focusable="false">', svg, count=1)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'href="#', f'href="#{name}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
+    svg = re.sub(r'(?<=\bd=")[^"]*', lambda m: _LONG_NUMBER.sub(r".\1", m[0]), svg)
+    return _SPACE.sub("><", svg).replace(" \n", "\n").strip()
+
+
+def legend_below(axes: Axes, columns: int = 2) -> None:
+    """Put the legend under the axes, where no curve can run into it."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.figure.legend(
+            handles, labels, loc="outside lower left", ncols=columns,
+            handlelength=2.4, columnspacing=1.4, borderaxespad=0,
+        )  # fmt: skip
+
+
+def shorten(text: str, limit: int = 22) -> str:
+    """A label that fits an axis.
+
+    Example:
+        >>> shorten("actinic keratoses and intraepithelial carcinoma")
+        'actinic keratoses and…'
+    """
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

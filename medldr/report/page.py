@@ -1,0 +1,297 @@
+"""The page of one run, made from the files of its folder and nothing else."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medldr.files import RunFolder, write_text
+from medldr.report import describe, judging, tables
+from medldr.report.curves import latent_curves, learning_curves
+from medldr.report.engine import render
+from medldr.report.headline import headings, intervals_text, lead, strips
+from medldr.report.measures import PERCENT, SPLIT_TITLES, measure, rule_text
+from medldr.report.published import published_table
+from medldr.report.settings import as_yaml, show
+from medldr.report.source import RunSource, read_run
+
+logger = logging.getLogger("medldr.report")
+
+
+class ReportWarning(UserWarning):
+    """A page could not be written; the run itself is whole."""
+
+
+def write_report(folder: RunFolder | Path | str) -> Path:
+    """Write `report.html` of a run, finished or not.
+
+    A figure that cannot be drawn is replaced by a sentence that says why, and never raises.
+
+    Args:
+        folder: A run folder. What it does not hold is left out of the page, and said so.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: If it is no run folder, or one of its files cannot be read.
+        StorageError: If the page cannot be written.
+    """
+    files = folder if isinstance(folder, RunFolder) else RunFolder(folder)
+    write_text(files.report, run_page(read_run(files)))
+    return files.report
+
+
+def write_report_or_warn(folder: RunFolder | Path | str) -> Path | None:
+    """`write_report` for the end of training, where a page must never cost a result.
+
+    Any error becomes a `ReportWarning` that says how to try again; its traceback goes to the log.
+
+    Returns:
+        The page, or None where it could not be written.
+    """
+    try:
+        return write_report(folder)
+    except Exception as error:  # by now the weights and numbers are on the disk
+        path = folder.path if isinstance(folder, RunFolder) else folder
+        logger.debug("the page of %s could not be written", path, exc_info=True)
+        warnings.warn(
+            f"the page of {path} could not be written ({type(error).__name__}: {error}); its "
+            f"numbers are whole. Try again with: medldr report {path}",
+            ReportWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def run_page(source: RunSource) -> str:
+    """The page of one run as text."""
+    evaluation = source.evaluation or {}
+    splits: Mapping[str, Any] = evaluation.get("splits") or {}
+    name = headline_split(splits)
+    content = {
+        **_head(source, name),
+        **_numbers(source, name),
+        **_pictures(source, name),
+        "changed": _changed(source),
+        "settings_note": source.settings_note,
+        "config_text": as_yaml(source.config) if source.config else "config.yaml is absent.",
+        "provenance": describe.provenance_groups(source.run),
+    }
+    content["sections"] = _sections(content)
+    return render("run.html.jinja", **content)
+
+
+def headline_split(splits: Mapping[str, Any]) -> str:
+    """The split whose numbers stand at the top: the test split, or what comes nearest to it.
+
+    Example:
+        >>> headline_split({"val": {}, "test": {}}), headline_split({"val": {}}), headline_split({})
+        ('test', 'val', '')
+    """
+    for name in ("test", "id_test", "val", "id_val", "train"):
+        if name in splits:
+            return name
+    return next(iter(splits), "")
+
+
+def _head(source: RunSource, name: str) -> dict[str, Any]:
+    config, run = source.config, source.run
+    method = describe.method_title(config)
+    data = describe.dataset_name(config, run)
+    return {
+        "title": f"{method} on {data}",
+        "kicker": "medldr · report of one run",
+        "subtitle": f"{source.name} · seed {config.get('seed', run.get('seed', '?'))}",
+        "banners": _banners(source, name),
+        "notes": source.notes,
+        "facts": _facts(source, method, data),
+        "lead": lead(source, name),
+    }
+
+
+def _banners(source: RunSource, name: str) -> list[tuple[str, str]]:
+    evaluation = source.evaluation or {}
+    selection = evaluation.get("selection") or {}
+    banners = []
+    if selection.get("oracle"):
+        banners.append(
+            (
+                "oracle",
+                "ORACLE SELECTION. The weights were chosen by looking at the test split "
+                f"(rule {selection.get('rule')}). The numbers are an upper bound of what could "
+                "have been reached, not a measurement of what can be expected.",
+            )
+        )
+    status = source.run.get("status")
+    if status in ("failed", "interrupted", "running"):
+        error = source.run.get("error")
+        banners.append(("warning", f"This run is {status}{f' ({error})' if error else ''}."))
+    if source.evaluation is None:
+        banners.append(("warning", "This run was not evaluated yet, so there are no results."))
+    elif name not in ("test", ""):
+        title = SPLIT_TITLES.get(name, name).lower()
+        banners.append(("warning", f"No test split was scored: these are {title} results."))
+    if source.skipped_files:
+        files = "file was" if source.skipped_files == 1 else "files were"
+        banners.append(
+            ("warning", f"{source.skipped_files} unreadable {files} left out; see bad_files.csv.")
+        )
+    banners += [("warning", problem) for problem in source.problems]
+    return banners
+
+
+def _facts(source: RunSource, method: str, data: str) -> describe.Pairs:
+    config = source.config
+    evaluation = source.evaluation or {}
+    selection = evaluation.get("selection") or {}
+    classes = evaluation.get("class_names") or []
+    facts = [("Method", method)]
+    task = evaluation.get("task")
+    kinds = "labels" if task == "multi-label" else "classes"
+    facts.append(("Data", f"{data}: {task}, {len(classes)} {kinds}" if task else data))
+    facts.append(("Network", describe.model_text(config)))
+    facts.append(("Training", describe.recipe_text(config)))
+    if selection:
+        value = selection.get("value")
+        rule = str(selection.get("rule", ""))
+        known = measure(rule.rsplit("_", 1)[-1])
+        reached = ""
+        if value is not None:
+            reached = f" ({known.show(value)}{PERCENT if known.percent else ''})"
+        facts.append(
+            (
+                "Selection",
+                f"epoch {selection.get('epoch')}, {rule_text(rule)}{reached}; rule {rule}",
+            )
+        )
+    held_out = describe.section(config, "data").get("held_out")
+    if held_out:
+        facts.append(("Held out", ", ".join(map(str, held_out))))
+    facts.append(("Protocol", source.protocol or "none"))
+    if task == "binary":
+        facts.append(("Positive class", str(evaluation.get("positive_class"))))
+    return facts
+
+
+def _numbers(source: RunSource, name: str) -> dict[str, Any]:
+    evaluation = source.evaluation or {}
+    splits: Mapping[str, Any] = evaluation.get("splits") or {}
+    split = splits.get(name) or {}
+    task = evaluation.get("task", "")
+    titles = headings(evaluation)
+    multi = task == "multi-label"
+    domains = tables.domain_entries(splits, name)
+    label_table = None
+    if multi and split.get("confusion"):
+        label_table = tables.label_confusion_table(split["confusion"], evaluation["class_names"])
+    shown = {key for one in splits.values() for key in one.get("metrics") or {}}
+    shown |= {"recall", "precision", "f1"} if split.get("classes") else set()
+    return {
+        "multi_label": multi,
+        "split_title": f"{SPLIT_TITLES.get(name, name)} split." if name else "",
+        "strips": strips(evaluation, name),
+        "split_table": tables.split_table(splits, titles) if splits else None,
+        "intervals": intervals_text(evaluation, name),
+        "class_table": tables.class_table(split, multi) if split.get("classes") else None,
+        "domain_table": tables.domain_table(domains) if domains else None,
+        "domain_lead": _domain_lead(domains),
+        "label_table": label_table,
+        "published": published_table(source, split) if name == "test" else None,
+        "glossary": [
+            (titles.get(key, measure(key).title).removesuffix(" (%)"), measure(key).meaning)
+            for key in tables.ordered(shown) if measure(key).meaning
+        ],
+    }  # fmt: skip
+
+
+def _domain_lead(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    worst = tables.worst_domain(entries)
+    if not worst:
+        return ""
+    number = dict(entries)[worst]["metrics"]["accuracy"]
+    show_value = measure("accuracy").show
+    text = f"The worst one is {worst}, with an accuracy of {show_value(number['value'])}{PERCENT}"
+    if number.get("low") is not None and number.get("high") is not None:
+        text += (
+            f" (95{PERCENT} interval {show_value(number['low'])} to {show_value(number['high'])})"
+        )
+    return f"{text}."
+
+
+def _pictures(source: RunSource, name: str) -> dict[str, Any]:
+    evaluation = source.evaluation or {}
+    splits: Mapping[str, Any] = evaluation.get("splits") or {}
+    split = splits.get(name) or {}
+    selection = evaluation.get("selection")
+    names = evaluation.get("class_names") or []
+    multi = evaluation.get("task") == "multi-label"
+    confusion = []
+    if split.get("confusion") and not multi:
+        confusion = judging.confusion_figures(split["confusion"], names)
+    calibration = evaluation.get("calibration") or {}
+    drawings = [
+        judging.roc_figure(split),
+        judging.reliability_figure(split, calibration),
+        judging.positive_reliability_figure(split, str(evaluation.get("positive_class"))),
+    ]
+    domains = judging.domain_figure(tables.domain_entries(splits, name))
+    return {
+        "curve_figures": learning_curves(source.rows, selection),
+        "latent_figures": latent_curves(source.rows, selection, _guessing(source)),
+        "confusion_figures": confusion,
+        "no_roc": _no_roc(split),
+        "judging_figures": [drawing for drawing in drawings if drawing is not None],
+        "domain_figures": [domains] if domains is not None else [],
+    }
+
+
+def _no_roc(split: Mapping[str, Any]) -> str:
+    """Why there is no ROC curve; empty where there is one, or no result at all."""
+    if not split or judging.roc_curves(split):
+        return ""
+    number = (split.get("metrics") or {}).get("auc") or {}
+    return f"There is no ROC curve: {number.get('reason') or 'it is not defined here'}."
+
+
+def _guessing(source: RunSource) -> float | None:
+    """Training accuracy of always naming the most frequent class; None where it is unknown."""
+    data = source.run.get("data")
+    counts = data.get("class_counts") if isinstance(data, Mapping) else None
+    if isinstance(counts, Mapping):
+        counts = list(counts.values())
+    evaluation = source.evaluation or {}
+    if evaluation.get("task") == "multi-label" or not counts or sum(counts) <= 0:
+        return None
+    return float(max(counts) / sum(counts))
+
+
+def _changed(source: RunSource) -> dict[str, Any]:
+    rows = [[change.key, show(change.value), show(change.default)] for change in source.changed]
+    return {
+        "title": "Settings that differ from their defaults",
+        "columns": ["Setting", "Here", "Default"],
+        "rows": rows,
+    }
+
+
+def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    every = (
+        ("result", "Result", True),
+        ("notes", "Notes", content["notes"]),
+        ("published", "Published", content["published"]),
+        ("splits", "Splits", content["split_table"]),
+        ("domains", "Domains", content["domain_table"]),
+        ("curves", "Curves", True),
+        ("latents", "Latents", content["latent_figures"]),
+        ("confusion", "Confusion", content["confusion_figures"] or content["label_table"]),
+        ("judging", "ROC and reliability", content["judging_figures"]),
+        ("classes", "Labels" if content["multi_label"] else "Classes", content["class_table"]),
+        ("settings", "Settings", True),
+        ("provenance", "Provenance", True),
+        ("glossary", "Glossary", content["glossary"]),
+    )
+    return [(anchor, name) for anchor, name, there in every if there]
