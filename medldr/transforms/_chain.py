@@ -60,7 +60,8 @@ class Chain:
         if self.random:
             state = np.random.SeedSequence(entropy).generate_state(1)
             self._compose.set_random_state(seed=int(state[0]))
-        return _plain(self._compose(image))
+        # Some of MONAI's steps write into the image they are given.
+        return _plain(self._compose(image.clone()))
 
     def output_shape(self, shape: ImageShape) -> ImageShape:
         """Shape of what comes out, found by running every step on a made-up image.

@@ -41,7 +41,7 @@ class Rule:
     def __call__(self, image: Tensor, *, train: bool, uniform: Tensor | None = None) -> Tensor:
         """Apply the rule; see `medldr.transforms.base.PixelRule`."""
         if self.size is not None:
-            # Each new pixel's centre decides, as in Pillow: exact 8 x 8 blocks from 28 to 224.
+            # Each new pixel's centre decides: exact 8 x 8 blocks from 28 to 224, as in Pillow.
             image = interpolate(image, size=self.output.spatial_size, mode="nearest-exact")
         return to_float(repeat_grey(image, self.channels)).sub_(127.5).div_(127.5)
 
