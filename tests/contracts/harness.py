@@ -1,0 +1,163 @@
+"""Trains stand-ins by the loop's own parts, in one process or as one of two.
+
+Run as a program, it is one of two processes: it trains every case, stops and resumes it, and
+writes what came of it for the test to read.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import standins
+import torch
+from lightning_fabric import Fabric
+
+from medldr.algorithms import Algorithm
+from medldr.config import MachineConfig, TrainingConfig
+from medldr.files import RunFolder
+from medldr.training.checkpoint import WHAT, Checkpoints, newest
+from medldr.training.optim import build_optimizers
+from medldr.training.processes import Processes
+from medldr.training.rng import Randomness, seed_process
+from medldr.training.runtime import make_fabric
+from medldr.training.step import Stepper, TrainStep
+from medldr.types import Batch
+
+STEPS = 4
+TRAINING = TrainingConfig(optimizer="sgd", lr=0.1, momentum=0.9, precision="float32")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One algorithm to train.
+
+    Attributes:
+        name: Plug-in or pattern.
+        keys: Its configuration.
+        task: Kind of labels.
+        rows: Rows of the global batch.
+        any_number: Whether one process and two must come to the same weights.
+        norm: Whether the model has batch normalisation.
+    """
+
+    name: str
+    keys: dict[str, Any] = field(default_factory=dict)
+    task: str = "multi-class"
+    rows: int = 12
+    any_number: bool = True
+    norm: bool = False
+
+
+EXACT = {"dropout": 0.0}
+CASES: dict[str, Case] = {
+    **{name: Case(name) for name in standins.PATTERNS},
+    "frozen copy with batch normalisation": Case("frozen copy", norm=True, any_number=False),
+    "stacking": Case("latentdr", EXACT | {"base": "outside.projection"}),
+    "erm": Case("erm"),
+    "latentdr attention": Case("latentdr", EXACT),
+    "latentdr pool": Case("latentdr", EXACT | {"degrade": "pool"}),
+    "latentdr gaussian": Case("latentdr", EXACT | {"degrade": "gaussian"}),
+    "latentdr restored alone": Case("latentdr", EXACT | {"degrade": "none", "terms": ["restored"]}),
+    "latentdr attention without query": Case("latentdr", EXACT | {"include_query": False}),
+    "latentdr pool without query": Case(
+        "latentdr", EXACT | {"degrade": "pool", "include_query": False}
+    ),
+    "latentdr multi-label": Case("latentdr", EXACT | {"degrade": "pool"}, "multi-label"),
+    "latentdr attention, uneven": Case("latentdr", EXACT, rows=11),
+    "latentdr pool, uneven": Case("latentdr", EXACT | {"degrade": "pool"}, rows=11),
+    "latentdr with dropout": Case("latentdr", {"degrade": "pool"}, any_number=False),
+    "latentdr local": Case("latentdr", EXACT | {"set_scope": "local"}, any_number=False),
+}
+
+
+@dataclass
+class Run:
+    """A case made ready for this process."""
+
+    algorithm: Algorithm
+    step: Stepper
+    case: Case
+    spec: Any
+    processes: Processes
+
+    def batch(self, number: int) -> Batch:
+        """This process's rows of a global batch; sets the step's share to fit."""
+        whole = standins.make_batch(self.spec, self.case.rows, number, self.algorithm.views)
+        part = torch.arange(self.case.rows).tensor_split(self.processes.world)[self.processes.rank]
+        self.step.share = len(part) * self.processes.world / self.case.rows
+        return whole.select(part)
+
+
+def prepare(case: Case, fabric: Fabric, processes: Processes, seed: int = 0) -> Run:
+    spec = standins.make_spec(case.task)
+    model = standins.make_model(spec, seed, norm=case.norm)
+    algorithm = standins.make_algorithm(case.name, spec, model, seed, **case.keys)
+    pair = TrainStep(model, algorithm).train()
+    optimizers = build_optimizers(algorithm.optimizers(model), TRAINING)
+    step = Stepper(fabric, pair, optimizers, total=STEPS)
+    return Run(algorithm, step, case, spec, processes)
+
+
+def train(
+    run: Run, folder: RunFolder | None = None, *, stop: int | None = None
+) -> dict[str, torch.Tensor]:
+    """Train to the end, or to a checkpoint after ``stop`` steps; go on from one that is there."""
+    shared = {
+        "pair": run.step.pair,
+        **{f"optimizer/{name}": part for name, part in run.step.optimizers.items()},
+    }
+    own = {"randomness": Randomness(torch.device("cpu"))}
+    seed_process(0, run.processes.rank)
+    checkpoints = None
+    if folder is not None:
+        checkpoints = Checkpoints(folder, dict.fromkeys(WHAT, ""), shared, own, run.processes)
+        saved, _ = newest(folder)
+        if saved is not None:
+            run.step.index = checkpoints.load(saved)["step"]
+    for number in range(run.step.index, STEPS):
+        run.algorithm.update(run.step, run.batch(number))
+        run.step.index += 1
+        if checkpoints is not None and run.step.index == stop:
+            checkpoints.save({"step": stop})
+            break
+    return {name: value.clone() for name, value in run.step.pair.state_dict().items()}
+
+
+def gradients(run: Run) -> dict[str, torch.Tensor]:
+    """Gradient of the algorithm's loss on the first batch, over all processes."""
+    seed_process(0, run.processes.rank)
+    run.step.backward(run.step.forward(run.batch(0)).loss)
+    found = {
+        name: p.grad.clone() for name, p in run.step.pair.named_parameters() if p.grad is not None
+    }
+    run.step.pair.zero_grad()
+    return found
+
+
+def resumed(case: Case, fabric: Fabric, processes: Processes, folder: RunFolder) -> Any:
+    """The end of a run stopped after two steps and taken up by objects of another seed."""
+    train(prepare(case, fabric, processes), folder, stop=2)
+    processes.gather(None)
+    return train(prepare(case, fabric, processes, seed=7), folder)
+
+
+def main(out: Path) -> None:
+    torch.set_num_threads(1)
+    fabric = make_fabric(MachineConfig(device="cpu", devices=2, threads=1), TRAINING)
+    fabric.launch()
+    processes = Processes(fabric)
+    results = {}
+    for number, (name, case) in enumerate(CASES.items()):
+        results[name] = {
+            "gradients": gradients(prepare(case, fabric, processes)),
+            "trained": train(prepare(case, fabric, processes)),
+            "resumed": resumed(case, fabric, processes, RunFolder(out / str(number))),
+        }
+    torch.save(results, out / f"rank{processes.rank}.pt")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
