@@ -180,4 +180,4 @@ def repeat_exactly() -> None:
 
 def is_first_process() -> bool:
     """Whether this process is the one that writes and prints; true where there is only one."""
-    return bool(rank_zero_only.rank == 0)
+    return getattr(rank_zero_only, "rank", 0) == 0

@@ -1,0 +1,128 @@
+"""Schedules equal torch's, optimizers equal their formulas, groups keep their own options."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.optim import lr_scheduler
+
+from medldr.config.schema import TrainingConfig
+from medldr.errors import InputError
+from medldr.training.optim import Schedule, build_optimizers, set_lr
+
+
+def torch_rates(training, units):
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    warm = training.warmup
+    if training.schedule == "cosine":
+        main = lr_scheduler.CosineAnnealingLR(optimizer, units - warm)
+    elif training.schedule == "multistep":
+        shifted = [m - warm for m in training.milestones]
+        main = lr_scheduler.MultiStepLR(optimizer, shifted, training.gamma)
+    else:
+        main = lr_scheduler.ConstantLR(optimizer, 1.0)
+    if warm:
+        ramp = lr_scheduler.LinearLR(optimizer, 1 / warm, 1.0, total_iters=max(warm - 1, 1))
+        main = lr_scheduler.SequentialLR(optimizer, [ramp, main], [warm])
+    rates = []
+    for _ in range(units):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        main.step()
+    return rates
+
+
+@pytest.mark.parametrize("schedule", ["constant", "multistep", "cosine"])
+@pytest.mark.parametrize("warmup", [0, 4])
+@pytest.mark.filterwarnings("ignore:The epoch parameter in:UserWarning")  # inside SequentialLR
+def test_schedules_equal_those_of_torch_per_epoch_and_per_step(schedule, warmup):
+    keys = {"schedule": schedule, "warmup": warmup, "milestones": (6, 9), "gamma": 0.3}
+    by_epoch = TrainingConfig(epochs=12, **keys)
+    expected = torch_rates(by_epoch, 12)
+    factor = Schedule(by_epoch, steps_per_epoch=5)
+    ours = [factor(step) for step in range(60)]
+    np.testing.assert_allclose(ours, np.repeat(expected, 5), rtol=0, atol=1e-12)
+    by_step = Schedule(TrainingConfig(steps=12, **keys), steps_per_epoch=5)
+    np.testing.assert_allclose([by_step(s) for s in range(12)], expected, rtol=0, atol=1e-12)
+
+
+def test_warmup_that_leaves_nothing_is_refused():
+    with pytest.raises(InputError, match=r"training\.warmup: 3 epochs.*run of 3 epochs"):
+        Schedule(TrainingConfig(epochs=3, warmup=3), 2)
+    with pytest.raises(InputError, match="5 steps"):
+        Schedule(TrainingConfig(steps=5, warmup=7), 2)
+
+
+def reference(training, weights, gradients):
+    """The optimizers' formulas in float64, from their papers."""
+    w, m, v = weights.astype(float), np.zeros_like(weights), np.zeros_like(weights)
+    lr, decay = training.lr, training.weight_decay
+    for t, gradient in enumerate(gradients, start=1):
+        g = gradient.astype(float)
+        if training.optimizer == "adamw":
+            w = w - lr * decay * w
+        else:
+            g = g + decay * w
+        if training.optimizer == "sgd":
+            m = g if t == 1 else training.momentum * m + g
+            w = w - lr * (g + training.momentum * m if training.nesterov else m)
+        else:
+            b1, b2 = training.betas
+            m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+            w = w - lr * (m / (1 - b1**t)) / (np.sqrt(v / (1 - b2**t)) + training.eps)
+    return w
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 0.01},
+        {"optimizer": "sgd", "momentum": 0.8, "nesterov": True},
+        {"optimizer": "sgd", "momentum": 0.0},
+        {"optimizer": "adam", "betas": (0.8, 0.95), "weight_decay": 0.1, "eps": 1e-3},
+        {"optimizer": "adamw", "weight_decay": 0.1},
+    ],
+)
+@pytest.mark.parametrize("fused", [True, False])
+def test_optimizers_equal_their_formulas_on_channels_last_kernels(keys, fused):
+    training = TrainingConfig(epochs=1, lr=0.05, **keys)
+    conv = nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
+    before = conv.weight.detach().numpy().copy()
+    [optimizer] = build_optimizers(
+        {"main": [{"params": conv.parameters()}]}, training, fused=fused
+    ).values()
+    images = torch.randn(6, 2, 3, 5, 5, generator=torch.Generator().manual_seed(0))
+    gradients = []
+    for image in images:
+        conv(image.contiguous(memory_format=torch.channels_last)).square().mean().backward()
+        gradients.append(conv.weight.grad.numpy().copy())
+        optimizer.step()
+        conv.zero_grad()
+    expected = reference(training, before, gradients)
+    np.testing.assert_allclose(conv.weight.detach().numpy(), expected, atol=2e-6)
+
+
+def test_rates_are_scaled_and_a_group_keeps_its_own():
+    a, b = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
+    groups = {"main": [{"params": [a]}, {"params": [b], "lr": 0.3, "weight_decay": 0.0}]}
+    training = TrainingConfig(epochs=1, lr=0.1, weight_decay=0.2)
+    optimizers = build_optimizers(groups, training, lr_scale=0.5)
+    first, second = optimizers["main"].param_groups
+    assert (first["lr"], first["weight_decay"]) == (0.05, 0.2)
+    assert (second["lr"], second["weight_decay"]) == (0.3, 0.0)
+    assert set_lr(optimizers, 0.1) == pytest.approx(0.005)
+    assert second["lr"] == pytest.approx(0.03)
+    assert set_lr(optimizers, 1.0) == 0.05
+
+
+def test_an_optimizer_without_parameters_is_refused():
+    with pytest.raises(InputError, match=r"'critic'.*no trainable parameter"):
+        build_optimizers({"critic": [{"params": []}]}, TrainingConfig(epochs=1))
+
+
+def test_cosine_ends_just_above_zero():
+    factor = Schedule(TrainingConfig(steps=100, schedule="cosine"), 10)
+    assert factor(0) == 1.0
+    assert factor(99) == pytest.approx((1 + math.cos(0.99 * math.pi)) / 2)

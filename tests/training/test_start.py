@@ -1,0 +1,77 @@
+"""What is refused before the first step, and weights taken over from another run."""
+
+import pytest
+import torch
+
+from medldr.errors import InputError
+from medldr.files import load_tensors, save_tensors
+
+LATENTDR = {"name": "latentdr", "degrade": "pool"}
+
+
+def test_accumulation_is_refused_for_set_based_methods_unless_meant(train):
+    changes = {"algorithm": LATENTDR, "training.accumulate": 2, "training.epochs": 1}
+    with pytest.raises(InputError, match=r"training\.accumulate: 2.*accumulate_sets: true"):
+        train(changes)
+    fitted = train({**changes, "training.accumulate_sets": True}, "meant").fitted
+    assert fitted.facts["set_size"] == 2
+
+
+def test_the_set_size_is_a_fact_of_set_based_methods_only(train):
+    assert train({"algorithm": LATENTDR, "training.epochs": 1}).fitted.facts["set_size"] == 5
+    assert train({"training.epochs": 1}, "erm").fitted.facts["set_size"] is None
+
+
+def test_accumulation_is_refused_for_methods_with_their_own_steps(train, parts_of, make_config):
+    changes = {"training.accumulate": 2}
+    parts = parts_of(make_config(changes))
+
+    class Own(type(parts.algorithm)):
+        def update(self, step, batch):
+            return super().update(step, batch)
+
+    parts.algorithm.__class__ = Own
+    with pytest.raises(InputError, match=r"makes its optimizer steps itself"):
+        train(changes, parts=parts)
+
+
+@pytest.mark.parametrize("changes", [{"training.batch_size": 1}, {"training.accumulate": 5}])
+def test_single_images_per_pass_are_refused_with_batch_normalisation(train, changes):
+    with pytest.raises(InputError, match=r"training\.batch_size: 1 image per pass.*at least 2"):
+        train(changes)
+    plain = {**changes, "model.norm": False, "training.epochs": 1}
+    assert train(plain, "without").fitted.steps == (23 if "training.batch_size" in changes else 5)
+
+
+def test_early_stopping_needs_a_rule_that_can_stop_improving(train):
+    with pytest.raises(InputError, match=r"early_stopping.*under the rule 'last'"):
+        train({"training.early_stopping": 2, "training.select": ("last", "val_auc")})
+
+
+def test_a_run_starts_from_the_reported_weights_of_another(train):
+    first = train({"training.epochs": 1}, "first")
+    given = load_tensors(first.folder.model)
+    start = {
+        "training.epochs": 1,
+        "training.lr": 1e-12,
+        "training.init_from": str(first.folder.path),
+    }
+    second = train(start, "second")
+    for name, value in load_tensors(second.folder.model).items():
+        if "running" not in name and "num_batches" not in name:
+            torch.testing.assert_close(value, given[name])
+
+
+def test_weights_that_do_not_fit_are_named(train, tmp_path):
+    first = train({"training.epochs": 1}, "first")
+    start = {"training.init_from": str(first.folder.path)}
+    with pytest.raises(InputError, match=r"head\.weight is \(3, 6\) and should be \(4, 6\)"):
+        train({**start, "data.classes": 4}, "four")
+    with pytest.raises(InputError, match=r"norm\.weight has no place"):
+        train({**start, "model.norm": False}, "plain")
+    kept = {k: v for k, v in load_tensors(first.folder.model).items() if k != "conv.bias"}
+    save_tensors(tmp_path / "some.safetensors", kept)
+    with pytest.raises(InputError, match=r"conv\.bias is missing"):
+        train({"training.init_from": str(tmp_path / "some.safetensors")}, "fewer")
+    with pytest.raises(InputError, match=r"init_from: there is no .*nowhere"):
+        train({"training.init_from": str(tmp_path / "nowhere")}, "none")
