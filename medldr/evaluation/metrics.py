@@ -149,7 +149,7 @@ def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> float | No
 
 
 def _single(label: NDArray[np.int64] | Array, prob: Array, task: Task, name: str) -> float | None:
-    if task == "binary" and prob.reshape(len(prob), -1).shape[1] == 1:
+    if task == "binary" and (prob.ndim == 1 or prob.shape[1] == 1):
         positive = prob.reshape(-1)  # the evaluator also takes the positive class's scores alone
         prob = np.stack([1 - positive, positive], axis=1)
     if unusable(label, prob):

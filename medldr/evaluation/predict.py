@@ -79,7 +79,7 @@ def predict(
         task=spec.task,
         class_names=spec.class_names,
         id=np.asarray(table.ids[rows], dtype=np.str_),
-        split=np.full(len(rows), split, dtype=np.str_),
+        split=np.full(len(rows), split),
         domain=np.asarray(table.domains[rows], dtype=np.str_),
         group=np.asarray(table.groups[rows], dtype=np.str_),
         label=labels.astype(np.float64 if spec.multi_label else np.int64),

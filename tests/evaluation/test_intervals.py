@@ -1,0 +1,142 @@
+"""The bootstrap: what is drawn, how sure the interval is, p and Holm's correction."""
+
+import numpy as np
+import pytest
+
+from medldr.evaluation import intervals, predictions_of
+from medldr.evaluation.judge import Judge
+from medldr.evaluation.operating_point import OperatingPoint
+
+
+def judge(hits, group=None):
+    """A binary table whose item ``i`` is right where ``hits[i]``."""
+    prob = np.where(np.asarray(hits)[:, None], [0.2, 0.8], [0.8, 0.2])
+    table = predictions_of("binary", np.ones(len(hits), dtype=int), prob, group=group)
+    return Judge(table, 15, 1, OperatingPoint(0.9))
+
+
+def coverage(truth, simulate, repeats=300):
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(repeats):
+        low, high, _ = intervals.interval(simulate(rng).draws(300, 0, "test")["accuracy"])
+        inside += low <= truth <= high
+    return inside / repeats
+
+
+def test_the_interval_of_an_accuracy_holds_the_truth_as_often_as_it_says():
+    found = coverage(0.7, lambda rng: judge(rng.random(100) < 0.7))
+    assert 0.91 <= found <= 0.98
+
+
+def test_groups_widen_the_interval_where_their_items_agree():
+    def patients(rng, grouped):
+        hits = np.repeat(rng.random(40) < 0.7, 5)
+        return judge(hits, [f"p{i // 5}" for i in range(200)] if grouped else None)
+
+    assert coverage(0.7, lambda rng: patients(rng, True)) >= 0.9
+    assert coverage(0.7, lambda rng: patients(rng, False)) < 0.75
+
+
+def test_draws_depend_on_neither_memory_chunks_nor_the_order_of_rows(make, monkeypatch):
+    table = make("multi-class", n=30, group=[f"p{i % 11}" for i in range(30)])
+    first = Judge(table, 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
+    monkeypatch.setattr(intervals, "CHUNK", 100)
+    rows = np.random.default_rng(1).permutation(30)
+    again = Judge(table.select(rows), 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
+    for name in first:
+        np.testing.assert_allclose(again[name], first[name], atol=1e-12)
+
+
+def test_each_draw_takes_as_many_groups_as_there_are():
+    chunks = intervals.group_weights(7, 300, intervals.stream(0, "test"))
+    weights = np.concatenate(list(chunks), axis=1)
+    assert weights.shape == (7, 300)
+    assert (weights.sum(axis=0) == 7).all()
+    assert abs(weights.mean() - 1) < 1e-12
+    assert 0.75 < weights.var() < 0.97  # multinomial: 1 - 1/7 = 0.857
+
+
+def test_splits_and_seeds_have_draws_of_their_own():
+    def first(*key):
+        return next(intervals.group_weights(50, 5, intervals.stream(*key)))
+
+    assert (first(0, "test") == first(0, "test")).all()
+    assert (first(0, "test") != first(0, "id_test")).any()
+    assert (first(0, "test") != first(1, "test")).any()
+
+
+def test_items_without_a_group_are_groups_of_their_own():
+    table = predictions_of("binary", [0, 1, 1, 0], np.full((4, 2), 0.5), group=["a", "", "a", ""])
+    unit = intervals.units(table)
+    assert (unit.kind, unit.count) == ("group", 3)
+    assert unit.number[0] == unit.number[2]
+    assert unit.number[1] != unit.number[3]
+
+
+def test_an_item_named_like_a_group_does_not_join_it():
+    texts = {"ids": ["a", "b"], "group": ["b", ""]}
+    table = predictions_of("binary", [0, 1], np.full((2, 2), 0.5), **texts)
+    assert intervals.units(table).count == 2
+
+
+@pytest.mark.parametrize(("groups", "few"), [(19, True), (20, False)])
+def test_fewer_than_twenty_groups_are_few(groups, few):
+    table = predictions_of("binary", [0] * groups, np.full((groups, 2), 0.5))
+    assert intervals.units(table).few is few
+
+
+def test_run_weights_are_shares_of_runs_drawn_with_replacement():
+    weights = intervals.run_weights(3, 2000, intervals.stream(0, "runs"))
+    assert weights.shape == (3, 2000)
+    np.testing.assert_allclose(weights.sum(axis=0), 1)
+    assert set(np.round(weights * 3).astype(int).ravel()) == {0, 1, 2, 3}
+    assert abs((weights[0] == 1).mean() - 1 / 27) < 0.015
+    assert (intervals.run_weights(1, 5, intervals.stream(0)) == 1).all()
+
+
+def test_a_draw_is_undefined_only_if_it_holds_an_undefined_run():
+    values = np.array([[np.nan, np.nan], [2.0, 2.0]])
+    shares = np.array([[0.0, 0.5], [1.0, 0.5]])
+    np.testing.assert_array_equal(intervals.over_runs(values, shares), [2.0, np.nan])
+
+
+def test_an_interval_leaves_out_undefined_draws_and_says_how_many():
+    draws = np.r_[np.linspace(0, 1, 81), np.full(20, np.nan)]
+    found = intervals.number(0.5, draws)
+    assert found["undefined_draws"] == 20
+    assert (found["low"], found["high"]) == pytest.approx((0.025, 0.975))
+
+
+def test_no_interval_where_most_draws_are_undefined():
+    found = intervals.number(0.5, np.r_[np.ones(4), np.full(6, np.nan)])
+    assert (found["value"], found["low"], found["high"]) == (0.5, None, None)
+    assert "more than half" in found["reason"]
+
+
+def test_p_is_one_without_any_difference_and_small_but_never_zero_with_a_clear_one():
+    assert intervals.p_value(np.zeros(2000)) == 1
+    assert intervals.p_value(np.ones(1999)) == 2 / 2000
+    assert intervals.p_value(np.full(5, np.nan)) is None
+
+
+def test_p_is_below_five_percent_just_where_the_interval_leaves_out_zero():
+    rng = np.random.default_rng(0)
+    for shift in np.linspace(0, 4, 41):
+        draws = rng.normal(shift, 1, 1999)
+        low, high, _ = intervals.interval(draws)
+        p = intervals.p_value(draws)
+        if abs(p - 0.05) > 0.003:  # beyond the rounding of a count
+            assert (p < 0.05) == (low > 0 or high < 0)
+
+
+def test_holm_equals_an_example_worked_by_hand():
+    # Sorted: 0.005 * 4, 0.01 * 3, 0.03 * 2, 0.04 * 1, each at least the one before it.
+    found = intervals.holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005, "e": None})
+    assert found == {
+        "a": pytest.approx(0.03),
+        "b": pytest.approx(0.06),
+        "c": pytest.approx(0.06),
+        "d": pytest.approx(0.02),
+        "e": None,
+    }
+    assert intervals.holm({"a": 0.6, "b": 0.7}) == {"a": 1.0, "b": 1.0}
