@@ -4,14 +4,22 @@ What can go wrong while a page is made never costs a result: a figure that canno
 a sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
 """
 
+from medldr.report.comparison import DEMONSTRATION, compare_runs, write_comparison
 from medldr.report.page import ReportWarning, write_report, write_report_or_warn
 from medldr.report.published import Published, published, same_protocol
+from medldr.report.terminal import comparison_table, print_run, run_table
 
 __all__ = [
+    "DEMONSTRATION",
     "Published",
     "ReportWarning",
+    "compare_runs",
+    "comparison_table",
+    "print_run",
     "published",
+    "run_table",
     "same_protocol",
+    "write_comparison",
     "write_report",
     "write_report_or_warn",
 ]

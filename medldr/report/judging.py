@@ -307,6 +307,7 @@ def forest_figure(
     reference: float | None = None,
     colours: tuple[str, str] = (BLUE, ORANGE),
     legend: tuple[str, str] | None = None,
+    label_limit: int = 30,
 ) -> Drawing | None:
     """Values with intervals, one below the other; None where there are none.
 
@@ -320,6 +321,7 @@ def forest_figure(
         reference: Where to draw a vertical line, for example 0 for differences.
         colours: Of plain and of accented rows.
         legend: Names of the two colours.
+        label_limit: Longest label; longer ones are cut.
     """
     if not rows:
         return None
@@ -345,7 +347,7 @@ def forest_figure(
             )  # fmt: skip
         if reference is not None:
             axes.axvline(reference, color=INK, lw=1)
-        axes.set_yticks(range(len(rows)), [shorten(row.label, 30) for row in rows])
+        axes.set_yticks(range(len(rows)), [shorten(row.label, label_limit) for row in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)

@@ -13,16 +13,20 @@ from __future__ import annotations
 import csv
 import functools
 import importlib.resources
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from medldr.report.compare_tables import cell_of
 from medldr.report.describe import ALGORITHM_TITLES, MODEL_TITLES, dataset_name, method_id, section
 from medldr.report.measures import measure
 from medldr.report.tables import Cell, Row, Table
 
 if TYPE_CHECKING:
     from medldr.report.source import RunSource
+
+SHOWN = ("accuracy", "auc")
+"""Metrics that published tables give."""
 
 METHOD_TITLES = {
     **ALGORITHM_TITLES,
@@ -110,48 +114,89 @@ def same_protocol(ours: str, theirs: str) -> bool:
 
 def published_table(source: RunSource, split: Mapping[str, Any]) -> Table | None:
     """Our numbers on the test split beside the published ones; None where none are known."""
-    entries = published(dataset_name(source.config, source.run))
     numbers: Mapping[str, Any] = split.get("metrics") or {}
-    if not entries or not numbers:
+    ours = [Ours("This run", source, {key: numbers.get(key) for key in SHOWN})]
+    return _table(ours) if numbers else None
+
+
+def comparison_published_table(
+    result: Mapping[str, Any], sources: Mapping[str, RunSource]
+) -> Table | None:
+    """All methods on the test split beside the published ones; None where none are known."""
+    if "test" not in result["splits"]:
         return None
-    keys = list(dict.fromkeys(entry.metric for entry in entries))
+    ours = []
+    for method in result["methods"]:
+        source = next((sources[run] for run in method["runs"] if run in sources), None)
+        if source is None:
+            continue
+        numbers = {}
+        for key in SHOWN:
+            row = cell_of(result, "test", key, method["method"])
+            if row is not None:
+                numbers[key] = {**row, "value": row["mean"]}
+        ours.append(Ours(method["method"], source, numbers))
+    return _table(ours)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """One of our rows: its heading, a run of it, and its numbers by metric."""
+
+    title: str
+    source: RunSource
+    numbers: Mapping[str, Mapping[str, Any] | None]
+
+
+def _table(ours: Sequence[Ours]) -> Table | None:
+    sets = {dataset_name(one.source.config, one.source.run) for one in ours}
+    entries = published(sets.pop()) if len(sets) == 1 else ()
+    if not entries:
+        return None
     table = Table(
         "Ours and published, test split", ["Method", "Protocol", "Same protocol"], texts=(1, 2)
     )
-    table.columns += [measure(key).heading for key in keys]
-    ours = [Cell(source.protocol or "none"), Cell("–")]
-    ours += [table.number(key, numbers.get(key)) for key in keys]
-    table.rows.append(Row("This run", ours, style="reference"))
+    table.columns += [measure(key).heading for key in SHOWN]
+    for one in ours:
+        cells = [Cell(one.source.protocol or "none"), Cell("–")]
+        cells += [table.number(key, one.numbers.get(key)) for key in SHOWN]
+        table.rows.append(Row(one.title, cells, style="reference"))
     groups: dict[tuple[str, ...], dict[str, Published]] = {}
     for entry in entries:
         who = (entry.protocol, entry.method, entry.model, entry.source)
         groups.setdefault(who, {})[entry.metric] = entry
-    method, model = method_id(source.config), section(source.config, "model").get("name")
-    for group in sorted(
-        groups.values(), key=lambda g: _nearness(g, source.protocol, method, model)
-    ):
-        table.rows.append(_row(table, group, keys, source.protocol))
+    table.rows += [_row(table, g, ours) for g in sorted(groups.values(), key=_order(ours))]
     return table
 
 
-def _nearness(group: Mapping[str, Published], protocol: str, method: str, model: Any) -> Any:
-    entry = next(iter(group.values()))
-    same = protocol.removesuffix("+modified") == entry.protocol
-    return (entry.model != model, not same, entry.method != method, entry.source, entry.protocol)
+def _order(ours: Sequence[Ours]) -> Callable[[Mapping[str, Published]], Any]:
+    """Nearest first: our network, our protocol, our methods."""
+    protocols = {one.source.protocol.removesuffix("+modified") for one in ours}
+    methods = {method_id(one.source.config) for one in ours}
+    models = {section(one.source.config, "model").get("name") for one in ours}
+
+    def key(group: Mapping[str, Published]) -> Any:
+        entry = next(iter(group.values()))
+        return (
+            entry.model not in models,
+            entry.protocol not in protocols,
+            entry.method not in methods,
+            entry.source,
+            entry.protocol,
+        )
+
+    return key
 
 
-def _row(table: Table, group: Mapping[str, Published], keys: list[str], ours: str) -> Row:
+def _row(table: Table, group: Mapping[str, Published], ours: Sequence[Ours]) -> Row:
     entry = next(iter(group.values()))
-    same = same_protocol(ours, entry.protocol)
-    cells = [
-        Cell(entry.protocol),
-        Cell("yes" if same else "no", style="same" if same else ""),
-    ]
-    for key in keys:
+    same = [one.title for one in ours if same_protocol(one.source.protocol, entry.protocol)]
+    said = "no" if not same else "yes" if len(same) == len(ours) else f"as {', '.join(same)}"
+    sign = table.sign(f"{entry.source}: {entry.note}.")
+    cells = [Cell(entry.protocol, mark=sign), Cell(said, style="same" if same else "")]
+    for key in SHOWN:
         found = group.get(key)
         cells.append(
             Cell("–") if found is None else Cell(measure(key).show(found.value), value=found.value)
         )
-    sign = table.sign(f"{entry.source}: {entry.note}.")
-    cells[0] = Cell(entry.protocol, mark=sign)
     return Row(f"{entry.title} ({entry.source})", cells)

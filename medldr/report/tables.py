@@ -18,7 +18,8 @@ class Cell:
 
     Attributes:
         text: What stands there.
-        detail: The interval or another small addition.
+        detail: The interval.
+        extra: Another small line, such as a standard deviation.
         value: The unrounded number, for sorting; None where there is none.
         reason: Why the number is undefined.
         mark: Footnote sign.
@@ -27,6 +28,7 @@ class Cell:
 
     text: str
     detail: str = ""
+    extra: str = ""
     value: float | None = None
     reason: str = ""
     mark: str = ""
@@ -41,6 +43,7 @@ class Row:
     cells: list[Cell]
     tags: tuple[str, ...] = ()
     style: str = ""
+    mark: str = ""
 
 
 @dataclass

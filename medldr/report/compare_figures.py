@@ -1,0 +1,140 @@
+"""Figures of a comparison: differences with intervals, and learning curves laid over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from medldr.report.compare_tables import cell_of, rows_of, split_title
+from medldr.report.figures import COLOURS, DASHES, Drawing, draw, legend_below
+from medldr.report.judging import Whisker, forest_figure
+from medldr.report.measures import is_defined, measure
+from medldr.report.source import Row, series, time_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Curves = Mapping[str, Sequence[list[Row]]]
+"""Records of `metrics.jsonl` of each run, by method."""
+
+OVERLAYS = (
+    ("val/auc", "Validation AUC", "higher is better"),
+    ("val/accuracy", "Validation accuracy", "higher is better"),
+    ("val/loss", "Validation loss", "lower is better"),
+    ("train/loss", "Training loss", "methods add terms of their own, so levels may differ"),
+)
+
+
+def difference_figure(result: Mapping[str, Any], metric: str = "accuracy") -> Drawing | None:
+    """Every method minus the reference on every split and domain; None for a single method."""
+    others = [m["method"] for m in result["methods"] if m["method"] != result["reference"]]
+    rows = []
+    for split, about in result["splits"].items():
+        places: list[tuple[str | None, str]] = [(None, split_title(result, split))]
+        if len(about.get("domains") or {}) > 1:
+            places += [(domain, f"  {domain}") for domain in about["domains"]]
+        for domain, title in places:
+            found = {
+                row["method"]: row
+                for row in rows_of(result, split, domain)
+                if row["metric"] == metric
+            }
+            for method in others:
+                row = found.get(method)
+                number = None if row is None else row["difference"]
+                if row is None or number is None or not is_defined(number):
+                    continue
+                label = title if len(others) == 1 else f"{method}, {title.strip()}"
+                unseen = row["seen"] is False if domain else "unseen" in title
+                rows.append(
+                    Whisker(label, number["value"], number["low"], number["high"], accent=unseen)
+                )
+    known = measure(metric)
+    unit = "points of per cent" if known.percent else ""
+    better = {"higher": "right of the line is better", "lower": "left of the line is better"}
+    side = better.get(known.better, "the line is no difference")
+    return forest_figure(
+        f"difference-{metric.replace('_', '-')}",
+        rows,
+        title=f"{known.title}: difference to {result['reference']}",
+        caption=f"Each row is one paired difference with its 95 % interval; {side}, and an "
+        "interval that crosses it is compatible with no difference.",
+        xlabel=f"difference{f', {unit}' if unit else ''}",
+        factor=100.0 if known.percent else 1.0,
+        reference=0.0,
+        legend=("seen in training", "unseen") if any(row.accent for row in rows) else None,
+        label_limit=44,
+    )
+
+
+def overlay_figures(curves: Curves) -> list[Drawing]:
+    """Learning curves of all methods in one figure per quantity; one line per run."""
+    drawings = []
+    for key, title, hint in OVERLAYS:
+        found = {
+            method: [points for points in (_points(rows, key) for rows in runs) if points[0]]
+            for method, runs in curves.items()
+        }
+        found = {method: lines for method, lines in found.items() if lines}
+        if not found:
+            continue
+        ends = "; ".join(
+            f"{method} ends at " + ", ".join(f"{y[-1]:.3f}" for _, y in lines)
+            for method, lines in found.items()
+        )
+        axis = _axis(curves)
+        drawings.append(
+            draw(
+                "overlay-" + key.replace("/", "-"),
+                _painter(found, axis, title),
+                title=title,
+                caption=f"One line per run, one colour per method; {hint}.",
+                alt=f"{title} over training: {ends}.",
+                size=(4.6, 3.1 + 0.17 * len(found)),
+            )
+        )
+    return drawings
+
+
+def _axis(curves: Curves) -> str:
+    axes = {time_axis(rows) for runs in curves.values() for rows in runs if rows}
+    return axes.pop() if len(axes) == 1 else "step"
+
+
+def _points(rows: list[Row], key: str) -> tuple[list[float], list[float]]:
+    return series(rows, key, time_axis(rows)) if rows else ([], [])
+
+
+def _painter(
+    found: Mapping[str, list[tuple[list[float], list[float]]]], axis: str, title: str
+) -> Any:
+    def paint(figure: Figure) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        axes: Axes = figure.add_subplot()
+        for number, (method, lines) in enumerate(found.items()):
+            for i, (x, y) in enumerate(lines):
+                axes.plot(
+                    x, y, DASHES[number % len(DASHES)],
+                    color=COLOURS[number % len(COLOURS)],
+                    marker="o" if len(x) < 4 else None, ms=4,
+                    lw=1.8 if len(lines) == 1 else 1.1,
+                    label=method if i == 0 else None,
+                )  # fmt: skip
+        axes.set_xlabel(axis)
+        axes.set_ylabel(title.lower().replace("auc", "AUC"))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+        axes.margins(x=0.03)
+        legend_below(axes, columns=1)
+
+    return paint
+
+
+def has_difference(result: Mapping[str, Any], metric: str) -> bool:
+    """Whether any split has a defined difference of this metric."""
+    return any(
+        is_defined((cell_of(result, split, metric, m["method"]) or {}).get("difference"))
+        for split in result["splits"]
+        for m in result["methods"]
+    )
