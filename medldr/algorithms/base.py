@@ -101,6 +101,9 @@ class Algorithm(nn.Module):
     def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:
         """Mean classification loss of a batch, with the run's class weights if it has any.
 
+        The weighted mean divides by the sum of the weights, as torch does. With several processes
+        each divides by that of its own rows.
+
         Args:
             logits: ``(B, K)``.
             target: Class numbers ``(B,)``, or soft or multi-hot labels ``(B, K)``.
