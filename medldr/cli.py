@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -202,15 +202,18 @@ def main() -> None:
     sys.exit(_run())
 
 
-def _run() -> int:
-    import click
+# Typer brings its own click or uses the installed one; this is the class of either.
+UsageError: Any = typer.BadParameter.__base__
 
+
+def _run() -> int:
     try:
         code = app(standalone_mode=False)
-    except click.ClickException as error:
+    except UsageError as error:
         error.show()
-        return error.exit_code
-    except click.exceptions.Abort:
+        return 2
+    except typer.Abort:
+        typer.echo("stopped", err=True)
         return 130
     except InputError as error:
         typer.echo(f"error: {error}", err=True)

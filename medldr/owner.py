@@ -1,7 +1,8 @@
 """Who works in a run folder: one process at a time, and nobody's leftovers block the next.
 
-`owner.json` is created exclusively and its heartbeat is renewed while the owner lives. A folder
-is taken over only when its owner is gone from this host, or when its heartbeat is old.
+`owner.json` is created exclusively and its heartbeat is renewed while the owner lives; afterwards
+it stays as a record, marked as released. A folder is taken over only when it was released, when
+its owner is gone from this host, or when its heartbeat is old.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def owned(folder: RunFolder) -> Iterator[None]:
     finally:
         stop.set()
         beat.join()
-        folder.owner.unlink(missing_ok=True)
+        # A disk too full for this record must not hide what ended the run: it ages by itself.
+        with contextlib.suppress(OSError, InputError):
+            _write(folder.owner, released=time.time())
 
 
 def is_owned(folder: RunFolder) -> bool:
@@ -72,8 +75,7 @@ def _claim(path: Path) -> None:
         owner = _read(path)
         if owner is not None and not _is_gone(owner):
             raise OwnedError(f"{path.parent} has just been taken over by another process")
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(_myself()))
+        _write(path)
     finally:
         turn.unlink(missing_ok=True)
 
@@ -100,6 +102,11 @@ def _myself() -> dict[str, Any]:
     }
 
 
+def _write(path: Path, **more: float) -> None:
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(_myself() | more))
+
+
 def _read(path: Path) -> dict[str, Any] | None:
     """The owner on file; None where there is none or where its writer died half-way."""
     for _ in range(5):  # its creator may be between creating and writing it
@@ -115,6 +122,8 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _is_gone(owner: dict[str, Any]) -> bool:
+    if "released" in owner:
+        return True
     if owner["host"] == socket.gethostname():
         # The start time tells a living owner from a later process with the same number.
         return _process_start(int(owner["pid"])) != owner["start"]
@@ -142,5 +151,5 @@ def _process_start(pid: int) -> str | None:
 def _beat(path: Path, stop: threading.Event) -> None:
     while not stop.wait(BEAT_EVERY_S):
         # A full disk must not end a run through its heartbeat; the run's own writes tell.
-        with contextlib.suppress(OSError, InputError), atomic(path) as temporary:
-            temporary.write_text(json.dumps(_myself()))
+        with contextlib.suppress(OSError, InputError):
+            _write(path)

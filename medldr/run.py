@@ -30,7 +30,10 @@ from medldr.types import DataSpec
 
 
 def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
-    """One run, from its configuration to its page."""
+    """One run, from its configuration to its numbers.
+
+    Its page follows when the folder is closed, because it tells how the run ended.
+    """
     data = build_data(config)
     model = build_model(config.model, data.spec, seed=config.seed)
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
@@ -38,8 +41,6 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(folder, fitted, fabric)
     judge(config, data, folder, fabric)
-    if fabric.is_global_zero and config.machine.report:
-        write_report_or_warn(folder)
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ def train_run(
     """
     folder = locate(config, out)
     if is_done(folder) and not restart:
+        if config.machine.report and not folder.report.exists():
+            write_report_or_warn(folder)
         return RunResult.read(folder, fresh=False)
     fabric = make_fabric(config.machine, config.training, launcher=launcher)
     work = functools.partial(_work, config=config, out=out, restart=restart)
@@ -110,6 +113,8 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
     finally:
         if not opened:
             Processes(fabric).from_first(False)
+    if config.machine.report:
+        write_report_or_warn(folder)
     return None
 
 
@@ -168,7 +173,7 @@ def judge(config: RunConfig, data: Data, folder: RunFolder, fabric: Fabric) -> N
     }
     if not fabric.is_global_zero:
         return
-    write_predictions(folder.predictions, join(tables.values()))
+    write_predictions(folder.predictions, join(list(tables.values())))
     evaluation = evaluate(
         tables,
         config.evaluation,

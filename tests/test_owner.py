@@ -27,8 +27,18 @@ def test_a_second_process_is_refused_while_the_first_lives(tmp_path):
         assert owner.is_owned(folder)
         with pytest.raises(owner.OwnedError, match=str(os.getpid())), owner.owned(folder):
             pass
-    assert not folder.owner.exists()
     assert not owner.is_owned(folder)
+    with owner.owned(folder):
+        assert owner.is_owned(folder)
+
+
+def test_the_last_owner_stays_on_record(tmp_path):
+    folder = RunFolder(tmp_path)
+    with owner.owned(folder):
+        pass
+    entry = json.loads(folder.owner.read_text())
+    assert entry["pid"] == os.getpid()
+    assert entry["released"] >= entry["heartbeat"] - 1
 
 
 def test_a_dead_owner_on_this_host_is_taken_over(tmp_path):
@@ -64,7 +74,7 @@ def test_an_owner_file_cut_short_is_taken_over(tmp_path):
 def test_of_many_at_once_exactly_one_takes_over(tmp_path):
     folder = RunFolder(tmp_path)
     _leave(folder)
-    start, done, won = threading.Barrier(8), threading.Barrier(8), []
+    start, done, won = threading.Barrier(8, timeout=30), threading.Barrier(8, timeout=30), []
 
     def attempt():
         start.wait()
