@@ -18,9 +18,9 @@ def class_table(labels: NDArray[np.int64] | NDArray[np.float32], classes: int) -
 def with_domains(table: NDArray[np.int64], domains: NDArray[np.str_]) -> NDArray[np.int64]:
     """``(N, classes * domains)``: a stratum is a class within a domain."""
     _, number = np.unique(domains, return_inverse=True)
-    one_hot = number[:, None] == np.arange(number.max(initial=0) + 1)
-    joint = table[:, None, :] * one_hot[:, :, None]
-    return np.asarray(joint.reshape(len(table), -1), dtype=np.int64)
+    count = number.max(initial=0) + 1
+    joint = table[:, None, :] * (number[:, None] == np.arange(count))[:, :, None]
+    return np.asarray(joint.reshape(len(table), count * table.shape[1]), dtype=np.int64)
 
 
 def shares(count: int, fractions: Sequence[float]) -> list[int]:
@@ -99,15 +99,17 @@ def _greedily(
     rarity = np.where(units > 0, totals, np.iinfo(np.int64).max).min(1)
     shuffled = generator.permutation(len(units))
     order = shuffled[np.lexsort((-units[shuffled, -1], rarity[shuffled]))]
-    open_parts = np.asarray(fractions) > 0
-    # What each part still lacks of each class (the last column is the number of rows), as a share.
-    lacking = np.outer(np.asarray(fractions, dtype=np.float64), np.ones(len(totals)))
+    wanted = np.asarray(fractions, dtype=np.float64)
+    # What each part still lacks of each class (the last column is the number of rows), relative to
+    # what it shall have: all parts start at 1 and fill up alike, however large they are.
+    lacking = np.where(wanted[:, None] > 0, np.ones((len(wanted), len(totals))), -np.inf)
+    scale = np.maximum(wanted, 1e-12)
     part = np.zeros(len(units), dtype=np.int64)
     for number in order:
-        share = units[number] / totals
-        score = np.where(open_parts, lacking @ share, -np.inf)
-        part[number] = np.argmax(score)
-        lacking[part[number]] -= share
+        present = np.flatnonzero(units[number])
+        share = units[number, present] / totals[present]
+        part[number] = np.argmax(lacking[:, present] @ share)
+        lacking[part[number], present] -= share / scale[part[number]]
     return part
 
 
