@@ -1,0 +1,165 @@
+"""A run's identity follows from what differs from the defaults, and from nothing else."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from medldr import plugins
+from medldr.config import (
+    CONFIG_VERSION,
+    EvaluationConfig,
+    MachineConfig,
+    RunConfig,
+    TrainingConfig,
+    diff_from_defaults,
+    dump_config,
+    load_config,
+    run_hash,
+    run_name,
+    write_config,
+)
+from medldr.config.schema import load_plugin_config
+
+STORED = Path(__file__).with_name("defaults.json")
+KINDS = ("algorithms", "datasets", "losses", "models", "transforms")
+
+
+def test_the_hash_is_of_the_canonical_json_of_what_was_chosen(whole):
+    config = load_config(whole, ["training.lr=0.5", "seed=3", "machine.threads=2"])
+    # Written down by hand: every value that is not a default, and the names of the plug-ins.
+    chosen = {
+        "config_version": CONFIG_VERSION,
+        "values": {
+            "algorithm": {"name": "erm"},
+            "data": {"name": "phantom_fracture"},
+            "model": {"name": "resnet18"},
+            "training": {"lr": 0.5},
+            "transform": {"name": "medmnist3d"},
+        },
+    }
+    text = json.dumps(chosen, sort_keys=True, separators=(",", ":"))
+    assert run_hash(config) == hashlib.sha256(text.encode()).hexdigest()[:8]
+    assert run_name(config) == f"run-{run_hash(config)}-s3"
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["seed=7", "label=other", "data.root=/elsewhere", "machine.device=cpu", "machine.workers=4"],
+)
+def test_seed_label_root_and_machine_do_not_change_it(override):
+    assert run_hash(load_config("octmnist_erm", [override])) == run_hash(
+        load_config("octmnist_erm")
+    )
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "training.lr=0.002",
+        "training.precision=float32",
+        "data.split_seed=1",
+        "data.md5=any",
+        "transform.channels=3",
+        "transform.train=[RandFlip]",
+        "model.width=0.5",
+        "algorithm.lr_scale=0.5",
+        "evaluation.draws=500",
+        "algorithm.loss=cross_entropy",
+        "data.exclude=[a]",
+        "training.init_from=/a/run",
+        "protocol=mine",
+    ],
+)
+def test_every_other_value_changes_it(override):
+    assert run_hash(load_config("octmnist_erm", [override])) != run_hash(
+        load_config("octmnist_erm")
+    )
+
+
+def test_a_default_that_is_stated_changes_nothing(whole):
+    stated = load_config(whole, ["training.lr=0.001", "evaluation.draws=2000", "model.width=1"])
+    assert run_hash(stated) == run_hash(load_config(whole))
+
+
+def test_plug_ins_with_equal_keys_have_different_hashes(whole):
+    names = ("resnet18", "resnet50")
+    assert len({run_hash(load_config(whole, [f"model.name={name}"])) for name in names}) == 2
+
+
+def test_the_written_configuration_is_the_same_run(tmp_path):
+    config = load_config(
+        "adrenalmnist3d_latentdr_pool",
+        ["training.epochs=3", "data.exclude=[0123, yes]", "seed=2", "data.root=here"],
+    )
+    write_config(config, tmp_path / "config.yaml")
+    again = load_config(tmp_path / "config.yaml")
+    assert again == config
+    assert run_name(again) == run_name(config)
+    assert dump_config(again) == dump_config(config)
+
+
+def test_a_written_run_of_steps_loads_again(tmp_path):
+    config = load_config("octmnist_erm", ["training.steps=9", "training.epochs=null"])
+    write_config(config, tmp_path / "config.yaml")
+    assert load_config(tmp_path / "config.yaml") == config
+
+
+def test_what_was_chosen_is_listed_by_dotted_key(whole):
+    config = load_config(whole, ["algorithm.loss=cross_entropy", "training.milestones=[3]"])
+    assert diff_from_defaults(config) == {
+        "data.name": "phantom_fracture",
+        "transform.name": "medmnist3d",
+        "model.name": "resnet18",
+        "algorithm.name": "erm",
+        "algorithm.loss.name": "cross_entropy",
+        "training.milestones": [3],
+    }
+
+
+def current_defaults():
+    """Defaults of every section and of every plug-in of this package, as plain JSON."""
+    loop = {
+        "run": RunConfig,
+        "training": TrainingConfig,
+        "evaluation": EvaluationConfig,
+        "machine": MachineConfig,
+    }
+    found = {}
+    for kind in KINDS:
+        for name in plugins.names(kind):
+            loop[f"{kind}/{name}"] = load_plugin_config(kind, name)
+    for section, model in loop.items():
+        values = {}
+        for key, info in model.model_fields.items():
+            default = info.get_default(call_default_factory=True)
+            if info.is_required() or key == "name" or hasattr(default, "model_dump"):
+                continue
+            values[key] = json.loads(json.dumps(default))
+        found[section] = values
+    return found
+
+
+def test_a_default_changes_only_with_the_config_version():
+    stored = json.loads(STORED.read_text())
+    now = current_defaults()
+    changed = [
+        f"{section}.{key}: {value!r} -> {now[section].get(key, 'gone')!r}"
+        for section, values in stored["defaults"].items()
+        if section in now
+        for key, value in values.items()
+        if now[section].get(key, "gone") != value
+    ]
+    if changed:
+        assert stored["config_version"] < CONFIG_VERSION, (
+            "defaults changed, so equal files would mean different runs: raise CONFIG_VERSION and "
+            f"store the new defaults in {STORED.name}: {changed}"
+        )
+    assert stored["config_version"] == CONFIG_VERSION, f"store the new defaults in {STORED.name}"
+
+
+@pytest.mark.parametrize("section", ["run", "training", "evaluation", "machine"])
+def test_every_default_of_the_loop_is_stored(section):
+    stored = json.loads(STORED.read_text())["defaults"]
+    assert set(stored[section]) == set(current_defaults()[section])

@@ -1,0 +1,44 @@
+"""Sections refuse what they cannot mean."""
+
+import pytest
+from pydantic import ValidationError
+
+from medldr.config import RunConfig, TrainingConfig
+from medldr.config.schema import load_plugin_config
+from medldr.errors import InputError
+
+
+def test_sections_cannot_be_changed():
+    with pytest.raises(ValidationError, match="frozen"):
+        TrainingConfig().lr = 1.0
+
+
+def test_steps_put_the_default_epochs_away():
+    assert TrainingConfig(steps=5).epochs is None
+    assert TrainingConfig().epochs == 100
+    with pytest.raises(ValidationError, match="both given"):
+        TrainingConfig(steps=5, epochs=2)
+    with pytest.raises(ValidationError, match="give training"):
+        TrainingConfig(epochs=None)
+
+
+@pytest.mark.parametrize("key", ["lr", "epochs", "clip_norm", "milestones", "betas"])
+def test_booleans_are_no_numbers(key):
+    value = {"milestones": [True], "betas": (True, 0.9)}.get(key, True)
+    with pytest.raises(ValidationError, match=key):
+        TrainingConfig(**{key: value})
+
+
+def test_booleans_are_booleans():
+    assert TrainingConfig(drop_last=False).drop_last is False
+
+
+def test_errors_inside_a_plug_in_carry_the_whole_place(whole):
+    with pytest.raises(ValidationError) as caught:
+        RunConfig.model_validate({**whole, "algorithm": {"name": "erm", "lr_scale": -1}})
+    assert [error["loc"] for error in caught.value.errors()] == [("algorithm", "lr_scale")]
+
+
+def test_an_unknown_plug_in_is_an_input_error():
+    with pytest.raises(InputError, match="Did you mean 'resnet18'"):
+        load_plugin_config("models", "resnet81")

@@ -1,0 +1,96 @@
+"""Every packaged configuration, found by its file: it loads, and it says what it is."""
+
+import re
+
+import pytest
+
+from medldr.config import (
+    dump_config,
+    load_config,
+    load_part,
+    packaged_configs,
+    packaged_names,
+    run_hash,
+)
+from medldr.config.schema import PLUGIN_SECTIONS, load_plugin_config
+from medldr.config.yaml import plain, read_yaml
+
+FILES = packaged_names()
+PHANTOM = [f"phantom_fracture_{a}" for a in ("erm", "latentdr_sa", "latentdr_pool")]
+
+
+@pytest.mark.parametrize("name", packaged_names("run"))
+def test_a_run_loads_is_labelled_by_its_file_and_survives_being_written(name, tmp_path):
+    config = load_config(name)
+    assert config.label == name
+    assert config.seed == 0
+    path = tmp_path / "config.yaml"
+    path.write_text(dump_config(config))
+    again = load_config(path)
+    assert again == config
+    assert run_hash(again) == run_hash(config)
+    assert again.protocol == config.protocol
+
+
+def test_no_two_runs_are_the_same():
+    hashes = {}
+    for name in packaged_names("run"):
+        hashes.setdefault(run_hash(load_config(name)), []).append(name)
+    assert [names for names in hashes.values() if len(names) > 1] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_begins_with_what_it_is_and_names_its_source(name):
+    text = (packaged_configs() / f"{name}.yaml").read_text()
+    first = text.splitlines()[0]
+    assert re.fullmatch(r"# [A-Z].{10,96}[.:]", first), first
+    comments = " ".join(line for line in text.splitlines() if line.startswith("#"))
+    assert re.search("Source:|Published|Stated by the LatentDR paper", comments)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_holds_no_path(name):
+    def texts(value):
+        if isinstance(value, dict):
+            for item in value.values():
+                yield from texts(item)
+        elif isinstance(value, list):
+            for item in value:
+                yield from texts(item)
+        elif isinstance(value, str):
+            yield value
+
+    values = dict(read_yaml(packaged_configs() / f"{name}.yaml").values)
+    extends = values.pop("extends", [])
+    for entry in [extends] if isinstance(extends, str) else extends:
+        assert entry in FILES
+    assert "root" not in values.get("data", {})
+    assert [text for text in texts(values) if "/" in text or "\\" in text or "~" in text] == []
+
+
+@pytest.mark.parametrize("section", ["data", "transform", "model", "algorithm"])
+def test_a_part_fills_its_section_by_itself(section):
+    kind = PLUGIN_SECTIONS[section]
+    for name in packaged_names(section):
+        values = plain(load_part(section, name)[section])
+        load_plugin_config(kind, values["name"]).model_validate(values)
+
+
+@pytest.mark.parametrize("name", PHANTOM)
+def test_the_phantom_is_run_with_a_scanner_held_out(name):
+    config = load_config(name)
+    assert config.data.name == "phantom_fracture"
+    assert len(config.data.held_out) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [("dermamnist", (3, 28, 28)), ("fracturemnist3d", (1, 28, 28, 28))]
+)
+def test_augmentations_are_monai_transforms_that_keep_the_shape(name, shape):
+    from medldr.transforms import ImageShape, build_pipeline
+
+    config = load_config(f"{name}_augment_erm")
+    assert config.transform.train
+    pipeline = build_pipeline(config.transform, ImageShape(shape[0], shape[1:]))
+    assert (pipeline.output.channels, *pipeline.output.spatial_size) == shape
