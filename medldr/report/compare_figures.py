@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from medldr.report.compare_tables import cell_of, rows_of, split_title
 from medldr.report.figures import COLOURS, DASHES, Drawing, draw, legend_below
-from medldr.report.judging import Whisker, forest_figure
+from medldr.report.forest import Whisker, forest_figure
 from medldr.report.measures import is_defined, measure
 from medldr.report.source import Row, series, time_axis
 

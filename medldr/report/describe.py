@@ -144,7 +144,9 @@ def provenance_groups(run: Mapping[str, Any]) -> list[tuple[str, Pairs]]:
     def add(group: str, key: str, value: Any) -> None:
         if key in _LEFT_OUT:
             return
-        if isinstance(value, Mapping):
+        if key == "files" and isinstance(value, Mapping):
+            groups.setdefault(group, []).append(("files", _files(value)))
+        elif isinstance(value, Mapping):
             target = key if key in _TITLES or group == "run" else group
             for inner, item in value.items():
                 name = str(inner) if target == key else f"{key}: {inner}"
@@ -159,6 +161,13 @@ def provenance_groups(run: Mapping[str, Any]) -> list[tuple[str, Pairs]]:
     return [
         (_TITLES.get(g, g.replace("_", " ").capitalize()), groups[g]) for g in order if groups[g]
     ]
+
+
+def _files(checksums: Mapping[str, Any]) -> str:
+    # Names stay out: on somebody's own scans they may be those of patients.
+    count = f"{len(checksums)} file{'' if len(checksums) == 1 else 's'}"
+    shown = ", ".join(str(value) for value in checksums.values())
+    return f"{count}, checksum {shown}" if 0 < len(checksums) <= 3 else count
 
 
 def _text(key: str, value: Any) -> str:

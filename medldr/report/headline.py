@@ -1,4 +1,4 @@
-"""The top of a page: the few numbers that matter, and one sentence a colleague can read."""
+"""The few numbers that matter, as large cards at the top of a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from medldr.report.measures import PERCENT, SPLIT_TITLES, is_defined, measure
-from medldr.report.source import RunSource
 
 CARDS = {
     "multi-class": ("accuracy", "auc", "balanced_accuracy", "ece"),
@@ -108,47 +107,6 @@ def _cards(evaluation: Mapping[str, Any], split: Mapping[str, Any]) -> list[Card
         unit = "%" if known.percent else ""
         cards.append(Card(title, known.show(number["value"]), unit, span, number["value"], ""))
     return cards
-
-
-def lead(source: RunSource, name: str) -> str:
-    """The result in two plain sentences; empty where there is none."""
-    evaluation = source.evaluation or {}
-    split = (evaluation.get("splits") or {}).get(name)
-    number = (split or {}).get("metrics", {}).get("accuracy")
-    if not split or not is_defined(number):
-        return ""
-    show = measure("accuracy").show
-    level = 100 * (evaluation.get("intervals") or {}).get("level", 0.95)
-    span = ""
-    if number.get("low") is not None and number.get("high") is not None:
-        span = f" ({level:g}{PERCENT} interval {show(number['low'])} to "
-        span += f"{show(number['high'])}{PERCENT})"
-    what = (
-        "labels were decided right"
-        if evaluation.get("task") == "multi-label"
-        else ("images were classified right")
-    )
-    title = SPLIT_TITLES.get(name, name).lower()
-    text = f"On the {title} split, {show(number['value'])}{PERCENT} of the {what}{span}."
-    most, share = _most_frequent(evaluation, split)
-    if most:
-        text += (
-            f" For comparison: always answering “{most}”, its most frequent class, would be "
-            f"right in {show(share)}{PERCENT}."
-        )
-    return text
-
-
-def _most_frequent(evaluation: Mapping[str, Any], split: Mapping[str, Any]) -> tuple[str, float]:
-    table = split.get("confusion")
-    names = evaluation.get("class_names") or []
-    if evaluation.get("task") == "multi-label" or not table or len(table) != len(names):
-        return "", 0.0
-    totals = [sum(row) for row in table]
-    if sum(totals) == 0:
-        return "", 0.0
-    top = max(range(len(totals)), key=totals.__getitem__)
-    return str(names[top]), totals[top] / sum(totals)
 
 
 def intervals_text(evaluation: Mapping[str, Any], name: str) -> str:

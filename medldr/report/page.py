@@ -10,13 +10,17 @@ from typing import Any
 
 from medldr.files import RunFolder, write_text
 from medldr.report import describe, judging, tables
+from medldr.report.confusion import confusion_figures
 from medldr.report.curves import latent_curves, learning_curves
 from medldr.report.engine import render
-from medldr.report.headline import headings, intervals_text, lead, strips
-from medldr.report.measures import PERCENT, SPLIT_TITLES, measure, rule_text
+from medldr.report.figures import Drawing
+from medldr.report.forest import domain_figure
+from medldr.report.headline import headings, intervals_text, strips
+from medldr.report.measures import PERCENT, SPLIT_TITLES, measure
 from medldr.report.published import published_table
 from medldr.report.settings import as_yaml, show
 from medldr.report.source import RunSource, read_run
+from medldr.report.summary import banners, facts, lead
 
 logger = logging.getLogger("medldr.report")
 
@@ -106,75 +110,11 @@ def _head(source: RunSource, name: str) -> dict[str, Any]:
         "title": f"{method} on {data}",
         "kicker": "medldr · report of one run",
         "subtitle": f"{source.name} · seed {config.get('seed', run.get('seed', '?'))}",
-        "banners": _banners(source, name),
+        "banners": banners(source, name),
         "notes": source.notes,
-        "facts": _facts(source, method, data),
+        "facts": facts(source, method, data),
         "lead": lead(source, name),
     }
-
-
-def _banners(source: RunSource, name: str) -> list[tuple[str, str]]:
-    evaluation = source.evaluation or {}
-    selection = evaluation.get("selection") or {}
-    banners = []
-    if selection.get("oracle"):
-        banners.append(
-            (
-                "oracle",
-                "ORACLE SELECTION. The weights were chosen by looking at the test split "
-                f"(rule {selection.get('rule')}). The numbers are an upper bound of what could "
-                "have been reached, not a measurement of what can be expected.",
-            )
-        )
-    status = source.run.get("status")
-    if status in ("failed", "interrupted", "running"):
-        error = source.run.get("error")
-        banners.append(("warning", f"This run is {status}{f' ({error})' if error else ''}."))
-    if source.evaluation is None:
-        banners.append(("warning", "This run was not evaluated yet, so there are no results."))
-    elif name not in ("test", ""):
-        title = SPLIT_TITLES.get(name, name).lower()
-        banners.append(("warning", f"No test split was scored: these are {title} results."))
-    if source.skipped_files:
-        files = "file was" if source.skipped_files == 1 else "files were"
-        banners.append(
-            ("warning", f"{source.skipped_files} unreadable {files} left out; see bad_files.csv.")
-        )
-    banners += [("warning", problem) for problem in source.problems]
-    return banners
-
-
-def _facts(source: RunSource, method: str, data: str) -> describe.Pairs:
-    config = source.config
-    evaluation = source.evaluation or {}
-    selection = evaluation.get("selection") or {}
-    classes = evaluation.get("class_names") or []
-    facts = [("Method", method)]
-    task = evaluation.get("task")
-    kinds = "labels" if task == "multi-label" else "classes"
-    facts.append(("Data", f"{data}: {task}, {len(classes)} {kinds}" if task else data))
-    facts.append(("Network", describe.model_text(config)))
-    facts.append(("Training", describe.recipe_text(config)))
-    if selection:
-        value = selection.get("value")
-        rule = str(selection.get("rule", ""))
-        known = measure(rule.rsplit("_", 1)[-1])
-        reached = ""
-        if value is not None:
-            reached = f" ({known.show(value)}{PERCENT if known.percent else ''})"
-        facts.append(
-            (
-                "Selection",
-                f"epoch {selection.get('epoch')}, {rule_text(rule)}{reached}; rule {rule}",
-            )
-        )
-    held_out = describe.section(config, "data").get("held_out")
-    if held_out:
-        facts.append(("Held out", ", ".join(map(str, held_out))))
-    facts.append(("Protocol", source.protocol or "none"))
-    if task == "binary":
-        facts.append(("Positive class", str(evaluation.get("positive_class"))))
-    return facts
 
 
 def _numbers(source: RunSource, name: str) -> dict[str, Any]:
@@ -229,16 +169,16 @@ def _pictures(source: RunSource, name: str) -> dict[str, Any]:
     selection = evaluation.get("selection")
     names = evaluation.get("class_names") or []
     multi = evaluation.get("task") == "multi-label"
-    confusion = []
+    confusion: list[Drawing] = []
     if split.get("confusion") and not multi:
-        confusion = judging.confusion_figures(split["confusion"], names)
+        confusion = confusion_figures(split["confusion"], names)
     calibration = evaluation.get("calibration") or {}
     drawings = [
         judging.roc_figure(split),
         judging.reliability_figure(split, calibration),
         judging.positive_reliability_figure(split, str(evaluation.get("positive_class"))),
     ]
-    domains = judging.domain_figure(tables.domain_entries(splits, name))
+    domains = domain_figure(tables.domain_entries(splits, name))
     return {
         "curve_figures": learning_curves(source.rows, selection),
         "latent_figures": latent_curves(source.rows, selection, _guessing(source)),
@@ -259,10 +199,8 @@ def _no_roc(split: Mapping[str, Any]) -> str:
 
 def _guessing(source: RunSource) -> float | None:
     """Training accuracy of always naming the most frequent class; None where it is unknown."""
-    data = source.run.get("data")
-    counts = data.get("class_counts") if isinstance(data, Mapping) else None
-    if isinstance(counts, Mapping):
-        counts = list(counts.values())
+    spec = source.run.get("spec")
+    counts = spec.get("class_counts") if isinstance(spec, Mapping) else None
     evaluation = source.evaluation or {}
     if evaluation.get("task") == "multi-label" or not counts or sum(counts) <= 0:
         return None

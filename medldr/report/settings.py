@@ -16,6 +16,9 @@ NO_DEFAULT = "–"
 """Shown for keys that every configuration must state."""
 
 
+LEFT_OUT = ("config_version", "pinned")
+
+
 @dataclass(frozen=True)
 class Change:
     """A setting that differs from its default."""
@@ -53,7 +56,7 @@ def _walk(section: BaseModel, stated: Mapping[str, Any], prefix: str) -> Iterato
     for name, info in type(section).model_fields.items():
         key, value = f"{prefix}{name}", getattr(section, name)
         text = stated.get(name, value)
-        if name == "config_version":
+        if name in LEFT_OUT:
             continue
         if isinstance(value, BaseModel):
             yield from _walk(value, text if isinstance(text, Mapping) else {}, f"{key}.")
