@@ -25,6 +25,8 @@ from medldr.types import Predictions
 LEVEL = 0.95
 FEW_GROUPS = 20
 """Below this many groups an interval is flagged: percentile intervals are then too narrow."""
+NOTHING = 1e-12
+"""Differences this small come from rounding."""
 CHUNK = 1_000_000
 """Most numbers held at once per array while drawing."""
 
@@ -195,7 +197,8 @@ def p_value(differences: Array) -> float | None:
     defined = differences[~np.isnan(differences)]
     if 2 * len(defined) < len(differences) or not len(defined):
         return None
-    tail = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    # Equal means of runs may differ in their last bit, which must not decide for a side.
+    tail = min(int((defined <= NOTHING).sum()), int((defined >= -NOTHING).sum()))
     return min(1.0, 2 * (tail + 1) / (len(defined) + 1))
 
 

@@ -20,7 +20,8 @@ DEFINITIONS: dict[str, str] = {
     "(sensitivity + specificity) / 2",
     "macro_f1": "mean F1 of the classes that occur in the labels or among the decisions",
     "exact_match": "share of items all of whose known labels are right",
-    "ece": "calibration error of the decided class (multi-label: of each label, averaged)",
+    "ece": "calibration error of the decided class (multi-label: of each label, averaged); "
+    "resampling makes it larger, so its interval may lie above it",
     "ece_positive": "calibration error of the positive class's probability",
     "brier": "squared error of the probabilities, summed over classes; binary and multi-label: "
     "of one probability",

@@ -147,7 +147,8 @@ def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
         for what in ("label", "domain", "group"):
             one, other = getattr(first, what), getattr(table, what)
             if not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
-                differing = np.atleast_2d((one != other).T).any(axis=0)
+                same = (one == other) | ((one != one) & (other != other))  # NaN: both missing
+                differing = ~same.reshape(len(same), -1).all(axis=1)
                 item = first.id[np.flatnonzero(differing)[0]]
                 raise InputError(
                     f"{pair} cannot be compared: the {what} of {split} item {item} differs. "

@@ -42,7 +42,7 @@ def study(run_folder, split):
         for seed in range(seeds):
             tables = {
                 "id_test": split(
-                    skill + 0.5, 10 * seed + int(10 * skill) + 100, "id_test", 80, 500
+                    skill + 1.0, 10 * seed + int(10 * skill) + 100, "id_test", 80, 500
                 ),
                 "test": split(skill, 10 * seed + int(10 * skill)),
             }
@@ -314,3 +314,21 @@ def test_each_run_has_its_own_threshold(run_folder, make):
         row = pick(found, split="test", metric="sensitivity_at_specificity", method=method)
         assert row["mean"] == expected["value"]
         assert (row["low"], row["high"]) == (expected["low"], expected["high"])
+
+
+def test_multi_label_runs_with_missing_labels_are_compared_and_a_changed_label_is_found(
+    run_folder, make
+):
+    table = make("multi-label", n=40, k=2, missing=0.3, seed=1)
+    other = make("multi-label", n=40, k=2, missing=0.3, seed=2)
+    a = run_folder("a", {"test": table})
+    better = dataclasses.replace(other, label=table.label)
+    b = run_folder("b", {"test": better}, label="dr", identity="2")
+    row = pick(compare([a, b]), split="test", metric="exact_match", method="dr")
+    assert row["difference"]["value"] is not None
+    label = table.label.copy()
+    item = np.flatnonzero(label[:, 1] == 1)[0]
+    label[item, 1] = 0
+    c = run_folder("c", {"test": dataclasses.replace(table, label=label)}, seed=1)
+    with pytest.raises(InputError, match=f"the label of test item {table.id[item]} differs"):
+        compare([a, c])

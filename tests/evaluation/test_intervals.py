@@ -115,6 +115,7 @@ def test_no_interval_where_most_draws_are_undefined():
 
 def test_p_is_one_without_any_difference_and_small_but_never_zero_with_a_clear_one():
     assert intervals.p_value(np.zeros(2000)) == 1
+    assert intervals.p_value(np.full(2000, -1e-17)) == 1  # rounding is no difference
     assert intervals.p_value(np.ones(1999)) == 2 / 2000
     assert intervals.p_value(np.full(5, np.nan)) is None
 

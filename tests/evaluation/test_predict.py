@@ -166,6 +166,7 @@ for name, rows in {"part": [[0, 2, 4], [1, 3]], "padded": [[0, 2, 4], [1, 3, 0]]
 """
 
 
+@pytest.mark.slow  # two interpreters import torch
 def test_two_processes_give_the_table_of_one(tmp_path):
     """Five items on two processes, with and without a padded duplicate: 0.8, not 4/6."""
     from lightning_fabric.plugins.environments.lightning import find_free_network_port
