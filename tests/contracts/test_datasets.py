@@ -1,0 +1,80 @@
+"""Every dataset plug-in, found by name, keeps the contract of `ImageTable`."""
+
+import numpy as np
+import pytest
+
+from medldr import plugins
+from medldr.data import check_table, load_table
+from medldr.data.splits import make_splits
+from medldr.datasets.base import DatasetConfig
+
+SMALL = {
+    "medmnist": {"flag": "breastmnist", "md5": "any"},
+    "phantom_fracture": {"patients": 40, "size": 8},
+}
+"""Keys that make a small table; a new dataset without required keys needs none."""
+
+
+@pytest.fixture(scope="module", params=plugins.names("datasets"))
+def plugin(request, tmp_path_factory):
+    """Module, configuration and table of one dataset."""
+    root = tmp_path_factory.mktemp("data")
+    generator = np.random.default_rng(0)
+    arrays = {}
+    for part in ("train", "val", "test"):
+        arrays[f"{part}_images"] = generator.integers(0, 256, (8, 28, 28), dtype=np.uint8)
+        arrays[f"{part}_labels"] = np.arange(8, dtype=np.uint8)[:, None] % 2
+    np.savez(root / "breastmnist.npz", **arrays)
+    module = plugins.load("datasets", request.param)
+    keys = {"name": request.param, "root": root} | SMALL.get(request.param, {})
+    config = module.Config(**keys)
+    return module, config, load_table(config)
+
+
+def test_its_config_has_the_common_keys_and_refuses_unknown_ones(plugin):
+    module, config, _ = plugin
+    assert issubclass(module.Config, DatasetConfig)
+    with pytest.raises(ValueError, match="no_such_key"):
+        module.Config(**config.model_dump(exclude_unset=True), no_such_key=1)
+
+
+def test_its_table_is_sound_and_has_nothing_constant(plugin):
+    _, _, table = plugin
+    assert len(table) > 0
+    assert not [note for note in check_table(table, duplicates=False) if "constant" in note]
+
+
+def test_loading_twice_gives_the_same_table(plugin):
+    module, config, table = plugin
+    again = module.load(config)
+    for column in ("images", "labels", "ids", "splits", "domains", "groups"):
+        assert np.array_equal(getattr(again, column), getattr(table, column))
+    assert again.hashes == table.hashes
+
+
+def test_it_can_be_trained_and_selected_on(plugin):
+    _, config, table = plugin
+    rows, _ = make_splits(table, config)
+    assert {"train", "val", "test"} <= set(rows)
+    taken = np.concatenate(list(rows.values()))
+    assert len(np.unique(taken)) == len(taken)
+
+
+def test_each_of_its_domains_can_be_held_out(plugin):
+    module, config, table = plugin
+    domains = sorted(set(table.domains.tolist()) - {""})
+    if not domains:
+        pytest.skip("this dataset has no domains")
+    for domain in domains:
+        held = module.Config(**config.model_dump(exclude_unset=True), held_out=[domain])
+        rows, _ = make_splits(table, held)
+        assert set(table.domains[rows["test"]]) == {domain}
+        assert domain not in set(table.domains[np.r_[rows["train"], rows["id_val"]]])
+
+
+def test_its_masks_fit_its_images(plugin):
+    _, _, table = plugin
+    if table.masks is None:
+        pytest.skip("this dataset has no masks")
+    assert table.masks.dtype == bool
+    assert table.masks.shape == (len(table), *table.images.shape[2:])
