@@ -39,24 +39,15 @@ first run. `compare` returns plain values:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from medldr.errors import InputError, did_you_mean
-from medldr.evaluation import intervals, metrics, operating_point
-from medldr.evaluation.evaluate import absent_classes, split_notes
-from medldr.evaluation.judge import (
-    DOMAIN_METRICS,
-    WORST_DOMAIN,
-    Judge,
-    headline_metrics,
-    positive_class,
-)
-from medldr.evaluation.runs import FACTS, Method, Run, aligned, load_run, methods, same_task
-from medldr.evaluation.sums import Array
+from medldr.evaluation import intervals, metrics
+from medldr.evaluation.columns import Columns
+from medldr.evaluation.evaluate import split_notes
+from medldr.evaluation.judge import headline_metrics
+from medldr.evaluation.runs import FACTS, Method, Run, load_run, methods, same_task
 from medldr.files import RunFolder
 
 SPLITS = ("id_test", "test")
@@ -98,7 +89,7 @@ def compare(
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
     settings = found[0].evaluation
-    columns = {split: _Split(split, known, base, settings) for split in shared}
+    columns = {split: Columns(split, known, base, settings) for split in shared}
     footnotes, marks = _footnotes(known, base)
     return {
         "schema": 1,
@@ -147,172 +138,7 @@ def _reference(known: Sequence[Method], name: str | None) -> Method:
     return known[names.index(name)]
 
 
-@dataclass(frozen=True)
-class _Column:
-    """One metric of one method: a value per run, and the mean over runs in each draw."""
-
-    values: Array
-    draws: Array
-
-    @property
-    def mean(self) -> float:
-        return float(self.values.mean())
-
-
-class _Split:
-    """All methods on one split, in the same bootstrap draws."""
-
-    def __init__(
-        self, split: str, known: Sequence[Method], base: Method, settings: Mapping[str, Any]
-    ) -> None:
-        self.split, self.known, self.base = split, known, base
-        runs = [run for method in known for run in method.runs]
-        tables = aligned(runs, split)
-        self.judges = [_judge(run, t, settings) for run, t in zip(runs, tables, strict=True)]
-        draws, seed = settings["intervals"]["draws"], settings["intervals"]["seed"]
-        first = self.judges[0]
-        # One pass over the draws for all runs: the weights of the groups are made once.
-        parts = [
-            (f"{i}/{prefix}", sums)
-            for i, judge in enumerate(self.judges)
-            for prefix, sums in judge.parts
-        ]
-        drawn = intervals.resample(
-            parts, first.units, draws=draws, generator=intervals.stream(seed, split)
-        )
-        self.columns: dict[tuple[str, str], _Column] = {}
-        self.reasons: dict[tuple[str, str], str] = {}
-        start = 0
-        for method in known:
-            members = range(start, start + len(method.runs))
-            start += len(method.runs)
-            self._add(method, members, drawn, draws, seed)
-
-    def _add(
-        self, method: Method, members: range, drawn: Mapping[str, Array], draws: int, seed: int
-    ) -> None:
-        weights = intervals.run_weights(
-            len(members), draws, intervals.stream(seed, "runs", method.name)
-        )
-        values = [self.judges[i].values() for i in members]
-        of_run = [_under(f"{i}/", drawn) for i in members]
-        of_run = [
-            self.judges[i].with_worst(found) for i, found in zip(members, of_run, strict=True)
-        ]
-        undefined, no_draws = np.array([np.nan]), np.full(draws, np.nan)
-        for name in self.names():
-            value = np.concatenate([found.get(name, undefined) for found in values])
-            each = np.stack([found.get(name, no_draws) for found in of_run])
-            self.columns[method.name, name] = _Column(value, intervals.over_runs(each, weights))
-            odd = np.flatnonzero(np.isnan(value))
-            if len(odd):
-                judge, run = self.judges[members[odd[0]]], method.runs[odd[0]]
-                where = f"{run.name}: " if len(members) > 1 else ""
-                self.reasons[method.name, name] = where + judge.reason(name)
-
-    def names(self) -> list[str]:
-        """Metrics of the split, of each domain, and the worst domain, as `Judge` names them."""
-        judge = self.judges[0]
-        of_domains = [f"domain/{d}/{m}" for d in judge.domains for m in DOMAIN_METRICS]
-        worst = [WORST_DOMAIN] if judge.domains else []
-        return headline_metrics(judge.table.task) + worst + of_domains
-
-    def about(self) -> dict[str, Any]:
-        judge = self.judges[0]
-        return {
-            "n": len(judge.table),
-            "n_groups": judge.units.count,
-            "unit": judge.units.kind,
-            "few_groups": judge.units.few,
-            "absent_classes": absent_classes(judge),
-            "domains": {name: self._about_domain(name) for name in judge.domains},
-        }
-
-    def _about_domain(self, name: str) -> dict[str, Any]:
-        judge = self.judges[0]
-        rows = judge.domains[name]
-        groups = len(np.unique(judge.units.number[rows]))
-        few = groups < intervals.FEW_GROUPS
-        return {"n": int(rows.sum()), "n_groups": groups, "few_groups": few}
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        about = self.about()
-        for name in self.names():
-            domain, metric = _parse(name)
-            few = about["domains"][domain]["few_groups"] if domain else about["few_groups"]
-            differences = {m.name: self._difference(m, name) for m in self.known}
-            p = {m: d["p"] for m, d in differences.items() if d is not None}
-            adjusted = intervals.holm(p)
-            for method in self.known:
-                difference = differences[method.name]
-                if difference is not None:
-                    difference["p_holm"] = adjusted[method.name]
-                yield {
-                    "split": self.split,
-                    "domain": domain,
-                    "seen": _seen(method, self.split, domain),
-                    "metric": metric,
-                    "method": method.name,
-                    **self._numbers(method, name),
-                    "few_groups": few,
-                    "difference": difference,
-                }
-
-    def _numbers(self, method: Method, name: str) -> dict[str, Any]:
-        column = self.columns[method.name, name]
-        whole = intervals.number(column.mean, column.draws, self.reasons.get((method.name, name)))
-        several = len(column.values) > 1 and whole["value"] is not None
-        return {
-            "runs": len(column.values),
-            "values": [None if np.isnan(v) else float(v) for v in column.values],
-            "mean": whole["value"],
-            "sd": float(column.values.std(ddof=1)) if several else None,
-            **{key: whole[key] for key in ("low", "high", "reason")},
-        }
-
-    def _difference(self, method: Method, name: str) -> dict[str, Any] | None:
-        if method.name == self.base.name:
-            return None
-        one, other = self.columns[method.name, name], self.columns[self.base.name, name]
-        draws = one.draws - other.draws
-        reason = self.reasons.get((method.name, name)) or self.reasons.get((self.base.name, name))
-        out = intervals.number(one.mean - other.mean, draws, reason)
-        p = intervals.p_value(draws) if out["value"] is not None else None
-        return {**{k: out[k] for k in ("value", "low", "high", "reason")}, "p": p, "p_holm": None}
-
-
-def _judge(run: Run, table: Any, settings: Mapping[str, Any]) -> Judge:
-    """Judge a run by the settings of the first one, with its own threshold."""
-    positive = positive_class(table, settings.get("positive_class"))
-    wanted = (settings.get("operating_point") or {}).get("specificity", 0.9)
-    point = operating_point.OperatingPoint(wanted)
-    if table.task == "binary":
-        point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    return Judge(table, settings["calibration"]["bins"], positive, point)
-
-
-def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:
-    return {name[len(prefix) :]: v for name, v in found.items() if name.startswith(prefix)}
-
-
-def _parse(name: str) -> tuple[str | None, str]:
-    if name == WORST_DOMAIN:
-        return None, "worst_domain"
-    if not name.startswith("domain/"):
-        return None, name
-    domain, metric = name[len("domain/") :].rsplit("/", 1)
-    return domain, metric
-
-
-def _seen(method: Method, split: str, domain: str | None) -> bool | None:
-    if domain is None:
-        return None
-    judged = method.runs[0].evaluation["splits"].get(split, {}).get("domains", {})
-    seen: bool | None = judged.get(domain, {}).get("seen")
-    return seen
-
-
-def _gaps(columns: Mapping[str, _Split], known: Sequence[Method]) -> Iterator[dict[str, Any]]:
+def _gaps(columns: Mapping[str, Columns], known: Sequence[Method]) -> Iterator[dict[str, Any]]:
     if not {"id_test", "test"} <= set(columns):
         return
     inside, outside = columns["id_test"], columns["test"]

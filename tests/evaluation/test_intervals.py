@@ -4,34 +4,38 @@ import numpy as np
 import pytest
 
 from medldr.evaluation import intervals, predictions_of
+from medldr.evaluation.counts import class_counts
 from medldr.evaluation.judge import Judge
 from medldr.evaluation.operating_point import OperatingPoint
 
 
-def judge(hits, group=None):
-    """A binary table whose item ``i`` is right where ``hits[i]``."""
+def accuracy_draws(hits, group=None):
+    """Draws of the accuracy of a binary table whose item ``i`` is right where ``hits[i]``."""
     prob = np.where(np.asarray(hits)[:, None], [0.2, 0.8], [0.8, 0.2])
     table = predictions_of("binary", np.ones(len(hits), dtype=int), prob, group=group)
-    return Judge(table, 15, 1, OperatingPoint(0.9))
+    unit = intervals.units(table)
+    counts = class_counts(table.label, table.prob, "binary", 1).by_group(unit.number, unit.count)
+    generator = intervals.stream(0, "test")
+    return intervals.resample([("", counts)], unit, draws=300, generator=generator)["accuracy"]
 
 
-def coverage(truth, simulate, repeats=300):
+def coverage(truth, simulate, repeats=250):
     rng, inside = np.random.default_rng(0), 0
     for _ in range(repeats):
-        low, high, _ = intervals.interval(simulate(rng).draws(300, 0, "test")["accuracy"])
+        low, high, _ = intervals.interval(simulate(rng))
         inside += low <= truth <= high
     return inside / repeats
 
 
 def test_the_interval_of_an_accuracy_holds_the_truth_as_often_as_it_says():
-    found = coverage(0.7, lambda rng: judge(rng.random(100) < 0.7))
+    found = coverage(0.7, lambda rng: accuracy_draws(rng.random(100) < 0.7))
     assert 0.91 <= found <= 0.98
 
 
 def test_groups_widen_the_interval_where_their_items_agree():
     def patients(rng, grouped):
         hits = np.repeat(rng.random(40) < 0.7, 5)
-        return judge(hits, [f"p{i // 5}" for i in range(200)] if grouped else None)
+        return accuracy_draws(hits, [f"p{i // 5}" for i in range(200)] if grouped else None)
 
     assert coverage(0.7, lambda rng: patients(rng, True)) >= 0.9
     assert coverage(0.7, lambda rng: patients(rng, False)) < 0.75
