@@ -177,7 +177,11 @@ class Layers:
         if _FILE_ENTRY.search(entry):
             path = folder / Path(entry).expanduser()
             if not path.is_file():
-                raise InputError(f"{document.source}: extends {entry!r}, but there is no {path}")
+                bare = re.sub(r"\.ya?ml$", "", entry)
+                hint = f". The packaged part is {bare!r}" if bare in packaged_names() else ""
+                raise InputError(
+                    f"{document.source}: extends {entry!r}, but there is no file {path}{hint}"
+                )
             self.add_file(path)
             return
         known = packaged_names()

@@ -189,7 +189,8 @@ def test_one_part_may_be_used_twice(write):
     ("entry", "said"),
     [
         ("recipe/medmnist3", "Did you mean 'recipe/medmnist3d'"),
-        ("./absent.yaml", "there is no"),
+        ("./absent.yaml", "there is no file"),
+        ("recipe/medmnist3d.yaml", "The packaged part is 'recipe/medmnist3d'"),
         ("beside", r"write './beside.yaml'"),
         ("../../etc/passwd", "there is no"),
     ],
