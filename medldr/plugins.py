@@ -10,6 +10,7 @@ What a plug-in module offers, by kind:
 kind              module-level names
 ================  =========================================================
 ``datasets``      ``Config``, ``load(config) -> ImageTable``,
+                  ``present(config) -> str`` (where its files are, for people),
                   ``present(config) -> str``: where its files are, or ``absent``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class

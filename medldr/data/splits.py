@@ -92,12 +92,12 @@ def _without_excluded(table: ImageTable, exclude: tuple[str, ...], notes: list[s
     if not exclude:
         return np.arange(len(table))
     groups = table.groups[table.groups != ""]
-    known = np.union1d(table.ids, groups)
+    known = {*table.ids.tolist(), *groups.tolist()}
     for name in exclude:
         if name not in known:
             raise InputError(
                 f"data.exclude: {table.name} has no item or group {name!r}."
-                f"{did_you_mean(name, known.tolist())} Ids look like {table.ids[0]!r}."
+                f"{did_you_mean(name, known)} Ids look like {table.ids[0]!r}."
             )
     out = np.isin(table.ids, exclude) | np.isin(table.groups, exclude)
     notes.append(f"{out.sum()} of {len(table)} rows left out by data.exclude.")

@@ -1,7 +1,8 @@
-"""What a dataset plug-in offers: a `Config` and `load(config) -> ImageTable`.
+"""What a dataset plug-in offers: a `Config`, `load(config) -> ImageTable` and `present(config)`.
 
 A dataset says what there is (images, labels, ids, domains, groups, its own splits); it does not
 split, sample, augment or move anything. Those belong to `medldr.data` and are the same for all.
+`present` tells a person in a few words where the files are, or that they are absent.
 """
 
 from __future__ import annotations

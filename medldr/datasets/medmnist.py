@@ -11,7 +11,6 @@ Source:
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from medldr.data.download import fetch
+from medldr.data.roots import data_roots
 from medldr.datasets import _medmnist_catalogue as catalogue
 from medldr.datasets._npz import NpzFile
 from medldr.datasets.base import DatasetConfig, ImageTable
@@ -72,7 +72,10 @@ def load(config: Config) -> ImageTable:
     entry = catalogue.entry(config.flag, config.size)
     path = _locate(config, entry)
     notes = _notes(entry, config, path)
-    found = checksum(path, "md5")
+    try:
+        found = checksum(path, "md5")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
     expected = entry.md5 if config.md5 == "official" else config.md5
     if expected not in ("any", found):
         raise InputError(_wrong_checksum(path, entry, expected, found))
@@ -99,18 +102,26 @@ def load(config: Config) -> ImageTable:
 
 def folders(root: Path | None) -> list[Path]:
     """Where files are looked for, in order; the first is where downloads go."""
-    if root is not None:
-        return [Path(root).expanduser()]
-    named = os.environ.get("MEDLDR_DATA")
-    first = Path(named).expanduser() if named else Path.home() / ".cache" / "medldr"
-    return [first, Path.home() / ".medmnist"]
+    return data_roots(root, Path.home() / ".medmnist")
+
+
+def present(config: Config) -> str:
+    """Where the file is on this machine, or that it is absent; the checksum is not verified."""
+    entry = catalogue.entry(config.flag, config.size)
+    path = _find(config, entry)
+    return f"absent ({entry.file})" if path is None else f"in {path.parent}"
+
+
+def _find(config: Config, entry: catalogue.Entry) -> Path | None:
+    places = (folder / entry.file for folder in folders(config.root))
+    return next((place for place in places if place.is_file()), None)
 
 
 def _locate(config: Config, entry: catalogue.Entry) -> Path:
+    path = _find(config, entry)
+    if path is not None:
+        return path
     searched = folders(config.root)
-    for folder in searched:
-        if (folder / entry.file).is_file():
-            return folder / entry.file
     target = searched[0] / entry.file
     if config.download:
         return fetch(entry.url, target, md5=entry.md5)

@@ -52,6 +52,13 @@ def test_loading_twice_gives_the_same_table(plugin):
     assert again.hashes == table.hashes
 
 
+def test_it_says_in_a_line_where_its_files_are(plugin):
+    module, config, _ = plugin
+    where = module.present(config)
+    assert where
+    assert "\n" not in where
+
+
 def test_it_can_be_trained_and_selected_on(plugin):
     _, config, table = plugin
     rows, _ = make_splits(table, config)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from medldr.data import check_table, validate_table
 from medldr.datasets import _medmnist_catalogue as catalogue
-from medldr.datasets.medmnist import Config, folders, load
+from medldr.datasets.medmnist import Config, folders, load, present
 from medldr.errors import InputError
 
 REAL = ["retinamnist", "breastmnist", "adrenalmnist3d", "vesselmnist3d"]
@@ -361,6 +361,22 @@ def test_the_packages_own_folder_is_looked_in(tmp_path, medmnist_file, monkeypat
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "empty"))
     assert len(any_md5(None, "breastmnist")) == 24
+
+
+def test_present_tells_where_a_file_is_or_that_it_is_absent(tmp_path, medmnist_file):
+    medmnist_file("breastmnist")
+    assert present(Config(flag="breastmnist", root=tmp_path)) == f"in {tmp_path}"
+    assert present(Config(flag="octmnist", size=64, root=tmp_path)) == "absent (octmnist_64.npz)"
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path, medmnist_file, monkeypatch):
+    def refuse(path, kind):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    medmnist_file("breastmnist")
+    monkeypatch.setattr("medldr.datasets.medmnist.checksum", refuse)
+    with pytest.raises(InputError, match=r"breastmnist\.npz cannot be read: .*Permission denied"):
+        any_md5(tmp_path, "breastmnist")
 
 
 def test_download_goes_to_the_first_folder(tmp_path, monkeypatch):
