@@ -136,3 +136,8 @@ def load(config: Config) -> ImageTable:
         masks=masks,
         notes=("phantom_fracture is simulated: it says nothing about real fractures.",),
     )
+
+
+def present(config: Config) -> str:
+    """There are no files to look for."""
+    return "simulated, needs no file"
