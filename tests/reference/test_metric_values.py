@@ -6,7 +6,14 @@ import torch
 from medmnist.evaluator import getACC, getAUC
 from sklearn import metrics as sk
 
-from medldr.evaluation import accuracy, auc, predictions_of, score
+from medldr.evaluation import (
+    accuracy,
+    auc,
+    predictions_of,
+    read_predictions,
+    score,
+    write_predictions,
+)
 from medldr.evaluation.calibration import bin_of
 from medldr.evaluation.metrics import measures, values
 
@@ -207,3 +214,21 @@ def test_one_undefined_label_does_not_break_the_mean_auc(second):
 def test_a_probability_of_zero_counts_in_the_calibration_error():
     found = values(measures(np.array([1]), np.array([[1.0, 0.0]]), "binary", bins=10))
     assert found["ece_positive"] == 1.0
+
+
+@pytest.mark.parametrize("flag", ["retinamnist", "breastmnist", "adrenalmnist3d"])
+def test_a_table_on_disk_equals_the_evaluator_on_the_real_labels(flag, medmnist_root, tmp_path):
+    from medmnist import Evaluator
+
+    if not (medmnist_root / f"{flag}.npz").is_file():
+        pytest.skip(f"real data is absent: {flag}.npz")
+    evaluator = Evaluator(flag, "test", root=str(medmnist_root))
+    label = evaluator.labels.squeeze().astype(np.int64)
+    classes = len(evaluator.info["label"])
+    task = {theirs: ours for ours, theirs in MEDMNIST_TASKS.items()}[evaluator.info["task"]]
+    prob = np.random.default_rng(0).dirichlet(np.ones(classes), len(label))
+    write_predictions(tmp_path / "p.csv", predictions_of(task, label, prob))
+    table = read_predictions(tmp_path / "p.csv", task)
+    theirs = evaluator.evaluate(table.prob)
+    assert accuracy(table.label, table.prob, task) == pytest.approx(theirs.ACC, abs=1e-12)
+    assert auc(table.label, table.prob, task) == pytest.approx(theirs.AUC, abs=1e-12)
