@@ -45,8 +45,7 @@ def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
     values = load_part("data", name)["data"]
     # A whole configuration is checked, so that a wrong key is answered as it is for a run.
     mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
-    section = load_config(mapping, changes).data
-    return section
+    return load_config(mapping, changes).data  # type: ignore[return-value]
 
 
 def fetch(name: str, overrides: Sequence[str]) -> None:
