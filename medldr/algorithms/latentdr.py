@@ -65,10 +65,10 @@ class LatentDRConfig(AlgorithmConfig):
         ("degraded", "restored"), description="extra losses used"
     )
     head_dim: int | None = Field(
-        None, ge=1, description="width of a head; unset: D/4, beside pool D/32"
+        None, ge=1, description="width of a head; unset: D/4 with attention, else D/32"
     )
     ff_dim: int | None = Field(
-        None, ge=1, description="feed-forward width; unset: D/4, with pool D/8"
+        None, ge=1, description="feed-forward width; unset: D/4 with attention, else D/8"
     )
     heads: int = Field(1, ge=1)
     keep: float = Field(0.5, gt=0, le=1, description="pool: chance of a latent to be averaged")

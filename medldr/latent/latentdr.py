@@ -135,8 +135,9 @@ class LatentDR(nn.Module):
           BatchFormer's form. Gaussian D-only, R-only and D+R are degrade ``gaussian`` with
           ``["degraded"]``, ``["restored"]`` and both.
         * ``head_dim``, ``ff_dim``: the paper's: SA ``dim / 4`` twice; Pool R ``dim / 32``, D and R
-          ``dim / 8``. Beside ``gaussian`` and ``none`` R has SA's widths (our choice). ``heads``
-          1, biases everywhere, ReLU and torch's default initialisation are our choice.
+          ``dim / 8``. Beside ``gaussian`` and ``none`` R has Pool's widths, because the ablation
+          that these rows stand in is of the Pool form (our reading). ``heads`` 1, biases
+          everywhere, ReLU and torch's default initialisation are our choice.
         * ``keep``: 0.5, at least one, drawn for every query; the paper says only that a different
           subset is taken. In eval mode the whole set is averaged and no noise is drawn.
         * ``include_query``: true as in the pseudocode; false as in the text ("the remaining
@@ -196,8 +197,9 @@ class LatentDR(nn.Module):
         self.multi_label = multi_label
         self.terms = tuple(terms)
         self.weights = tuple(float(w) for w in weights)
-        head_dim = width(dim, 32 if degrade == "pool" else 4) if head_dim is None else head_dim
-        ff_dim = width(dim, 8 if degrade == "pool" else 4) if ff_dim is None else ff_dim
+        sa = degrade == "attention"
+        head_dim = width(dim, 4 if sa else 32) if head_dim is None else head_dim
+        ff_dim = width(dim, 4 if sa else 8) if ff_dim is None else ff_dim
 
         self.degradation: AttentionDegradation | PoolDegradation | GaussianDegradation | None = None
         if degrade == "attention":

@@ -13,7 +13,7 @@ class AttentionRestoration(AttentionLayer):
     Args:
         dim: Latent size ``D``.
         head_dim: Width of each head; ``dim / 4`` by default (`LatentDR` gives ``dim / 32``
-            beside a pooling degradation).
+            except beside an attention degradation).
         ff_dim: Width of the feed-forward part; ``dim / 4`` by default (``dim / 8`` there).
         heads: Number of heads.
         dropout: Rate on attention weights, after mixing, inside and after the feed-forward part.

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = ["harness.py", "standins.py"]
+"""Loaded once, under their own names; collecting doctests would load them a second time."""
+
 
 @pytest.fixture(scope="session")
 def standins():

@@ -234,7 +234,7 @@ def test_widths_follow_the_variant():
     assert (sa.restoration.head_dim, sa.restoration.ff_in.out_features) == (4, 4)
     assert (pool.restoration.head_dim, pool.restoration.ff_in.out_features) == (1, 2)
     assert pool.degradation.ff_in.out_features == 2
-    assert (gaussian.restoration.head_dim, gaussian.restoration.ff_in.out_features) == (4, 4)
+    assert (gaussian.restoration.head_dim, gaussian.restoration.ff_in.out_features) == (1, 2)
     chosen = make(degrade="pool", head_dim=3, ff_dim=5, heads=2)
     assert (chosen.restoration.query.out_features, chosen.restoration.ff_in.out_features) == (6, 5)
     assert chosen.degradation.ff_in.out_features == 5
