@@ -87,7 +87,7 @@ class _Converter:
                 module._modules[key] = self.convert(child, f"{name}.{key}" if name else key)
         return module
 
-    def _convolution(self, conv: nn.Conv2d, name: str) -> nn.Module:
+    def _convolution(self, conv: Any, name: str) -> nn.Module:
         size = _cube(conv.kernel_size, name, conv, "kernel size")
         stride = _cube(conv.stride, name, conv, "stride")
         dilation = _cube(conv.dilation, name, conv, "dilation")

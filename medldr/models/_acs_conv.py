@@ -9,6 +9,7 @@ stride and dilation without special cases.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from acsconv.operators import ACSConv
@@ -157,4 +158,95 @@ class AcsConv3d(ACSConv):  # type: ignore[misc]  # acsconv carries no types
             x = x.narrow(2 + axis, cut, x.shape[2 + axis] - 2 * cut)
             padding[axis] = 0
         weight = self.weight[first:last].unsqueeze(2 + axis)
+        reach = [
+            d * (k - 1) - p
+            for d, k, p in zip(self.dilation, weight.shape[2:], padding, strict=True)
+        ]
+        plain = groups == 1 and self.stride == (1, 1, 1) and min(reach) >= 0
+        if plain and _better_swapped(x, weight):
+            operands = _as_autocast(x, weight)
+            out: Tensor = _SwappedConv3d.apply(*operands, padding, list(self.dilation), reach)
+            return out
         return conv3d(x, weight, None, self.stride, padding, self.dilation, groups)
+
+
+_LANES = 16
+
+
+def _better_swapped(x: Tensor, weight: Tensor) -> bool:
+    """Whether the weight's gradient is faster with input and output exchanged.
+
+    Vector units hold 16 numbers, and a gradient kernel lays output channels along them, so 21
+    channels cost as much as 32. Exchanged, the input's channels lie there instead.
+
+    Measured on one AVX-512 core, 64 to 21 channels at 28^3, channels last, in GFLOP/s (a kernel
+    with 64 outputs reaches 165 in float32, 88 in bfloat16): forward 94 and 57, input gradient 138
+    and 84, weight gradient 57 and 52, exchanged 81 and 69. Not better: padding to 32 channels,
+    one cubic kernel (three times the operations), folding an axis into a 2D convolution, a
+    transposed convolution for the input gradient. Channels first: 33 for the input gradient.
+    """
+    if x.device.type != "cpu" or torch.compiler.is_compiling() or not torch.is_grad_enabled():
+        return False
+    outputs, inputs = weight.shape[:2]
+    return _filled(inputs) > _filled(outputs) and weight.requires_grad
+
+
+def _filled(channels: int) -> float:
+    return channels / (-(-channels // _LANES) * _LANES)
+
+
+def _as_autocast(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """What autocast would do to a convolution's operands, which it cannot see in a function."""
+    device = x.device.type
+    if torch.is_autocast_enabled(device) and x.dtype != torch.float64:
+        dtype = torch.get_autocast_dtype(device)
+        return x.to(dtype), weight.to(dtype)
+    return x, weight
+
+
+class _SwappedConv3d(torch.autograd.Function):
+    """Stride-1 `conv3d` whose weight gradient takes the image as the output's gradient.
+
+    With y[p] = sum_k w[k] x[p + k d - pad], the gradient of w[k] pairs x[q] with the gradient of
+    y[q - k d + pad]. Read the other way round, that is the weight gradient of a convolution from
+    y's gradient to x, with the kernel flipped and padding ``reach = d (K - 1) - pad``.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        padding: list[int],
+        dilation: list[int],
+        reach: list[int],
+    ) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.padding, ctx.dilation, ctx.reach = padding, dilation, reach
+        return conv3d(x, weight, None, 1, padding, dilation)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        last = x.is_contiguous(memory_format=torch.channels_last_3d)
+        layout = torch.channels_last_3d if last else torch.contiguous_format
+        grad = grads[0].contiguous(memory_format=layout)  # it is a slice of all channels
+        grad_x = grad_weight = None
+        if ctx.needs_input_grad[0]:
+            grad_x = _gradient(grad, x, weight, ctx.padding, ctx.dilation, 0)
+        if ctx.needs_input_grad[1]:
+            shape_only = weight.transpose(0, 1)
+            swapped = _gradient(x, grad, shape_only, ctx.reach, ctx.dilation, 1)
+            grad_weight = swapped.transpose(0, 1).flip(2, 3, 4)
+        return grad_x, grad_weight, None, None, None
+
+
+def _gradient(
+    grad: Tensor, x: Tensor, weight: Tensor, padding: list[int], dilation: list[int], which: int
+) -> Tensor:
+    """Gradient of a stride-1 convolution for its input (``which`` 0) or its weight (1)."""
+    mask = [which == 0, which == 1, False]
+    fixed = ([1, 1, 1], padding, dilation, False, [0, 0, 0], 1, mask)
+    gradients = torch.ops.aten.convolution_backward(grad, x, weight, None, *fixed)
+    out: Tensor = gradients[which]
+    return out
