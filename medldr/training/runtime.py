@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import torch
+import torch.distributed as dist
 from lightning_fabric import Fabric
 from lightning_fabric.plugins import MixedPrecision, Precision
 from lightning_fabric.strategies.ddp import DDPStrategy
 from lightning_fabric.utilities.rank_zero import rank_zero_only
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from medldr.algorithms.base import Algorithm
@@ -50,7 +52,19 @@ class DataParallel(DDPStrategy):
     def setup_module(self, module: nn.Module) -> DistributedDataParallel:
         """Wrap the pair of model and algorithm."""
         self._ddp_kwargs["find_unused_parameters"] = has_unused_parameters(module)
+        # With one input channel, two descriptions of the same memory; nothing is copied.
+        warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
         return super().setup_module(module)
+
+    def all_gather(
+        self, tensor: Tensor, group: Any | None = None, sync_grads: bool = False
+    ) -> Tensor:
+        """The tensor of every process, stacked; without gradients, which nothing here needs."""
+        if sync_grads:
+            raise NotImplementedError("gradients pass between processes in the algorithms only")
+        parts = [torch.empty_like(tensor) for _ in range(self.world_size)]
+        dist.all_gather(parts, tensor.detach().contiguous(), group=group)
+        return torch.stack(parts)
 
 
 def has_unused_parameters(module: nn.Module) -> bool:

@@ -54,8 +54,9 @@ class Stepper:
     Attributes:
         index: Number of this step, from 0; the loop counts it up.
         total: Number of steps of the whole run.
-        share: Factor on every loss sent backward: this process's part of the global batch times
-            the number of processes, so that DDP's plain mean is the mean over all rows.
+        share: Factor on every loss sent backward. DDP averages over processes; where these hold
+            different numbers of rows, ``rows * processes / all rows`` makes that the mean over all
+            rows. medldr's loaders give every process the same number, and it stays 1.
         pair: The unwrapped pair, for its state.
     """
 

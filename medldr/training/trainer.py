@@ -112,10 +112,6 @@ class Trainer:
     def _advance(self, batch: Batch) -> None:
         """One optimizer step."""
         self.lr = set_lr(self.step.optimizers, self.schedule(self.step.index))
-        rows = len(batch.index)
-        if self.processes.world > 1:
-            (total,) = self.processes.total(rows)
-            self.step.share = rows * self.processes.world / total
         parts = self.training.accumulate
         for part, output in update_in_parts(self.algorithm, self.step, batch, parts):
             self.means.add(part, output)
@@ -193,6 +189,8 @@ class Trainer:
         )
         if self.processes.first:
             twin(fitted.reported.path, self.folder.model)
+        # Every process is left with the same network, and finds the file.
+        self.processes.equal_buffers(self.model)
         self.processes.wait()
         return fitted
 

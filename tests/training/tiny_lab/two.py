@@ -1,0 +1,106 @@
+"""What two processes do for `test_processes.py`: all checks in one launch."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import torch
+from tiny_lab import poisoned, runs
+
+from medldr.evaluation import predict, score
+from medldr.lifecycle import Interrupted
+from medldr.training import NonFiniteError
+from medldr.training.processes import Processes
+from medldr.training.runtime import has_unused_parameters
+from medldr.training.step import TrainStep
+
+EXACT = {"data.train": 22, "model.norm": False, "model.dropout": 0.0, "training.momentum": 0.9}
+"""No randomness and no statistics of a process's own rows."""
+
+CURVES = {
+    "erm": {**EXACT, "training.batch_size": 6},
+    "averaged": {**EXACT, "training.averaging": {"decay": 0.8}, "training.batch_size": 6},
+    "accumulated": {**EXACT, "training.batch_size": 8, "training.accumulate": 2},
+    "clipped": {**EXACT, "training.clip_norm": 0.05, "training.batch_size": 6},
+    "latentdr": {
+        **EXACT,
+        "algorithm": {"name": "latentdr", "degrade": "attention", "dropout": 0.0},
+        "training.batch_size": 6,
+    },
+}
+"""Runs whose curves must not depend on the number of processes; 22 rows leave a smaller batch."""
+
+NOISY = {
+    "training.batch_size": 6,
+    "training.averaging": {"decay": 0.8},
+    "training.optimizer": "adam",
+    "training.lr": 0.01,
+}
+"""A run with dropout and normalisation, which resumes exactly with the same processes."""
+
+
+def only_sample_zero_is_wrong(fabric):
+    """Case: five samples, two processes; no padded row may count."""
+    config = runs.make_config({"data.train": 6, "data.val": 6, "data.test": 5})
+    parts = runs.parts_of(config)
+    rows = parts.data.rows["test"]
+    labels = torch.from_numpy(parts.data.table.labels)
+    wrong = rows[0]
+
+    class Oracle(torch.nn.Module):
+        def forward(self, image):
+            return image
+
+    place = {"device": fabric.device, "rank": fabric.global_rank, "world": fabric.world_size}
+    batches = []
+    for batch in parts.data.eval_loader("test", config, **place):
+        logits = torch.nn.functional.one_hot(labels[batch.index], 3).float()
+        logits[batch.index == wrong] = logits[batch.index == wrong].roll(1, 1)
+        batches.append(batch._replace(image=logits))
+    keys = {"spec": parts.data.spec, "table": parts.data.table, "split": "test"}
+    predictions = predict(Oracle(), batches, fabric=fabric, **keys)
+    found = score(predictions)
+    return {"rows": len(predictions), "accuracy": found["accuracy"], "auc": found["auc"]}
+
+
+def work(fabric, out):
+    """Run all checks, and leave what each process saw in a file of its own."""
+    out = Path(out)
+    rank = fabric.global_rank
+    torch.set_num_threads(1)
+    processes = Processes(fabric)
+    seen = {"world": fabric.world_size}
+    seen["total"] = processes.total(rank + 1, 5)
+    seen["largest"] = processes.largest(rank, 1 - rank)
+    seen["sum"] = processes.sum(torch.tensor([1.0, rank])).tolist()
+    seen["gather"] = processes.gather({"rank": rank})
+    seen["from_first"] = processes.from_first(f"from {rank}")
+
+    machine = {"machine.devices": 2}
+    for name, changes in CURVES.items():
+        fitted = runs.train({**changes, **machine}, out / name, fabric=fabric).fitted
+        seen[name] = {"facts": dict(fitted.facts), "selected": fitted.reported.as_dict()}
+    seen["metrics"] = only_sample_zero_is_wrong(fabric)
+
+    whole = runs.train({**NOISY, **machine}, out / "whole", fabric=fabric)
+    seen["notes"] = list(whole.fitted.notes)
+    seen["buffer"] = whole.model.norm.running_mean.tolist()
+    seen["erm_unused"] = has_unused_parameters(TrainStep(whole.model, whole.algorithm))
+    # Only the second process gets the signal; both stop at the same step.
+    stop = runs.stop_after(7) if rank == 1 else contextlib.nullcontext()
+    try:
+        with stop:
+            runs.train({**NOISY, **machine}, out / "broken", fabric=fabric)
+    except Interrupted as caught:
+        seen["interrupted"] = [caught.signum, caught.resumable]
+    runs.train({**NOISY, **machine}, out / "broken", fabric=fabric)
+
+    # Only the second process meets a NaN.
+    poisoned.Poisoned.calls = 0 if rank == 1 else 1000
+    changes = {"algorithm": {"name": "tiny_lab.poisoned", "nan_at": 6}, **machine}
+    changes["training.batch_size"] = 6
+    try:
+        runs.train(changes, out / "poisoned", fabric=fabric)
+    except NonFiniteError as caught:
+        seen["stopped"] = str(caught)
+    (out / f"rank{rank}.json").write_text(json.dumps(seen))
