@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from medldr.report.figures import BLUE, GREEN, INK, ORANGE, PINK, Drawing, draw, legend_below
-from medldr.report.measures import measure
+from medldr.report.measures import MEASURES, PERCENT
 from medldr.report.source import Row, series, time_axis
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ class Line:
 
 
 LOSS = (Line("train/loss", "training", BLUE), Line("val/loss", "validation", ORANGE, "--"))
+# A sum of several terms cannot be laid beside the validation loss; its first term can.
+LOSS_OF_SEVERAL = (
+    Line("train/loss/original", "training, original latents", BLUE),
+    Line("val/loss", "validation", ORANGE, "--"),
+)
 RESULTS = (
     Line("val/auc", "validation AUC", ORANGE, "--"),
     Line("val/accuracy", "validation accuracy", GREEN),
@@ -34,6 +39,7 @@ RESULTS = (
 )
 RATE = (Line("lr", "learning rate", INK),)
 TERMS = (
+    Line("train/loss", "sum, as trained", INK, ":"),
     Line("train/loss/original", "original latents", BLUE),
     Line("train/loss/degraded", "degraded latents", ORANGE, "--"),
     Line("train/loss/restored", "restored latents", GREEN, "-."),
@@ -49,9 +55,10 @@ LATENTS = (
 def learning_curves(rows: list[Row], selection: dict[str, Any] | None) -> list[Drawing]:
     """Loss, validation results and learning rate over training; only what was logged."""
     mark = _selected(rows, selection)
+    several = any("train/loss/original" in row for row in rows)
     drawings = [
         _curves(
-            rows, "loss", "Loss", LOSS, mark, ylabel="loss",
+            rows, "loss", "Loss", LOSS_OF_SEVERAL if several else LOSS, mark, ylabel="loss",
             caption="Both lines should fall; a validation line that turns upwards while training "
             "goes on falling is over-fitting.",
         ),
@@ -170,8 +177,10 @@ def _selected(rows: list[Row], selection: dict[str, Any] | None) -> float | None
 
 
 def _in_words(line: Line, x: list[float], y: list[float], axis: str) -> str:
-    show = measure(line.key).show if measure(line.key).better else "{:.3g}".format
-    unit = " %" if measure(line.key).percent else ""
+    # "train/loss/original" is a loss, "train/accuracy/degraded" an accuracy.
+    known = next((MEASURES[part] for part in line.key.split("/") if part in MEASURES), None)
+    show = "{:.3g}".format if known is None else known.show
+    unit = PERCENT if known is not None and known.percent else ""
     if len(x) == 1:
         return f"{line.label}: {show(y[0])}{unit} at {axis} {x[0]:g}."
     return (

@@ -116,7 +116,9 @@ def recipe_text(config: Mapping[str, Any]) -> str:
     return f"{text}, {schedule} schedule" if schedule else text
 
 
-_ORDER = ("run", "data", "training", "machine", "provenance", "code", "packages", "hardware")
+_ORDER = (
+    "run", "times", "selections", "data", "spec", "provenance", "packages", "hardware",
+)  # fmt: skip
 _TITLES = {
     "provenance": "Command and code",
     "packages": "Versions",
@@ -124,8 +126,10 @@ _TITLES = {
     "run": "Run",
     "data": "Data",
     "times": "Times",
+    "spec": "Training data as used",
+    "selections": "What each selection rule chose",
 }
-_LEFT_OUT = {"notes", "error"}
+_LEFT_OUT = {"notes", "error", "selection", "path"}
 _WORDS = {
     "hash": "hash of the configuration",
     "data_hash": "hash of the data",

@@ -9,6 +9,12 @@ from medldr.report import describe
 from medldr.report.measures import PERCENT, SPLIT_TITLES, is_defined, measure, rule_text
 from medldr.report.source import RunSource
 
+ENDINGS = {
+    "failed": "This run has failed",
+    "interrupted": "This run was interrupted and can go on",
+    "running": "This run is still going on",
+}
+
 
 def banners(source: RunSource, name: str) -> list[tuple[str, str]]:
     """What must be seen before any number: kind of banner and its text."""
@@ -24,10 +30,10 @@ def banners(source: RunSource, name: str) -> list[tuple[str, str]]:
                 "have been reached, not a measurement of what can be expected.",
             )
         )
-    status = source.run.get("status")
-    if status in ("failed", "interrupted", "running"):
+    status = ENDINGS.get(str(source.run.get("status")))
+    if status:
         error = source.run.get("error")
-        found.append(("warning", f"This run is {status}{f' ({error})' if error else ''}."))
+        found.append(("warning", f"{status}{f' ({error})' if error else ''}."))
     if source.evaluation is None:
         found.append(("warning", "This run was not evaluated yet, so there are no results."))
     elif name not in ("test", ""):

@@ -125,18 +125,6 @@ def split_table(splits: Mapping[str, Any], headings: Mapping[str, str]) -> Table
     for key in _union(splits[name].get("metrics") or {} for name in names):
         cells = [table.number(key, (splits[n].get("metrics") or {}).get(key)) for n in names]
         table.rows.append(Row(headings.get(key, measure(key).heading), cells))
-    for name in names:
-        absent = splits[name].get("absent_classes") or []
-        if absent:
-            table.notes.append(
-                f"{SPLIT_TITLES.get(name, name)}: no image of {_listing(absent)}; class means "
-                "are over the classes that occur."
-            )
-        if splits[name].get("few_groups"):
-            table.notes.append(
-                f"{SPLIT_TITLES.get(name, name)}: few groups "
-                f"({splits[name].get('n_groups')}); intervals from so few are too narrow."
-            )
     return table
 
 
@@ -230,8 +218,3 @@ def label_confusion_table(counts: Any, names: Sequence[str]) -> Table:
 
 def _count(value: Any) -> Cell:
     return Cell("–") if value is None else Cell(f"{int(value):,}", value=float(value))
-
-
-def _listing(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
