@@ -161,6 +161,12 @@ def test_a_full_disk_is_told_before_the_first_byte(server, tmp_path, monkeypatch
         fetch(server.url, tmp_path / "file.npz", md5=MD5)
 
 
+def test_a_folder_that_cannot_be_is_told(server, tmp_path):
+    (tmp_path / "folder").write_text("a file stands here")
+    with pytest.raises(StorageError, match=r"cannot write to .*Set data\.root"):
+        fetch(server.url, tmp_path / "folder" / "file.npz", md5=MD5)
+
+
 def test_several_at_once_fetch_it_once(server, tmp_path):
     target = tmp_path / "file.npz"
     threads = [

@@ -301,6 +301,15 @@ def test_elsewhere_only_the_asked_splits_rows_travel_and_only_once(table):
     assert set(pixels._resident) == {("train", "meta")}
 
 
+def test_what_would_fill_the_device_stays_on_the_host(table, monkeypatch):
+    monkeypatch.setattr("medldr.data.pixels._free", lambda device: 100)
+    pixels = Pixels(table.images)
+    images, places = pixels.of_split("train", np.arange(24), torch.device("meta"))
+    assert images.device.type == "cpu"
+    assert places.tolist() == list(range(24))
+    assert pixels._resident == {}
+
+
 def test_rows_with_gaps_are_gathered(table):
     rows = np.array([1, 5, 6])
     assert np.array_equal(Pixels(table.images)._rows(rows).numpy(), table.images[rows])

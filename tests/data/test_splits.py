@@ -233,6 +233,15 @@ def test_an_unknown_id_is_named_with_the_nearest(make_table):
         make_splits(table, config(exclude=["itm_7"]))
 
 
+def test_a_dataset_without_training_rows_is_an_error(make_table):
+    table = make_table([0, 1, 0, 1], splits=["val", "val", "test", "test"])
+    with pytest.raises(InputError, match=r"no row is left to train on. Rows found: 4"):
+        make_splits(table, config())
+    only_test = make_table([0, 1], splits=["test", "test"])
+    with pytest.raises(InputError, match=r"no row is left to train on"):
+        make_splits(only_test, config())
+
+
 def test_excluding_everything_is_an_error(make_table):
     table = make_table([0, 1], splits=["train", "train"])
     with pytest.raises(InputError, match="no row is left to train on"):

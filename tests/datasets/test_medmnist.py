@@ -180,6 +180,12 @@ def test_a_larger_size_has_its_size_in_file_and_table_name(tmp_path, medmnist_fi
     assert any("native" in note for note in table.notes)
 
 
+def test_nodules_at_64_are_told_to_be_an_enlargement(tmp_path, medmnist_file):
+    medmnist_file("nodulemnist3d", 64, counts=(2, 2, 2))
+    notes = " ".join(any_md5(tmp_path, "nodulemnist3d", size=64).notes)
+    assert "enlargement" in notes
+
+
 def test_column_major_files_load_alike(tmp_path, medmnist_file):
     plain = medmnist_file("breastmnist")
     wanted = any_md5(tmp_path, "breastmnist").images

@@ -135,6 +135,12 @@ def test_a_step_that_cannot_run_is_found_before_training_even_if_it_is_rarely_dr
         build_pipeline(config, ImageShape(1, (8, 8)))
 
 
+def test_a_step_that_does_not_give_one_image_is_named():
+    config = none.Config(eval=({"SqueezeDim": {"dim": 0}},))
+    with pytest.raises(InputError, match=r"transform\.eval\[0\]: SqueezeDim gives .*must give one"):
+        build_pipeline(config, ImageShape(1, (8, 8)))
+
+
 def test_evaluation_of_a_batch_applies_rule_and_chain_to_each_sample():
     from monai.transforms import ScaleIntensity
 
