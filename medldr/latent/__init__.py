@@ -1,8 +1,9 @@
 """LatentDR, the method itself, in plain torch: it imports nothing else of medldr."""
 
+from medldr.latent._options import check_options
 from medldr.latent._targets import mean_label
 from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
-from medldr.latent.latentdr import LatentDR, Term, Views, check_options
+from medldr.latent.latentdr import LatentDR, Term, Views
 from medldr.latent.restoration import AttentionRestoration
 
 __all__ = [

@@ -44,20 +44,26 @@ def classification_loss(
     """Mean loss of logits ``(B, K)``: cross-entropy, or binary over the known entries per row.
 
     A row without a known label counts as 0.
+
+    Raises:
+        ValueError: If logits or labels have another shape than stated.
     """
     if logits.ndim != 2 or logits.shape[1] != num_classes:
         raise ValueError(f"logits should be (B, {num_classes}), but are {tuple(logits.shape)}")
+    hard = target.ndim == 1 and not target.is_floating_point() and not multi_label
+    if target.shape != (logits.shape[:1] if hard else logits.shape):
+        wanted = "" if multi_label else f"({len(logits)},) integers or "
+        raise ValueError(
+            f"labels should be {wanted}{tuple(logits.shape)} floats, but are "
+            f"{tuple(target.shape)} {target.dtype}"
+        )
     with torch.autocast(logits.device.type, enabled=False):
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        if target.ndim == 2:
-            target = target.to(logits.dtype)
         if not multi_label:
-            return functional.cross_entropy(logits, target)
-        if target.shape != logits.shape:
-            raise ValueError(
-                f"multi-label targets should be {tuple(logits.shape)}, "
-                f"but are {tuple(target.shape)}"
+            return functional.cross_entropy(
+                logits, target.long() if hard else target.to(logits.dtype)
             )
+        target = target.to(logits.dtype)
         known = ~target.isnan()
         each = functional.binary_cross_entropy_with_logits(
             logits, target.nan_to_num(), reduction="none"

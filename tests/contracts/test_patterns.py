@@ -83,7 +83,7 @@ def two(tmp_path_factory):
             )
         children.append(child)
     try:
-        codes = [child.wait(timeout=150) for child in children]
+        codes = [child.wait(timeout=240) for child in children]
     finally:
         for child in children:
             child.kill()

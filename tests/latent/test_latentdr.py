@@ -393,8 +393,12 @@ def test_wrong_inputs_are_named(z, y, classifier):
         make()(z[:, :5])
     with pytest.raises(ValueError, match=r"logits should be \(B, 4\)"):
         make().loss(z, y, nn.Linear(DIM, 3))
-    with pytest.raises(ValueError, match="multi-label targets should be"):
+    with pytest.raises(ValueError, match=r"labels should be \(10, 4\) floats"):
         make(multi_label=True).loss(z, y, classifier)
+    with pytest.raises(
+        ValueError, match=r"\(10,\) integers or \(10, 4\) floats, but are \(10, 1\)"
+    ):
+        make().loss(z, y[:, None], classifier)  # MedMNIST's own label shape
     with pytest.raises(ValueError, match="num_classes should be at least 1"):
         LatentDR(DIM, 0)
 
