@@ -53,6 +53,9 @@ def convert(model: nn.Module, kind: ConvKind) -> nn.Module:
     """
     if kind not in get_args(ConvKind):
         raise InputError(f"conv: {kind!r} is unknown. Known: {', '.join(get_args(ConvKind))}")
+    for name, module in model.named_modules():
+        if type(module) is nn.Conv2d or type(module) in _LAYERS:
+            _refuse_hooks(module, name)
     with torch.random.fork_rng(devices=[]):  # new layers draw initial weights, which are replaced
         return _Converter(kind).convert(copy.deepcopy(model), "")
 
@@ -73,7 +76,6 @@ class _Converter:
             if make is None:
                 twin = self._container(module, name)
             else:
-                _refuse_hooks(module, name)
                 twin = make(module, name)
                 twin.train(module.training)
             self.modules[id(module)] = (module, twin)

@@ -120,7 +120,7 @@ class AcsConv3d(ACSConv):  # type: ignore[misc]  # acsconv carries no types
             if last > first
         ]
         out = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
-        return out if self.bias is None else out + self.bias.view(-1, 1, 1, 1)
+        return out if self.bias is None else out + self.bias.to(out.dtype).view(-1, 1, 1, 1)
 
     def _parts(self) -> Iterator[tuple[int, int, int]]:
         """Flat axis, first and last output channel of every convolution.
