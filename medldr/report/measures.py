@@ -74,7 +74,8 @@ MEASURES: dict[str, Measure] = {
     ),
     "macro_f1": Measure(
         "Macro F1", False, "higher",
-        "Mean over the classes that occur of F1, the harmonic mean of precision and recall.",
+        "Mean of F1, the harmonic mean of precision and recall, over the classes that occur in the "
+        "labels or among the answers.",
     ),
     "exact_match": Measure(
         "Exact match", True, "higher", "Share of images all of whose labels are decided right."
