@@ -9,7 +9,7 @@ from typing import Any
 from medldr.config import load_config
 from medldr.evaluation import compare as compare_runs
 from medldr.files import RunFolder
-from medldr.report import write_report
+from medldr.reporting import write_report
 from medldr.run import RunResult, evaluate_run, load_model, train_run
 
 __all__ = ["RunResult", "compare", "evaluate", "load_model", "report", "train"]

@@ -70,7 +70,7 @@ def train(
 ) -> None:
     """Train, evaluate and report one run; an unfinished one goes on where it stopped."""
     from medldr.config import load_config
-    from medldr.report import print_run
+    from medldr.reporting import print_run
     from medldr.run import train_run
     from medldr.training.runtime import is_first_process
 
@@ -86,7 +86,7 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
 ) -> None:
     """Predict and score a run's selected weights again, and write its page anew."""
-    from medldr.report import print_run
+    from medldr.reporting import print_run
     from medldr.run import evaluate_run
 
     evaluate_run(folder, device=device)
@@ -100,7 +100,7 @@ def compare(
     metric: Annotated[str, typer.Option(help="Metric of the terminal table.")] = "accuracy",
 ) -> None:
     """Compare finished runs pair by pair, with intervals, as a table and a page."""
-    from medldr.report import compare_runs
+    from medldr.reporting import compare_runs
 
     compare_runs(folders, out, metric=metric)
 
@@ -111,7 +111,7 @@ def report(
 ) -> None:
     """Write the page of each run anew from the files in its folder."""
     from medldr.files import RunFolder
-    from medldr.report import write_report
+    from medldr.reporting import write_report
 
     for folder in folders:
         typer.echo(write_report(RunFolder(folder)))

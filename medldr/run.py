@@ -12,17 +12,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lightning_fabric import Fabric
+from rich.console import Console
 
 from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig, load_config
 from medldr.data import Data, build_data
 from medldr.errors import InputError
-from medldr.evaluation import evaluate, flat, join, predict, write_predictions
+from medldr.evaluation import check, evaluate, flat, join, predict, write_predictions
 from medldr.files import RunFolder, load_tensors, read_json, write_json
 from medldr.lifecycle import is_done, locate, open_run, record, status
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
-from medldr.report import write_report_or_warn
+from medldr.reporting import write_report_or_warn
 from medldr.training import Fitted, fit, make_fabric
 from medldr.training.processes import Processes
 from medldr.training.runtime import Launcher
@@ -35,6 +36,7 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     Its page follows when the folder is closed, because it tells how the run ended.
     """
     data = build_data(config)
+    check(config.evaluation, data.spec, data.rows)
     model = build_model(config.model, data.spec, seed=config.seed)
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
     note_data(folder, data, fabric)
@@ -84,7 +86,7 @@ def train_run(
         Interrupted: If a signal stopped the run; the same call goes on with it.
     """
     folder = locate(config, out)
-    if is_done(folder) and not restart:
+    if not restart and is_done(folder):
         if config.machine.report and not folder.report.exists():
             write_report_or_warn(folder)
         return RunResult.read(folder, fresh=False)
@@ -119,9 +121,12 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
 
 
 def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
-    """Keep what the data is in `run.json`, and which id is in which split in `splits.json`."""
+    """Say and keep what the data is (`run.json`), and which id is in which split (`splits.json`)."""
     if not fabric.is_global_zero:
         return
+    console = Console(stderr=True, highlight=False)
+    for note in data.notes:
+        console.print(note, soft_wrap=True, markup=False)
     record(
         folder,
         data={"name": data.table.name, "notes": list(data.notes), "files": data.table.hashes},
@@ -197,6 +202,7 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
         machine = machine.model_copy(update={"device": device})
     fabric = make_fabric(machine, config.training)
     data = build_data(config)
+    check(config.evaluation, data.spec, data.rows)
     before = read_json(files.run).get("data_hash")
     if data.data_hash != before:
         raise InputError(

@@ -7,6 +7,8 @@ is applied: ``drawn = D.draw(z)`` may be made once, stored or sent to other proc
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -157,7 +159,9 @@ class PoolDegradation(TransformerLayer):
         """The subset of each query: ``(B, N)`` bool, at least one member in every row."""
         columns = len(z if z_set is None else z_set)
         device = z.device if generator is None else generator.device
-        chance = torch.rand(len(z), columns, generator=generator, device=device).to(z.device)
+        # torch.compile does not take a generator, not even None, so it is passed only where given.
+        source: dict[str, Any] = {} if generator is None else {"generator": generator}
+        chance = torch.rand(len(z), columns, device=device, **source).to(z.device)
         seen = others(z, z_set, own, self.include_query)
         if seen is not None:
             chance = chance.masked_fill(~seen, 2.0)
@@ -227,7 +231,8 @@ class GaussianDegradation(nn.Module):
     ) -> Tensor:
         """Standard normal noise of the latents' shape."""
         device = z.device if generator is None else generator.device
-        return torch.randn(z.shape, generator=generator, device=device, dtype=z.dtype).to(z.device)
+        source: dict[str, Any] = {} if generator is None else {"generator": generator}
+        return torch.randn(z.shape, device=device, dtype=z.dtype, **source).to(z.device)
 
     def forward(
         self,

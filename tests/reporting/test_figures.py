@@ -10,12 +10,12 @@ import matplotlib
 import numpy as np
 import pytest
 
-from medldr.report import write_report
-from medldr.report.confusion import confusion_figures
-from medldr.report.curves import latent_curves, learning_curves
-from medldr.report.figures import draw
-from medldr.report.forest import Whisker, forest_figure
-from medldr.report.judging import reliability_figure, roc_figure
+from medldr.reporting import write_report
+from medldr.reporting.confusion import confusion_figures
+from medldr.reporting.curves import latent_curves, learning_curves
+from medldr.reporting.figures import draw
+from medldr.reporting.forest import Whisker, forest_figure
+from medldr.reporting.judging import reliability_figure, roc_figure
 
 BLANK = {"title": "t", "caption": "c", "alt": "a"}
 
@@ -29,8 +29,8 @@ def test_figures_come_without_a_display_or_a_home_that_can_be_written(tmp_path):
     script = """
         import sys, warnings
         warnings.simplefilter("error")
-        from medldr.report.confusion import confusion_figures
-        from medldr.report.figures import draw
+        from medldr.reporting.confusion import confusion_figures
+        from medldr.reporting.figures import draw
         many = [[i == j for i in range(40)] for j in range(40)]
         names = [str(i) for i in range(40)]
         drawn = confusion_figures([[3, 1], [0, 2]], ["a", "b"]) + confusion_figures(many, names)
@@ -58,8 +58,8 @@ def test_a_figure_that_fails_is_a_sentence_on_the_page_and_a_line_in_the_log(
     def fail(*_):
         raise MemoryError("no canvas <here>")
 
-    monkeypatch.setattr("medldr.report.judging._paint_roc", fail)
-    with caplog.at_level(logging.WARNING, logger="medldr.report"):
+    monkeypatch.setattr("medldr.reporting.judging._paint_roc", fail)
+    with caplog.at_level(logging.WARNING, logger="medldr.reporting"):
         found = read(write_report(run_folder()))
     assert "This figure could not be drawn: MemoryError: no canvas <here>" in found.text
     assert found.errors == []

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from medldr.files import RunFolder, write_text
-from medldr.report import compare_tables as tables
-from medldr.report.compare_figures import Curves, difference_figure, has_difference, overlay_figures
-from medldr.report.engine import render
-from medldr.report.measures import MEASURES, PERCENT, measure
-from medldr.report.published import comparison_published_table
-from medldr.report.source import RunSource, read_run
+from medldr.reporting import compare_tables as tables
+from medldr.reporting.compare_figures import Curves, difference_figure, has_difference, overlay_figures
+from medldr.reporting.engine import render
+from medldr.reporting.measures import MEASURES, PERCENT, measure
+from medldr.reporting.published import comparison_published_table
+from medldr.reporting.source import RunSource, read_run
 
 DEMONSTRATION = "A demonstration of the tool, not evidence for the method."
 MOST_LEADS = 4
@@ -209,7 +209,7 @@ def compare_runs(
         InputError: If the runs cannot be compared, or the metric was not computed.
     """
     from medldr.evaluation import compare
-    from medldr.report.terminal import comparison_table, console
+    from medldr.reporting.terminal import comparison_table, console
 
     result = compare(folders)
     table = comparison_table(result, metric)
@@ -220,5 +220,5 @@ def compare_runs(
     page = write_comparison(result, path, title or " and ".join(names), remark, shown)
     out = console()
     out.print(table)
-    out.print(f"page: {page}", soft_wrap=True, highlight=False)
+    out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
     return result

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from medldr.report.figures import BLUE, GREEN, INK, ORANGE, PINK, Drawing, draw, legend_below
-from medldr.report.measures import MEASURES, PERCENT
-from medldr.report.source import Row, series, time_axis
+from medldr.reporting.figures import BLUE, GREEN, INK, ORANGE, PINK, Drawing, draw, legend_below
+from medldr.reporting.measures import MEASURES, PERCENT
+from medldr.reporting.source import Row, series, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from typing import Any
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.files import RunFolder, read_json
-from medldr.report.privacy import hide_ids, hide_in_command, hide_in_config, read_ids
-from medldr.report.settings import Change, changes
+from medldr.reporting.privacy import hide_ids, hide_in_command, hide_in_config, read_ids
+from medldr.reporting.settings import Change, changes
 
 Row = dict[str, Any]
 

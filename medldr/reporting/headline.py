@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from medldr.report.measures import PERCENT, SPLIT_TITLES, is_defined, measure
+from medldr.reporting.measures import PERCENT, SPLIT_TITLES, is_defined, measure
 
 CARDS = {
     "multi-class": ("accuracy", "auc", "balanced_accuracy", "ece"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-logger = logging.getLogger("medldr.report")
+logger = logging.getLogger("medldr.reporting")
 
 # Okabe and Ito's palette without yellow: told apart with any colour vision, and dark on white.
 BLUE, ORANGE, GREEN, RED, PINK, SKY = (

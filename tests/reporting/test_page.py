@@ -7,8 +7,8 @@ import time
 import pytest
 
 from medldr.errors import InputError
-from medldr.report import ReportWarning, page, write_report, write_report_or_warn
-from medldr.report.measures import measure
+from medldr.reporting import ReportWarning, page, write_report, write_report_or_warn
+from medldr.reporting.measures import measure
 
 KINDS = {
     "multi-class": ("multi-class", ("buckle", "nondisplaced", "displaced")),

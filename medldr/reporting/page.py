@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from medldr.files import RunFolder, write_text
-from medldr.report import describe, judging, tables
-from medldr.report.confusion import confusion_figures
-from medldr.report.curves import latent_curves, learning_curves
-from medldr.report.engine import render
-from medldr.report.figures import Drawing
-from medldr.report.forest import domain_figure
-from medldr.report.headline import headings, intervals_text, strips
-from medldr.report.measures import PERCENT, SPLIT_TITLES, measure
-from medldr.report.published import published_table
-from medldr.report.settings import as_yaml, show
-from medldr.report.source import RunSource, read_run
-from medldr.report.summary import banners, facts, lead
+from medldr.reporting import describe, judging, tables
+from medldr.reporting.confusion import confusion_figures
+from medldr.reporting.curves import latent_curves, learning_curves
+from medldr.reporting.engine import render
+from medldr.reporting.figures import Drawing
+from medldr.reporting.forest import domain_figure
+from medldr.reporting.headline import headings, intervals_text, strips
+from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure
+from medldr.reporting.published import published_table
+from medldr.reporting.settings import as_yaml, show
+from medldr.reporting.source import RunSource, read_run
+from medldr.reporting.summary import banners, facts, lead
 
-logger = logging.getLogger("medldr.report")
+logger = logging.getLogger("medldr.reporting")
 
 
 class ReportWarning(UserWarning):

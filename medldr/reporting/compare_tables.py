@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medldr.report.measures import SPLIT_TITLES, measure
-from medldr.report.tables import Cell, Row, Table, ordered
+from medldr.reporting.measures import SPLIT_TITLES, measure
+from medldr.reporting.tables import Cell, Row, Table, ordered
 
 MAIN = ("accuracy", "auc", "balanced_accuracy", "ece")
 EXTRA = {

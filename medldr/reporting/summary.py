@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medldr.report import describe
-from medldr.report.measures import PERCENT, SPLIT_TITLES, is_defined, measure, rule_text
-from medldr.report.source import RunSource
+from medldr.reporting import describe
+from medldr.reporting.measures import PERCENT, SPLIT_TITLES, is_defined, measure, rule_text
+from medldr.reporting.source import RunSource
 
 ENDINGS = {
     "failed": "This run has failed",

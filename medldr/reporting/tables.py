@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from medldr.report.measures import SPLIT_TITLES, is_defined, measure
+from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure
 
 Number = Mapping[str, Any]
 TESTS = ("test", "id_test")

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from medldr.errors import InputError
 from medldr.evaluation import compare
-from medldr.report import (
+from medldr.reporting import (
     DEMONSTRATION,
     compare_runs,
     comparison_table,
@@ -16,8 +16,8 @@ from medldr.report import (
     run_table,
     write_comparison,
 )
-from medldr.report.compare_tables import show_p
-from medldr.report.comparison import leads
+from medldr.reporting.compare_tables import show_p
+from medldr.reporting.comparison import leads
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medldr.report.settings import show
+from medldr.reporting.settings import show
 
 ALGORITHM_TITLES = {
     "erm": "ERM",

@@ -17,13 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from medldr.report.compare_tables import cell_of
-from medldr.report.describe import ALGORITHM_TITLES, MODEL_TITLES, dataset_name, method_id, section
-from medldr.report.measures import measure
-from medldr.report.tables import Cell, Row, Table
+from medldr.reporting.compare_tables import cell_of
+from medldr.reporting.describe import ALGORITHM_TITLES, MODEL_TITLES, dataset_name, method_id, section
+from medldr.reporting.measures import measure
+from medldr.reporting.tables import Cell, Row, Table
 
 if TYPE_CHECKING:
-    from medldr.report.source import RunSource
+    from medldr.reporting.source import RunSource
 
 SHOWN = ("accuracy", "auc")
 """Metrics that published tables give."""
@@ -68,7 +68,7 @@ class Published:
 
 @functools.cache
 def _all() -> tuple[Published, ...]:
-    file = importlib.resources.files("medldr.report") / "published.csv"
+    file = importlib.resources.files("medldr.reporting") / "published.csv"
     rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
     return tuple(Published(value=float(row.pop("value")), **row) for row in rows)
 

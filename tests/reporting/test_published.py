@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from medldr.report import published, same_protocol
+from medldr.reporting import published, same_protocol
 
 PAPER_SETS = ("dermamnist", "organsmnist", "octmnist", "fracturemnist3d")
 
@@ -43,7 +43,7 @@ def test_the_papers_rows_and_their_printed_means(method, accuracies, mean):
 
 
 def test_every_entry_is_there_once_and_is_a_fraction():
-    file = importlib.resources.files("medldr.report") / "published.csv"
+    file = importlib.resources.files("medldr.reporting") / "published.csv"
     rows = list(csv.DictReader(file.read_text().splitlines()))
     keys = Counter(
         tuple(r[k] for k in ("dataset", "protocol", "model", "method", "metric", "source"))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from medldr.report.figures import BLUE, INK, ORANGE, RED, Drawing, draw, legend_below, shorten
-from medldr.report.measures import is_defined, measure
+from medldr.reporting.figures import BLUE, INK, ORANGE, RED, Drawing, draw, legend_below, shorten
+from medldr.reporting.measures import is_defined, measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from medldr.config.yaml import write_yaml
 from medldr.evaluation import evaluate
 from medldr.evaluation.table import write_predictions
 from medldr.files import RunFolder
-from medldr.report import figures
+from medldr.reporting import figures
 from medldr.types import Predictions
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")

@@ -4,10 +4,10 @@ What can go wrong while a page is made never costs a result: a figure that canno
 a sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
 """
 
-from medldr.report.comparison import DEMONSTRATION, compare_runs, write_comparison
-from medldr.report.page import ReportWarning, write_report, write_report_or_warn
-from medldr.report.published import Published, published, same_protocol
-from medldr.report.terminal import comparison_table, print_run, run_table
+from medldr.reporting.comparison import DEMONSTRATION, compare_runs, write_comparison
+from medldr.reporting.page import ReportWarning, write_report, write_report_or_warn
+from medldr.reporting.published import Published, published, same_protocol
+from medldr.reporting.terminal import comparison_table, print_run, run_table
 
 __all__ = [
     "DEMONSTRATION",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medldr.report.compare_tables import cell_of, rows_of, split_title
-from medldr.report.figures import COLOURS, DASHES, Drawing, draw, legend_below
-from medldr.report.forest import Whisker, forest_figure
-from medldr.report.measures import is_defined, measure
-from medldr.report.source import Row, series, time_axis
+from medldr.reporting.compare_tables import cell_of, rows_of, split_title
+from medldr.reporting.figures import COLOURS, DASHES, Drawing, draw, legend_below
+from medldr.reporting.forest import Whisker, forest_figure
+from medldr.reporting.measures import is_defined, measure
+from medldr.reporting.source import Row, series, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

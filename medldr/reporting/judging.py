@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medldr.report.figures import (
+from medldr.reporting.figures import (
     BLUE,
     COLOURS,
     DASHES,
@@ -19,7 +19,7 @@ from medldr.report.figures import (
     legend_below,
     shorten,
 )
-from medldr.report.measures import is_defined, measure
+from medldr.reporting.measures import is_defined, measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from medldr.errors import InputError, did_you_mean
 from medldr.files import RunFolder, read_json
-from medldr.report import compare_tables
-from medldr.report.headline import CARDS
-from medldr.report.measures import SPLIT_TITLES, is_defined, measure, rule_text
+from medldr.reporting import compare_tables
+from medldr.reporting.headline import CARDS
+from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure, rule_text
 
 WIDTH = 80
 _SHORT = {
@@ -204,5 +204,5 @@ def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
     if not fresh:
         out.print("This run was finished before; nothing had to be done.")
     out.print(run_table(read_json(files.evaluation)))
-    page = files.report if files.report.exists() else files.path
-    out.print(f"run: {files.path}\npage: {page}", soft_wrap=True)
+    page = f"\npage: {files.report}" if files.report.exists() else ""
+    out.print(f"run: {files.path}{page}", soft_wrap=True, markup=False)

@@ -14,7 +14,7 @@ from medldr import __version__
 @functools.cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("medldr.report"),
+        loader=PackageLoader("medldr.reporting"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medldr.report.figures import INK, MUTED, Drawing, draw, shorten
+from medldr.reporting.figures import INK, MUTED, Drawing, draw, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
