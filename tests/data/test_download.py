@@ -85,6 +85,8 @@ def test_a_server_without_ranges_sends_it_all_again(server, tmp_path):
     (tmp_path / "file.npz.part").write_bytes(b"x" * 1000)
     fetch(server.url, tmp_path / "file.npz", md5=MD5)
     assert (tmp_path / "file.npz").read_bytes() == CONTENT
+    assert server.requests == ["bytes=1000-"]
+    assert not (tmp_path / "file.npz.rejected").exists()
 
 
 def test_a_complete_part_is_taken_over(server, tmp_path):

@@ -188,6 +188,17 @@ def test_repeated_draws_of_one_row_are_augmented_differently(make_run, make_tabl
     assert len(torch.unique(rare, dim=0)) == len(rare)
 
 
+def test_repeated_draws_of_one_row_get_different_numbers_from_the_rule(make_run, make_table):
+    table = make_table([0] * 15 + [1] + [0, 1], splits=["train"] * 16 + ["val"] * 2)
+    table.images[:] = 255
+    rule = {"name": "medmnist3d", "shape_transform": True}
+    train = loader(make_run, table, transform=rule, sampler="weighted", training={"batch_size": 16})
+    (batch,) = train.batches(0)
+    numbers = batch.image[batch.index == 15].flatten(1)[:, 0]
+    assert len(numbers) > 2
+    assert len(torch.unique(numbers)) == len(numbers)
+
+
 def test_the_shape_transform_draws_per_sample_and_alike_with_and_without_a_chain(
     make_run, make_table
 ):
@@ -266,8 +277,9 @@ def test_more_processes_than_rows_leave_some_without_work(make_run, table):
     assert [sum(len(b.index) for b in part) for part in parts] == [1, 1, 1, 1, 1, 0, 0]
 
 
-def test_evaluation_equals_what_prediction_does(make_run, table):
-    run = make_run(table, transform={"name": "medmnist", "eval": ["ScaleIntensity"]})
+@pytest.mark.parametrize("steps", [[], ["ScaleIntensity"]])
+def test_evaluation_equals_what_prediction_does(make_run, table, steps):
+    run = make_run(table, transform={"name": "medmnist", "eval": steps})
     data = build_data(run)
     (batch,) = data.eval_loader("test", run, device="cpu")
     stored = torch.from_numpy(table.images[batch.index.numpy()])
