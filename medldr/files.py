@@ -51,6 +51,11 @@ def _explain(error: OSError, path: Path, needed: int | None) -> Exception:
         return StorageError(
             f"cannot write {path}: {os.strerror(error.errno)}. Choose another folder with --out"
         )
+    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG):
+        return StorageError(
+            f"cannot write {path}: {os.strerror(error.errno).lower()}. Choose another place with "
+            "--out"
+        )
     return error
 
 

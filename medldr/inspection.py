@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from medldr import plugins
@@ -67,7 +68,7 @@ def check(name: str, overrides: Sequence[str]) -> int:
     print_counts(table.name, count_rows(table), console)
     notes = [*table.notes, *check_table(table)]
     for note in notes:
-        console.print(f"[yellow]note[/yellow] {note}", highlight=False)
+        console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
     console.print(f"{len(table):,} images read, {len(notes)} things to know")
     return 0
 
@@ -88,16 +89,18 @@ def stats(name: str, overrides: Sequence[str]) -> None:
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:
     """Print the records of `count_rows`, one class a row, one split and domain a column."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     with_domains = any(record["domain"] for record in records)
     for record in records:
         heading = record["split"] or "(to be split)"
         table.add_column(
-            f"{heading}\n{record['domain']}" if with_domains else heading, justify="right"
+            f"{heading}\n{escape(record['domain'])}" if with_domains else heading, justify="right"
         )
+    if not records:
+        raise InputError(f"{title} holds no images at all")
     for name in records[0]["classes"]:
-        table.add_row(name, *(f"{record['classes'][name]:,}" for record in records))
+        table.add_row(escape(name), *(f"{record['classes'][name]:,}" for record in records))
     table.add_row("images", *(f"{record['rows']:,}" for record in records), style="bold")
     if any(record["groups"] for record in records):
         table.add_row("groups", *(f"{record['groups']:,}" for record in records))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from medldr import provenance
 from medldr.config import RunConfig, run_hash, run_name, write_config
 from medldr.errors import InputError
-from medldr.files import RunFolder, read_json, write_json
+from medldr.files import RunFolder, read_json, storage_errors, write_json
 from medldr.owner import OwnedError, is_owned, owned
 
 Status = Literal["running", "interrupted", "done", "failed"]
@@ -56,9 +56,17 @@ def is_done(folder: RunFolder) -> bool:
 
 def status(folder: RunFolder) -> Status | None:
     """What `run.json` says; None where there is no run. A dead runner's run is interrupted."""
-    if not folder.run.exists():
-        return None
-    said: Status = read_json(folder.run)["status"]
+    with storage_errors(folder.run):
+        if not folder.run.exists():
+            return None
+    cure = "Put the file back, or begin the run anew with `medldr train ... --restart`"
+    try:
+        facts = read_json(folder.run)
+    except InputError as error:
+        raise InputError(f"{error}. {cure}") from error
+    if not isinstance(facts, dict) or "status" not in facts:
+        raise InputError(f"{folder.run} does not say how the run ended. {cure}")
+    said: Status = facts["status"]
     return "interrupted" if said == "running" and not is_owned(folder) else said
 
 
@@ -118,13 +126,15 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
 
         try:
             yield OpenRun(folder, resumed)
-        except (Interrupted, KeyboardInterrupt) as stop:
-            finish("interrupted", str(stop) or "stopped by the keyboard")
-            raise
         except BaseException as error:
+            stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
+            said = str(error) or "stopped by the keyboard"
             # What ended the run matters more than a status that cannot be written (full disk).
             with contextlib.suppress(InputError, OSError):
-                finish("failed", f"{type(error).__name__}: {error}")
+                if stopped:
+                    finish("interrupted", said)
+                else:
+                    finish("failed", f"{type(error).__name__}: {error}")
             raise
         finish("done")
 

@@ -27,7 +27,7 @@ from medldr.reporting import write_report_or_warn
 from medldr.training import Fitted, fit, make_fabric
 from medldr.training.processes import Processes
 from medldr.training.runtime import Launcher
-from medldr.types import DataSpec
+from medldr.types import DataSpec, Predictions
 
 
 def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
@@ -121,7 +121,7 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
 
 
 def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
-    """Say and keep what the data is (`run.json`), and which id is in which split (`splits.json`)."""
+    """Say what the data is and keep it in `run.json`, and the splits in `splits.json`."""
     if not fabric.is_global_zero:
         return
     console = Console(stderr=True, highlight=False)
@@ -164,7 +164,7 @@ def judge(config: RunConfig, data: Data, folder: RunFolder, fabric: Fabric) -> N
     model.to_fast_memory()
     model.to(fabric.device).eval()
     place = {"device": fabric.device, "rank": fabric.global_rank, "world": fabric.world_size}
-    tables = {
+    tables: dict[str, Predictions] = {
         split: predict(
             model,
             data.eval_loader(split, config, **place),

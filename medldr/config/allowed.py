@@ -76,6 +76,8 @@ def _list(schema: Mapping[str, Any]) -> str:
 def _scalar(schema: Mapping[str, Any]) -> str:
     said = _PLAIN.get(str(schema.get("type")), "")
     bounds = [f"{sign} {schema[word]}" for word, sign in _SIGNS.items() if word in schema]
+    if "maxLength" in schema:
+        bounds.append(f"of at most {schema['maxLength']} characters")
     if "pattern" in schema:
         bounds.append(f"of the form {schema['pattern']}")
     return f"{said} {' and '.join(bounds)}".strip() if said else ""

@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from medldr import plugins
 from medldr.errors import InputError
+from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
 """Raised whenever a default changes, so that the identity of a run changes with it."""
@@ -151,6 +152,18 @@ def _at_least_one(rules: tuple[str, ...]) -> tuple[str, ...]:
     return rules
 
 
+def _some_split(splits: tuple[SplitName, ...]) -> tuple[SplitName, ...]:
+    if not splits:
+        raise ValueError("needs at least one split, such as test")
+    return splits
+
+
+def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
+    if not all(0 <= beta < 1 for beta in betas):
+        raise ValueError("should be two numbers >= 0 and < 1")
+    return betas
+
+
 class AveragingConfig(Section):
     """Weight averaging: the averaged weights are what is validated, selected and saved."""
 
@@ -174,7 +187,9 @@ class TrainingConfig(Section):
     lr: float = Field(0.001, gt=0, description="multiplied by algorithm.lr_scale")
     momentum: float = Field(0.9, ge=0, lt=1, description="sgd only")
     nesterov: bool = Field(False, description="sgd only")
-    betas: tuple[float, float] = Field((0.9, 0.999), description="adam and adamw only")
+    betas: Annotated[tuple[float, float], AfterValidator(_two_decays)] = Field(
+        (0.9, 0.999), description="adam and adamw only"
+    )
     eps: float = Field(1e-8, gt=0, description="adam and adamw only")
     weight_decay: float = Field(0.0, ge=0)
     schedule: Literal["constant", "multistep", "cosine"] = "multistep"
@@ -220,11 +235,17 @@ class TrainingConfig(Section):
             raise ValueError("give training.epochs or training.steps")
         return self
 
+    @model_validator(mode="after")
+    def _nesterov_needs_momentum(self) -> TrainingConfig:
+        if self.optimizer == "sgd" and self.nesterov and not self.momentum:
+            raise ValueError("nesterov: true needs a momentum above 0, and training.momentum is 0")
+        return self
+
 
 class EvaluationConfig(Section):
     """What is scored at the end, and how sure one can be of it."""
 
-    splits: tuple[str, ...] = Field(
+    splits: Annotated[tuple[SplitName, ...], AfterValidator(_some_split)] = Field(
         ("id_val", "val", "id_test", "test"), description="splits to score; absent ones are skipped"
     )
     draws: int = Field(2000, ge=100, description="bootstrap draws behind each interval")
@@ -256,11 +277,11 @@ class RunConfig(Section):
     """One run: one configuration, one seed."""
 
     config_version: Literal[1] = CONFIG_VERSION
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=2**32 - 1)
     protocol: str = Field(
         "", description="id of the protocol a recipe follows; '+modified' where a pin is overridden"
     )
-    label: str = Field("run", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")
+    label: str = Field("run", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=200)
     data: Annotated[SerializeAsAny[PluginSection], Plugin("datasets")]
     transform: Annotated[SerializeAsAny[PluginSection], Plugin("transforms")]
     model: Annotated[SerializeAsAny[PluginSection], Plugin("models")]

@@ -164,7 +164,7 @@ def load_table(config: DatasetConfig) -> ImageTable:
     names = config.class_names
     if names is None:
         return table
-    if len(names) != len(table.class_names) or len(set(names)) != len(names):
+    if len(names) != len(table.class_names) or len(set(names)) != len(names) or not all(names):
         raise InputError(
             f"data.class_names: {table.name} needs {len(table.class_names)} different names, in "
             f"place of {', '.join(table.class_names)}; given: {', '.join(names)}"

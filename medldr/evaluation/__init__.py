@@ -5,7 +5,7 @@ them, and `evaluate`, `score` and `compare` read nothing else.
 """
 
 from medldr.evaluation.compare import compare
-from medldr.evaluation.evaluate import evaluate, flat
+from medldr.evaluation.evaluate import check, evaluate, flat
 from medldr.evaluation.metrics import accuracy, auc, score
 from medldr.evaluation.predict import evaluating, predict, probabilities
 from medldr.evaluation.runs import Run, load_run
@@ -22,6 +22,7 @@ __all__ = [
     "accuracy",
     "auc",
     "by_split",
+    "check",
     "compare",
     "evaluate",
     "evaluating",

@@ -21,7 +21,26 @@ from medldr.evaluation.judge import (
 )
 from medldr.evaluation.pictures import pictures
 from medldr.evaluation.sums import Array
-from medldr.types import Predictions
+from medldr.types import DataSpec, Predictions
+
+
+def check(config: EvaluationConfig, spec: DataSpec, splits: Collection[str]) -> None:
+    """Refuse before training what could not be scored after it.
+
+    Args:
+        config: What to score.
+        spec: The data.
+        splits: Splits that have rows.
+
+    Raises:
+        InputError: If none of the splits to score has rows, or the positive class does not exist.
+    """
+    positive_class(spec, config.positive_class)
+    if not set(config.splits) & set(splits):
+        raise InputError(
+            f"evaluation.splits: the data has no rows in {', '.join(config.splits)}. "
+            f"Splits: {', '.join(splits)}"
+        )
 
 
 def evaluate(

@@ -13,7 +13,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.evaluation import intervals, metrics, ranking
 from medldr.evaluation.operating_point import OperatingPoint
 from medldr.evaluation.sums import Array, Sums
-from medldr.types import Predictions, Task
+from medldr.types import DataSpec, Predictions, Task
 
 CLASS_METRICS = ("recall", "precision", "f1", "auc")
 DOMAIN_METRICS = ("accuracy", "auc", "balanced_accuracy", "ece")
@@ -32,7 +32,7 @@ def headline_metrics(task: Task) -> list[str]:
     return common + extra.get(task, [])
 
 
-def positive_class(predictions: Predictions, name: str | None) -> int:
+def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int:
     """Column of the positive class of a binary task: the named one, else the second.
 
     Raises:

@@ -76,6 +76,7 @@ def assemble(
         start.start_from(model, training.init_from)
     model.to_fast_memory()
     model, more = start.share_statistics(model, fabric)
+    more += start.undefined_rules(rules, data)
     algorithm.use_class_weights(data.class_weights(training.class_weights))
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = ExponentialAverage(model, training.averaging) if training.averaging else None

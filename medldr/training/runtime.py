@@ -135,7 +135,7 @@ def resolve_device(asked: str) -> str:
     }
     if asked == "auto":
         return next(name for name, found in there.items() if found)
-    if not there[asked]:
+    if not there.get(asked):
         found = ", ".join(name for name, is_there in there.items() if is_there)
         raise InputError(f"machine.device: there is no {asked} device here. Found: {found}")
     return asked

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 from lightning_fabric import Fabric
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.algorithms.base import Algorithm
 from medldr.config.schema import TrainingConfig
+from medldr.data import Data
 from medldr.errors import InputError
+from medldr.evaluation import auc
 from medldr.files import RunFolder, load_tensors
 from medldr.models.base import FeatureModel
+from medldr.training.selection import Rule
 
 
 def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows: int) -> None:
@@ -53,6 +58,24 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
             "training.early_stopping: nothing can stop improving under the rule 'last'. Put a rule "
             "such as val_auc first in training.select"
         )
+
+
+def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
+    """Notes on rules that can choose nothing, because one class is all that their split holds."""
+    notes = []
+    for rule in rules:
+        if rule.column.rpartition("/")[2] != "auc":
+            continue
+        rows = data.rows[rule.split]
+        unknown = np.full((len(rows), data.spec.num_classes), 0.5)
+        labels = data.table.labels[rows].astype(np.float64)
+        if auc(labels, unknown, data.spec.task) is None:
+            notes.append(
+                f"training.select: {rule.name} cannot be measured, because the {len(rows)} "
+                f"{rule.split} images are all of one class; the first evaluation's weights will be "
+                "kept. A rule such as val_loss, val_accuracy or last can choose"
+            )
+    return notes
 
 
 def start_from(model: nn.Module, source: str | Path) -> None:
