@@ -101,7 +101,7 @@ class Trainer:
                     undisturbed(self.loader.batches(epoch, position))
                 ) as batches:
                     for batch in batches:
-                        self._advance(batch)
+                        self.advance(batch)
                         self._look_after(watch)
                         if self.finished():
                             break
@@ -109,7 +109,7 @@ class Trainer:
                         self._expect_epoch_done(epoch)
         return self._publish()
 
-    def _advance(self, batch: Batch) -> None:
+    def advance(self, batch: Batch) -> None:
         """One optimizer step."""
         self.lr = set_lr(self.step.optimizers, self.schedule(self.step.index))
         parts = self.training.accumulate
