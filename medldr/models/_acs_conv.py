@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn.functional import conv3d
 
 from medldr.errors import InputError
+from medldr.models._small_maps import convolve, too_small
 
 Triple = tuple[int, int, int]
 
@@ -111,7 +112,7 @@ class AcsConv3d(ACSConv):  # type: ignore[misc]  # acsconv carries no types
         """Convolve ``(B, I, D, H, W)``."""
         if self.kernel_size[0] == 1:  # the three orientations are one and the same
             weight = self.weight.unsqueeze(2)
-            return conv3d(
+            return convolve(
                 x, weight, self.bias, self.stride, self.padding, self.dilation, self.groups
             )
         parts = [
@@ -162,6 +163,8 @@ class AcsConv3d(ACSConv):  # type: ignore[misc]  # acsconv carries no types
             d * (k - 1) - p
             for d, k, p in zip(self.dilation, weight.shape[2:], padding, strict=True)
         ]
+        if too_small(x, weight, self.stride, padding, self.dilation):
+            return convolve(x, weight, None, self.stride, padding, self.dilation, groups)
         plain = groups == 1 and self.stride == (1, 1, 1) and min(reach) >= 0
         if plain and _better_swapped(x, weight):
             operands = _as_autocast(x, weight)

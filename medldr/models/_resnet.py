@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torchvision.models.resnet import ResNet as TorchvisionResNet
 
 from medldr.models._acs import ConvKind, convert
+from medldr.models._small_maps import use_here
 from medldr.models.base import FeatureModel, ModelConfig, Taps, scaled
 from medldr.types import DataSpec
 
@@ -48,7 +49,9 @@ class ResNet(FeatureModel):
             spatial_dims=spec.spatial_dims,
         )
         network: nn.Module = _Network(block, layers, config, spec.channels)
-        self.network = convert(network, config.conv) if spec.spatial_dims == 3 else network
+        if spec.spatial_dims == 3:
+            network = use_here(convert(network, config.conv))
+        self.network = network
 
     def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """Latents: the global average of the last stage's output."""

@@ -9,6 +9,7 @@ from monai.networks.nets.densenet import DenseNet
 from torch import Tensor, nn
 
 from medldr.errors import InputError
+from medldr.models._small_maps import use_here
 from medldr.models.base import FeatureModel, ModelConfig, Taps, scaled
 from medldr.types import DataSpec
 
@@ -69,7 +70,7 @@ class DenseNet121(FeatureModel):
             nn.init.kaiming_normal_(conv0.weight)
             network.conv0 = conv0
             network.pool0 = nn.Identity()
-        self.network: nn.Module = network
+        self.network: nn.Module = use_here(network)
 
     def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """Latents: the global average of the last stage's output."""
