@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-Volume = NDArray[np.float32]
+Volume = NDArray[np.floating[Any]]
+"""Densities or distances, one per voxel; float32 throughout, which NumPy's types cannot tell."""
 
 FIELD_MM: Final = 48.0
 CLASSES: Final = ("buckle", "nondisplaced", "displaced")
@@ -163,7 +164,8 @@ def _rotation(angles: tuple[float, float, float]) -> Volume:
     about_z = np.array([[1, 0, 0], [0, cz, -sz], [0, sz, cz]])
     about_y = np.array([[cy, 0, -sy], [0, 1, 0], [sy, 0, cy]])
     about_x = np.array([[cx, -sx, 0], [sx, cx, 0], [0, 0, 1]])
-    return (about_x @ about_y @ about_z).astype(np.float32)
+    rotation: Volume = (about_x @ about_y @ about_z).astype(np.float32)
+    return rotation
 
 
 def _frame(rib: Rib, size: int) -> _Frame:
@@ -189,7 +191,8 @@ def _whole(rib: Rib, along: Volume, out: Volume, across: Volume) -> Volume:
     a, b = out / depth, across / height
     level = np.sqrt(a * a + b * b) + np.float32(1e-4)
     slope = np.sqrt((a / depth) ** 2 + (b / height) ** 2) + np.float32(1e-5)
-    return (1 - level) * level / slope
+    depth_below: Volume = (1 - level) * level / slope
+    return depth_below
 
 
 def _broken(rib: Rib, fracture: Fracture, frame: _Frame) -> Volume:
@@ -206,21 +209,24 @@ def _broken(rib: Rib, fracture: Fracture, frame: _Frame) -> Volume:
 
 def _covered(depth: Volume, voxel: float) -> Volume:
     """Part of each voxel below a surface."""
-    return np.clip(depth / np.float32(voxel) + np.float32(0.5), 0, 1)
+    part: Volume = np.clip(depth / np.float32(voxel) + np.float32(0.5), 0, 1)
+    return part
 
 
 def _line(plane: Volume, gap: float, voxel: float) -> Volume:
     """Part of each voxel within the gap around the fracture plane."""
     far = np.minimum(plane + np.float32(voxel / 2), np.float32(gap / 2))
     close = np.maximum(plane - np.float32(voxel / 2), np.float32(-gap / 2))
-    return np.clip(far - close, 0, None) / np.float32(voxel)
+    part: Volume = np.clip(far - close, 0, None) / np.float32(voxel)
+    return part
 
 
 def _texture(rng: np.random.Generator, size: int, sigma_mm: float) -> Volume:
     """A smooth random field ``(size**3,)`` of mean about 0 and standard deviation 1."""
     white = rng.standard_normal((size, size, size), dtype=np.float32)
-    field = gaussian_filter(white, sigma_mm * size / FIELD_MM, truncate=2.5).ravel()
-    return field / field.std()
+    field: Volume = gaussian_filter(white, sigma_mm * size / FIELD_MM, truncate=2.5).ravel()
+    field /= field.std()
+    return field
 
 
 def render(rib: Rib, fracture: Fracture | None, size: int, texture: np.random.Generator) -> Scene:

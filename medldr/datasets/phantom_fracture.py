@@ -1,9 +1,9 @@
 """A procedural rib with a fracture, seen by four simulated scanners.
 
-Nothing is downloaded: every volume is a function of (`phantom_seed`, patient, volume, scanner), so
-the dataset is the same bit for bit wherever it is made with the same library versions. It exists
-to show and to test what medldr does with domains, groups and masks; it is no evidence about real
-fractures.
+Nothing is downloaded: every volume is a function of `phantom_seed`, patient, volume, finding and
+scanner, the same bit for bit each time it is made by the same libraries on the same kind of
+processor (elsewhere a grey value may differ by rounding). It exists to show and to test what medldr
+does with domains, groups and masks; it is no evidence about real fractures.
 
 The finding is one of FractureMNIST3D's classes, in its order: *buckle* (the cortex bulges and the
 rib kinks, no line through it), *nondisplaced* (a thin dark line through the rib), *displaced* (the
