@@ -20,6 +20,7 @@ from medldr.config import (
 from medldr.data.build import load_table
 from medldr.data.check import check_table, count_rows
 from medldr.data.check import stats as pixel_stats
+from medldr.data.splits import make_splits
 from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError, did_you_mean
 
@@ -63,10 +64,14 @@ def check(name: str, overrides: Sequence[str]) -> int:
     Returns:
         0, also where there is something to know; what cannot be used at all raises `InputError`.
     """
-    table = load_table(data_section(name, overrides))
+    section = data_section(name, overrides)
+    table = load_table(section)
+    splits = make_splits(table, section)  # what a run would refuse is refused here too
     console = Console()
     print_counts(table.name, count_rows(table), console)
-    notes = [*table.notes, *check_table(table)]
+    used = ", ".join(f"{split} {len(rows):,}" for split, rows in splits.rows.items())
+    console.print(f"rows a run would use: {used}", highlight=False)
+    notes = [*table.notes, *check_table(table), *splits.notes]
     for note in notes:
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
     console.print(f"{len(table):,} images read, {len(notes)} things to know")
