@@ -227,6 +227,8 @@ def _run() -> int:
             raise
         typer.echo(str(error), err=True)
         return 128 + int(signum)
+    if code == 130:  # typer swallows the keyboard's interruption
+        typer.echo("stopped", err=True)
     return int(code or 0)
 
 

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -227,10 +228,11 @@ def load_checkpoint(path: Path | str) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except pickle.UnpicklingError as error:
-        reason = str(error).splitlines()[0]
+        # Of torch's text only what was found; its advice is to load such a file all the same.
+        found = re.search(r"GLOBAL [\w.]+", str(error))
         raise InputError(
             f"{path} is refused: it holds more than tensors and plain values, and loading it "
-            f"could execute code ({reason})"
+            f"could execute code{f' ({found[0]})' if found else ''}"
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]

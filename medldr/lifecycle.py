@@ -22,7 +22,8 @@ class Interrupted(BaseException):
     """A signal stopped the run at a point from which it can go on."""
 
     def __init__(self, signum: int, resumable: bool) -> None:
-        super().__init__(f"stopped by signal {signum}")
+        cure = "goes on from there" if resumable else "begins anew, for no state was saved yet"
+        super().__init__(f"stopped by signal {signum}; the same command {cure}")
         self.signum = signum
         self.resumable = resumable
 
@@ -97,8 +98,8 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
         move_aside(folder)
     with owned(folder):
         resumed = folder.last.exists() or folder.best.exists()
-        if not folder.config.exists():
-            write_config(config, folder.config)
+        # Anew at each start: the data may have moved, or the file been edited meanwhile.
+        write_config(config, folder.config)
         began = time.monotonic()
         earlier = read_json(folder.run) if folder.run.exists() else {}
         times = earlier.get("times", {})

@@ -15,7 +15,7 @@ from lightning_fabric import Fabric
 from rich.console import Console
 
 from medldr.algorithms import build_algorithm
-from medldr.config import RunConfig, load_config
+from medldr.config import RunConfig, load_config, run_hash
 from medldr.data import Data, build_data
 from medldr.errors import InputError
 from medldr.evaluation import check, evaluate, flat, join, predict, write_predictions
@@ -106,7 +106,9 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
     if not fabric.is_global_zero:
         if not Processes(fabric).from_first(None):
             raise SystemExit(2)  # the first process says why
-        return run(config, folder, fabric)
+        run(config, folder, fabric)
+        fabric.barrier()  # until the first process has written the results
+        return
     opened = False
     try:
         with open_run(config, out, restart=restart):
@@ -117,7 +119,7 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
             Processes(fabric).from_first(False)
     if config.machine.report:
         write_report_or_warn(folder)
-    return None
+    fabric.barrier()
 
 
 def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
@@ -196,19 +198,21 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
         InputError: If the folder holds no trained run, or its data is not what it was.
     """
     files = trained(folder)
-    config = load_config(files.config)
+    config = _config_of(files)
     machine = config.machine.model_copy(update={"devices": 1, "nodes": 1})
     if device is not None:
         machine = machine.model_copy(update={"device": device})
     fabric = make_fabric(machine, config.training)
     data = build_data(config)
     check(config.evaluation, data.spec, data.rows)
-    before = read_json(files.run).get("data_hash")
-    if data.data_hash != before:
-        raise InputError(
-            f"the data of {files.path} is not what it was trained on (now {data.data_hash[:12]}, "
-            f"then {str(before)[:12]}); put the same files back, or train anew"
-        )
+    before = read_json(files.run)
+    for what, now in (("data_hash", data.data_hash), ("split_hash", data.split_hash)):
+        if now != before.get(what):
+            raise InputError(
+                f"the data of {files.path} is not what it was trained on ({what} is now "
+                f"{now[:12]}, then {str(before.get(what))[:12]}); put the same files back, or "
+                "train anew"
+            )
     judge(config, data, files, fabric)
     write_report_or_warn(files)
     return RunResult.read(files)
@@ -234,6 +238,17 @@ def trained(folder: Path | str) -> RunFolder:
     return files
 
 
+def _config_of(files: RunFolder) -> RunConfig:
+    config = load_config(files.config)
+    now, then = run_hash(config), read_json(files.run).get("hash")
+    if now != then:
+        raise InputError(
+            f"{files.config} was changed after the training: its hash is now {now}, and the run's "
+            f"is {then}. Put the file back, or train the changed one: medldr train {files.config}"
+        )
+    return config
+
+
 def load_model(folder: Path | str) -> FeatureModel:
     """The selected network of a trained run, in eval mode, on the CPU; no data is read.
 
@@ -241,7 +256,7 @@ def load_model(folder: Path | str) -> FeatureModel:
         InputError: If the folder holds no trained run.
     """
     files = trained(folder)
-    config = load_config(files.config)
+    config = _config_of(files)
     spec = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in read_json(files.run)["spec"].items()

@@ -123,6 +123,7 @@ def assemble(
     position = {"step": 0, "seconds": 0.0, "stopped_early": False}
     if saved is not None:
         position = checkpoints.load(saved)
+        selector.expect_weights(folder)
         more.append(f"resumed after step {position['step']} of {step.total}")
     step.index = int(position["step"])
     # Nobody may write a checkpoint before everybody has read the old one.

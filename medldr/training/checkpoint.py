@@ -99,18 +99,26 @@ class Checkpoints:
         Raises:
             InputError: If it belongs to other conditions, naming each difference and its cure.
         """
+        identity = saved.get("identity", {})
         differences = [
-            f"{what} was {saved['identity'].get(key)} and is now {self._identity[key]} ({cure})"
+            f"{what} was {identity.get(key)} and is now {self._identity[key]} ({cure})"
             for key, (what, cure) in WHAT.items()
-            if saved["identity"].get(key) != self._identity[key]
+            if identity.get(key) != self._identity[key]
         ]
         if differences:
             raise InputError(f"cannot resume {self._folder.path}: {'; '.join(differences)}")
-        own = saved["ranks"][self._processes.rank]
-        for parts, states in ((self._shared, saved["shared"]), (self._own, own)):
-            for name, part in parts.items():
-                part.load_state_dict(states[name])
-        return dict(saved["position"])
+        try:
+            own = saved["ranks"][self._processes.rank]
+            for parts, states in ((self._shared, saved["shared"]), (self._own, own)):
+                for name, part in parts.items():
+                    part.load_state_dict(states[name])
+            return dict(saved["position"])
+        except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(
+                f"cannot resume {self._folder.path}: its checkpoint does not fit this run "
+                f"({type(error).__name__}: {reason}). Start anew with --restart"
+            ) from error
 
 
 def newest(folder: RunFolder) -> tuple[dict[str, Any] | None, list[str]]:

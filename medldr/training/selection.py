@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medldr.errors import InputError, did_you_mean
+from medldr.files import RunFolder
 
 METRICS: Final[dict[str, bool]] = {
     "auc": True,
@@ -214,6 +215,19 @@ class Selector:
             for rule in self.rules
             if rule.column and self._best[rule.name]["value"] is None
         ]
+
+    def expect_weights(self, folder: RunFolder) -> None:
+        """Check, before going on from a checkpoint, that the weights chosen until it are there.
+
+        Raises:
+            InputError: If they are gone, because no later evaluation might bring them back.
+        """
+        for name in self._best:
+            if not folder.selected(name).is_file():
+                raise InputError(
+                    f"cannot resume {folder.path}: {folder.selected(name)} is gone, and with it "
+                    f"the weights that {name} chose. Put it back, or start anew with --restart"
+                )
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint needs."""
