@@ -6,7 +6,8 @@ Three loops train the same network on the same images: a plain one in contiguous
 ten lines one can write in bfloat16 with channels last, and medldr's own. They take turns, so that a
 machine whose speed drifts slows all of them alike; ratios are medians over the turns. In 3D the
 plain loops use the layers of the `acsconv` package; a fourth row runs the plain bfloat16 loop over
-medldr's layers, so that the loop and the layers are told apart.
+medldr's layers, so that the loop and the layers are told apart. medldr's precision is what `auto`
+means on this machine: bfloat16 where the processor is faster with it, float32 elsewhere.
 
 The floor is what the arithmetic alone would take: operations of one forward and backward pass (as
 defined, without padding) over the rate of large matrix products, measured here too.
@@ -38,6 +39,7 @@ from medldr.files import RunFolder
 from medldr.models import build_model
 from medldr.training import make_fabric
 from medldr.training.assembly import assemble
+from medldr.training.runtime import has_fast_bfloat16
 
 TARGETS = {
     "2d": {"medldr ERM / plain bfloat16": 0.97, "medldr ERM / plain float32": 1.7},
@@ -138,7 +140,6 @@ def medldr_loop(run, method, root, folder, batch):
             f"training.batch_size={batch}",
             "training.epochs=100000",
             "training.schedule=constant",
-            "training.precision=bfloat16",
         ],
     )
     data = build_data(config)
@@ -157,7 +158,7 @@ def medldr_loop(run, method, root, folder, batch):
             epoch += 1
 
     stream = batches()
-    return lambda: trainer.advance(next(stream))
+    return lambda: trainer.advance(next(stream)), trainer.facts["precision"]
 
 
 def write_data(root, volumes, rows=256):
@@ -207,7 +208,7 @@ def measure(case, batch, pairs, rates):
             ("medldr LatentDR SA", "latentdr_sa"),
             ("medldr LatentDR Pool", "latentdr_pool"),
         ):
-            loops[title] = medldr_loop(name, method, root, root / method, batch)
+            loops[title], precision = medldr_loop(name, method, root, root / method, batch)
         for step in loops.values():
             step()  # warm up: allocate, choose kernels
         seconds = {title: [] for title in loops}
@@ -225,6 +226,7 @@ def measure(case, batch, pairs, rates):
         "case": case,
         "batch": batch,
         "pairs": pairs,
+        "medldr_precision": precision,
         "operations_per_image": ops,
         "floor_images_per_second": {k: batch / v for k, v in floor.items()},
         "images_per_second": {
@@ -270,9 +272,8 @@ def show(found, console):
     table.add_column("spread", justify="right")
     table.add_column("of the floor", justify="right")
     for title, rate in found["images_per_second"].items():
-        floor = found["floor_images_per_second"][
-            "float32" if title == "plain float32" else "bfloat16"
-        ]
+        precision = found["medldr_precision"] if title.startswith("medldr") else title.split()[1]
+        floor = found["floor_images_per_second"][precision.strip(",")]
         table.add_row(
             title,
             f"{rate['median']:.2f}",
@@ -285,6 +286,7 @@ def show(found, console):
         f"floor: {found['operations_per_image'] / 1e9:.2f} Gop per image; "
         f"{floors['float32']:.1f} {what}/s in float32, {floors['bfloat16']:.1f} in bfloat16"
     )
+    console.print(f"medldr works in {found['medldr_precision']} here (training.precision: auto)")
     for title, value in found["ratios"].items():
         target = TARGETS[found["case"]].get(title)
         wanted = f"  (target at least {target})" if target else ""
@@ -309,6 +311,10 @@ def main():
     given = parser.parse_args()
     console = Console()
     rates = {"float32": matrix_rate(torch.float32), "bfloat16": matrix_rate(torch.bfloat16)}
+    fast = has_fast_bfloat16("cpu")
+    console.print(
+        f"{'bfloat16 units' if fast else 'no fast bfloat16 units'}; targets are for a machine with"
+    )
     console.print(
         f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, "
         f"torch {torch.__version__}; matrix products at {rates['float32'] / 1e9:.0f} GFLOP/s in "

@@ -9,19 +9,21 @@ from medldr.training import runtime
 
 
 @pytest.mark.parametrize(
-    ("flags", "native"),
+    ("flags", "fast"),
     [
         ("flags\t: fpu avx512f avx512_bf16 sse", True),
         ("flags : fpu amx_bf16 amx_tile", True),
+        ("flags : fpu avx512_bf16 avx512_fp16 amx_bf16", True),
+        ("flags : fpu avx512_bf16 avx512_fp16", False),
         ("flags : fpu avx2 avx512f", False),
         ("flags : not_avx512_bf16_at_all", False),
     ],
 )
-def test_native_bfloat16_is_read_from_the_processor_flags(tmp_path, flags, native):
+def test_fast_bfloat16_is_read_from_the_processor_flags(tmp_path, flags, fast):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(flags)
-    assert runtime.has_native_bfloat16("cpu", cpuinfo) is native
-    assert runtime.has_native_bfloat16("cpu", tmp_path / "absent") is False
+    assert runtime.has_fast_bfloat16("cpu", cpuinfo) is fast
+    assert runtime.has_fast_bfloat16("cpu", tmp_path / "absent") is False
 
 
 @pytest.mark.parametrize(
@@ -29,12 +31,12 @@ def test_native_bfloat16_is_read_from_the_processor_flags(tmp_path, flags, nativ
 )
 def test_cuda_multiplies_bfloat16_from_sm_80_on(monkeypatch, capability, native):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
-    assert runtime.has_native_bfloat16("cuda") is native
+    assert runtime.has_fast_bfloat16("cuda") is native
 
 
 def test_auto_precision_follows_the_hardware_and_words_are_taken_as_they_are(monkeypatch):
     for native, expected in ((True, "bfloat16"), (False, "float32")):
-        monkeypatch.setattr(runtime, "has_native_bfloat16", lambda device, n=native: n)
+        monkeypatch.setattr(runtime, "has_fast_bfloat16", lambda device, n=native: n)
         assert runtime.resolve_precision("auto", "cpu") == expected
     assert runtime.resolve_precision("bfloat16", "cpu") == "bfloat16"
     assert runtime.resolve_precision("float16", "cuda") == "float16"
