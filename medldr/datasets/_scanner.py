@@ -52,7 +52,7 @@ SCANNERS: tuple[Scanner, ...] = (
     Scanner("scanner_a", 30,   1.6,  1.2, 0.0,    350,  1900, 0.00, 2.3),
     Scanner("scanner_b", 55,   2.4,  1.6, 0.0,    400,  2200, 0.05, 3.2),
     Scanner("scanner_c", 70,   1.2,  1.0, 0.5,    300,  1700, 0.10, 4.0),
-    Scanner("scanner_d", 180,  1.0,  0.8, 2.0,    300,  1000, 0.12, 2.3),
+    Scanner("scanner_d", 150,  1.0,  0.8, 1.5,    300,  1200, 0.12, 2.3),
 )
 # fmt: on
 
