@@ -1,11 +1,15 @@
-"""Fixtures for every test: few threads, no network, the real data where it is there."""
+"""Fixtures for every test: few threads, no network, the command, the real data where it is."""
 
 import os
 import socket
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import torch
+
+from medldr import cli
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -41,3 +45,26 @@ def medmnist_root():
     if not root.is_dir():
         pytest.skip(f"real data is absent: {root}")
     return root
+
+
+@dataclass
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def medldr(monkeypatch, capsys):
+    """Run a command as typed, in this process."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["medldr", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        printed = capsys.readouterr()
+        return Ended(end.value.code or 0, printed.out, printed.err)
+
+    return run

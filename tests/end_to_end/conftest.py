@@ -1,21 +1,7 @@
-"""A small MedMNIST file in the exact format, and the command line in this process."""
-
-import sys
-from dataclasses import dataclass
+"""A small MedMNIST file in the exact format, and what makes a packaged run small."""
 
 import numpy as np
 import pytest
-
-from medldr import cli
-
-
-@dataclass
-class Ended:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 def write_medmnist(path, *, counts=(48, 16, 24), size=28, classes=5, channels=3, seed=0):
@@ -49,17 +35,3 @@ def small(data_root):
         "training.precision=float32",
         "evaluation.draws=100",
     )
-
-
-@pytest.fixture
-def medldr(monkeypatch, capsys):
-    """Run a command as typed, in this process."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["medldr", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        printed = capsys.readouterr()
-        return Ended(end.value.code or 0, printed.out, printed.err)
-
-    return run

@@ -1,0 +1,225 @@
+"""Group c of the cases: MedMNIST files, and domains that are held out."""
+
+import hashlib
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from medldr.config import load_config
+from medldr.data import build_data
+from medldr.files import RunFolder
+
+SMALL = (
+    *("data.md5=any", "model.width=0.125", "training.epochs=1", "training.batch_size=4"),
+    *("training.precision=float32", "evaluation.draws=100", "machine.report=false"),
+)
+
+
+@pytest.fixture
+def data_of():
+    """The data of a MedMNIST set in a folder, as training sees it."""
+
+    def build(flag, root):
+        source = {"extends": ["recipe/medmnist", f"data/{flag}", "algorithm/erm"]}
+        config = load_config(source, [*SMALL, f"data.root={root}"])
+        data = build_data(config)
+        loader = data.train_loader(config, sampler="shuffle", device="cpu")
+        return data.spec, next(iter(loader.batches(0)))
+
+    return build
+
+
+# C01 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flag", "task", "classes", "channels"),
+    [("octmnist", "multi-class", 4, 1), ("breastmnist", "binary", 2, 1)],
+)
+def test_c01_a_label_column_becomes_class_numbers(
+    flag, task, classes, channels, medmnist_file, data_of
+):
+    spec, batch = data_of(flag, medmnist_file(flag, classes))
+    assert (spec.task, spec.num_classes, spec.channels) == (task, classes, channels)
+    assert batch.label.dtype == torch.int64
+    assert batch.label.shape == (4,)
+    assert batch.image.shape == (4, channels, 28, 28)
+    assert spec.class_counts == tuple([12 // classes] * classes)
+
+
+def test_c01_colour_files_have_three_channels(medmnist_file, data_of):
+    spec, batch = data_of("bloodmnist", medmnist_file("bloodmnist", 8, channels=3))
+    assert (spec.num_classes, spec.channels) == (8, 3)
+    assert batch.image.shape == (4, 3, 28, 28)
+    assert batch.label.shape == (4,)
+
+
+def test_c01_fourteen_labels_are_fourteen_outputs_counted_per_label(
+    medmnist_file, data_of, medldr, tmp_path
+):
+    root = medmnist_file("chestmnist", 2, labels=14)
+    spec, batch = data_of("chestmnist", root)
+    with np.load(root / "chestmnist.npz") as file:
+        positives = file["train_labels"].sum(0)
+    assert (spec.task, spec.num_classes, spec.channels) == ("multi-label", 14, 1)
+    assert spec.class_counts == tuple(positives.tolist())
+    assert batch.label.dtype == torch.float32
+    assert batch.label.shape == (4, 14)
+    config = tmp_path / "chest.yaml"
+    config.write_text("extends: [recipe/medmnist, data/chestmnist, algorithm/erm]\n")
+    ended = medldr("train", config, *SMALL, f"data.root={root}", "--out", tmp_path / "runs")
+    assert ended.code == 0, ended.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    row = json.loads((folder / "metrics.jsonl").read_text())
+    assert row["train/loss"] == pytest.approx(np.log(2), abs=0.3)  # one cross-entropy per label
+    refused = medldr("train", config, *SMALL, f"data.root={root}", "algorithm.loss=cross_entropy")
+    assert refused.code == 2
+    assert "binary_cross_entropy" in refused.err
+
+
+# C02 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flag", "content"),
+    [
+        ("pathmnist", b"<!DOCTYPE html><html><title>Virus scan warning</title></html>"),
+        ("breastmnist", None),
+    ],
+    ids=["a web page", "half a file"],
+)
+def test_c02_a_wrong_file_is_named_with_both_checksums_and_kept(
+    flag, content, medmnist_file, medldr
+):
+    root = medmnist_file(flag, 2)
+    path = root / f"{flag}.npz"
+    content = content or path.read_bytes()[:5000]
+    path.write_bytes(content)
+    ended = medldr("data", "check", flag, f"data.root={root}", "data.download=true")
+    assert ended.code == 2
+    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    (expected,) = {w for w in ended.err.replace(",", " ").split() if len(w) == 32} - {found}
+    for word in (str(path), found, expected, f"/{flag}.npz"):
+        assert word in ended.err
+    assert "https://" in ended.err
+    assert path.read_bytes() == content
+    assert [p.name for p in root.iterdir()] == [path.name]
+
+
+# C03 ------------------------------------------------------------------------------------------
+
+
+def test_c03_without_network_the_message_says_which_file_goes_where(
+    medmnist_file, medldr, tmp_path
+):
+    root = tmp_path / "medmnist"
+    words = ["data", "check", "pathmnist", f"data.root={root}", "data.size=224"]
+    ended = medldr(*words)
+    assert ended.code == 2
+    for word in ("pathmnist_224.npz", str(root), "https://", "2c51a510bcdc9cf8ddb2af93af1eadec"):
+        assert word in ended.err
+    medmnist_file("pathmnist_224", 9, channels=3, size=224, counts=(9, 2, 2))
+    placed = medldr(*words, "data.md5=any")
+    assert placed.code == 0, placed.err
+    assert "13 images read" in placed.out
+    assert "pathmnist.npz" in medldr("data", "check", "pathmnist", f"data.root={root}").err
+    odd = medldr("data", "check", "pathmnist", f"data.root={root}", "data.size=100")
+    assert odd.code == 2
+    assert "28, 64, 128, 224" in odd.err
+
+
+# C04 ------------------------------------------------------------------------------------------
+
+
+def test_c04_constant_images_are_reported_with_their_numbers_and_not_dropped(medmnist_file, medldr):
+    def blank_end(images):
+        images[-3:] = 0
+        return images
+
+    root = medmnist_file("pneumoniamnist", 2, test_images=blank_end)
+    ended = medldr("data", "check", "pneumoniamnist", f"data.root={root}", "data.md5=any")
+    assert ended.code == 0
+    assert "3 constant test images: 3, 4, 5" in " ".join(ended.out.split())
+    assert "24 images read" in ended.out
+
+
+# C05 ------------------------------------------------------------------------------------------
+
+
+def test_c05_packages_of_one_dataset_are_needed_by_no_other(train, medldr, monkeypatch):
+    for name in ("wilds", "torch_geometric", "torch_scatter"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert train("training.epochs=1").code == 0
+    assert medldr("data", "list").code == 0
+
+
+# C06: the situation of a test domain without rows, on any dataset with domains ------------------
+
+
+def test_c06_an_empty_test_domain_says_what_was_found(train, rows, out):
+    given = rows("0", train="0101", val="01", test="01") + rows("1", train="0101", val="01")
+    for name, found in (("2", "Domains: 0, 1"), ("1", "0 test rows. Domains found: 0: 8, 1: 6")):
+        ended = train(f"data.held_out=['{name}']", given=given)
+        assert ended.code == 2
+        assert found in ended.err
+    assert "data.held_out_rows=all" in ended.err
+    assert not list(out.glob("*/metrics.jsonl"))
+    whole = train("data.held_out=['1']", "data.held_out_rows=all", given=given)
+    assert whole.code == 0, whole.err
+
+
+def test_c06_a_dataset_without_test_rows_is_scored_on_what_it_has(train, rows, the_run):
+    ended = train(given=rows(train="01010101", val="0101"))
+    assert ended.code == 0, ended.err
+    assert list(json.loads(the_run().evaluation.read_text())["splits"]) == ["val"]
+    only = train("evaluation.splits=[test]", given=rows(train="0101", val="01"), name="only")
+    assert only.code == 2
+    assert "evaluation.splits" in only.err
+    assert "train, val" in only.err
+
+
+# C08 ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three_domains(rows):
+    return [
+        row for domain in "ABC" for row in rows(domain, train="01010101", val="0101", test="0101")
+    ]
+
+
+def test_c08_the_order_of_held_out_domains_changes_nothing(medldr, write, three_domains, tmp_path):
+    folders = []
+    for number, held_out in enumerate((["B", "A"], ["A", "B"])):
+        path = write(three_domains, data={"held_out": held_out}, machine={"report": True})
+        ended = medldr("train", path, "--out", tmp_path / str(number))
+        assert ended.code == 0, ended.err
+        (folder,) = (tmp_path / str(number)).iterdir()
+        folders.append(RunFolder(folder))
+    one, other = folders
+    for name in ("model", "predictions", "evaluation", "splits"):
+        assert getattr(one, name).read_bytes() == getattr(other, name).read_bytes()
+    scored = json.loads(one.evaluation.read_text())
+    assert set(scored["splits"]["test"]["domains"]) == {"A", "B"}
+    assert set(scored["splits"]["id_val"]["domains"]) == {"C"}
+    assert scored["selection"]["split"] == "id_val"
+    page = one.report.read_text()
+    assert "id_val" in page or "validation" in page
+
+
+def test_c08_no_row_of_a_held_out_domain_chooses_the_model(train, three_domains, out):
+    for spoilt in ("", "A"):
+        ended = train(
+            "data.held_out=[A]",
+            f"data.spoilt={spoilt!r}",
+            f"label=spoilt{spoilt}",
+            given=three_domains,
+        )
+        assert ended.code == 0, ended.err
+    one, other = (RunFolder(path) for path in sorted(out.iterdir()))
+    assert one.model.read_bytes() == other.model.read_bytes()
+    assert one.metrics.read_text().count("\n") == 2
+    assert one.predictions.read_bytes() != other.predictions.read_bytes()
