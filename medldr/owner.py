@@ -44,9 +44,13 @@ def owned(folder: RunFolder) -> Iterator[None]:
     finally:
         stop.set()
         beat.join()
-        # A disk too full for this record must not hide what ended the run: it ages by itself.
-        with contextlib.suppress(OSError, InputError):
+        # A disk too full for this record must not hide what ended the run, nor keep this process
+        # from going on with it later: then there is no record at all.
+        try:
             _write(folder.owner, released=time.time())
+        except (OSError, InputError):
+            with contextlib.suppress(OSError):
+                folder.owner.unlink()
 
 
 def is_owned(folder: RunFolder) -> bool:

@@ -177,20 +177,23 @@ PERCENT = "\N{NO-BREAK SPACE}%"
 _RULE_SPLITS = {"val": "validation", "id_val": "seen-domain validation", "oracle": "test"}
 
 
-def rule_text(rule: str) -> str:
-    """A selection rule in words.
+def rule_text(rule: str, split: str = "") -> str:
+    """A selection rule in words, with the split that it read: ``val_*`` may have read ``id_val``.
 
     Example:
         >>> rule_text("val_auc"), rule_text("oracle_loss")
         ('the best validation AUC', 'the lowest test loss')
+        >>> rule_text("val_auc", "id_val")
+        'the best seen-domain validation AUC'
     """
     if rule == "last":
         return "the end of training"
-    for prefix, split in _RULE_SPLITS.items():
+    for prefix, named in _RULE_SPLITS.items():
         key = rule.removeprefix(f"{prefix}_")
         if key != rule:
             best = "lowest" if key == "loss" else "best"
-            return f"the {best} {split} {'AUC' if key == 'auc' else key.replace('_', ' ')}"
+            read = _RULE_SPLITS.get(split, named)
+            return f"the {best} {read} {'AUC' if key == 'auc' else key.replace('_', ' ')}"
     return rule.replace("_", " ")
 
 

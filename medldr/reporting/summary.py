@@ -64,13 +64,14 @@ def facts(source: RunSource, method: str, data: str) -> describe.Pairs:
         value = selection.get("value")
         rule = str(selection.get("rule", ""))
         known = measure(rule.rsplit("_", 1)[-1])
+        chosen = rule_text(rule, str(selection.get("split", "")))
         reached = ""
         if value is not None:
             reached = f" ({known.show(value)}{PERCENT if known.percent else ''})"
         pairs.append(
             (
                 "Selection",
-                f"epoch {selection.get('epoch')}, {rule_text(rule)}{reached}; rule {rule}",
+                f"epoch {selection.get('epoch')}, {chosen}{reached}; rule {rule}",
             )
         )
     held_out = describe.section(config, "data").get("held_out")

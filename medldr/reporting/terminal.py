@@ -74,7 +74,8 @@ def _run_title(selection: Mapping[str, Any]) -> Text:
     if not selection:
         return Text("results")
     rule = str(selection.get("rule"))
-    text = Text(f"epoch {selection.get('epoch')}, {rule_text(rule)} ({rule})")
+    chosen = rule_text(rule, str(selection.get("split", "")))
+    text = Text(f"epoch {selection.get('epoch')}, {chosen} ({rule})")
     if selection.get("oracle"):
         text.append("  ORACLE: chosen on the test split", style="bold red")
     return text
