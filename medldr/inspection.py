@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -42,12 +42,11 @@ def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
                 f"there is no data set or run named {name!r}.{did_you_mean(name, known)} "
                 f"Data sets: {', '.join(known)}"
             ) from error
-        section: Any = load_config(name, changes).data
-        return section
+        return cast(DatasetConfig, load_config(name, changes).data)
     values = load_part("data", name)["data"]
     # A whole configuration is checked, so that a wrong key is answered as it is for a run.
     mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
-    return load_config(mapping, changes).data  # type: ignore[return-value]
+    return cast(DatasetConfig, load_config(mapping, changes).data)
 
 
 def fetch(name: str, overrides: Sequence[str]) -> None:

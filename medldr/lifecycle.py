@@ -76,8 +76,9 @@ def record(folder: RunFolder, **facts: Any) -> None:
     known = read_json(folder.run) if folder.run.exists() else {}
     for key, value in facts.items():
         old = known.get(key)
-        both = isinstance(old, dict) and isinstance(value, dict)
-        known[key] = {**old, **value} if both else value
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = {**old, **value}
+        known[key] = value
     write_json(folder.run, known)
 
 
@@ -97,6 +98,7 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
     if restart and folder.path.exists():
         move_aside(folder)
     with owned(folder):
+        _sweep(folder)
         resumed = folder.last.exists() or folder.best.exists()
         # Anew at each start: the data may have moved, or the file been edited meanwhile.
         write_config(config, folder.config)
@@ -138,6 +140,13 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
                     finish("failed", f"{type(error).__name__}: {error}")
             raise
         finish("done")
+
+
+def _sweep(folder: RunFolder) -> None:
+    """Remove what a killed process had begun to write; the folder is ours alone now."""
+    for path in folder.path.rglob(".*.tmp"):
+        if not path.name.startswith(f".{folder.owner.name}."):  # our heartbeat may be at it
+            path.unlink(missing_ok=True)
 
 
 def move_aside(folder: RunFolder) -> Path:

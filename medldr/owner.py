@@ -130,7 +130,8 @@ def _is_gone(owner: dict[str, Any]) -> bool:
         return True
     if owner["host"] == socket.gethostname():
         # The start time tells a living owner from a later process with the same number.
-        return _process_start(int(owner["pid"])) != owner["start"]
+        start: str | None = owner["start"]
+        return _process_start(int(owner["pid"])) != start
     return time.time() - float(owner["heartbeat"]) > STALE_AFTER_S
 
 

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from lightning_fabric import Fabric
 from rich.console import Console
@@ -161,11 +162,13 @@ def judge(config: RunConfig, data: Data, folder: RunFolder, fabric: Fabric) -> N
 
     Writes `predictions.csv` and `evaluation.json`.
     """
-    model = build_model(config.model, data.spec, seed=config.seed)
-    model.load_state_dict(load_tensors(folder.model))
+    model = _selected(config, data.spec, folder).to(fabric.device)
     model.to_fast_memory()
-    model.to(fabric.device).eval()
-    place = {"device": fabric.device, "rank": fabric.global_rank, "world": fabric.world_size}
+    place: dict[str, Any] = {
+        "device": fabric.device,
+        "rank": fabric.global_rank,
+        "world": fabric.world_size,
+    }
     tables: dict[str, Predictions] = {
         split: predict(
             model,
@@ -257,10 +260,17 @@ def load_model(folder: Path | str) -> FeatureModel:
     """
     files = trained(folder)
     config = _config_of(files)
-    spec = {
+    spec: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in read_json(files.run)["spec"].items()
     }
-    model = build_model(config.model, DataSpec(**spec), seed=config.seed)
+    return _selected(config, DataSpec(**spec), files)
+
+
+def _selected(config: RunConfig, spec: DataSpec, files: RunFolder) -> FeatureModel:
+    """The network with the reported selection's weights, in eval mode."""
+    # What it started from is overwritten, and need not be there any more.
+    section = config.model.model_copy(update={"weights": None})
+    model = build_model(section, spec, seed=config.seed)
     model.load_state_dict(load_tensors(files.model))
     return model.eval()

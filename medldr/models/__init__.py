@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from medldr import plugins
+from medldr.config import PluginSection
 from medldr.errors import InputError
 from medldr.models._weights import load_weights
 from medldr.models.base import FeatureModel, ModelConfig
@@ -15,7 +16,7 @@ from medldr.types import DataSpec
 __all__ = ["build_model"]
 
 
-def build_model(config: ModelConfig, spec: DataSpec, seed: int) -> FeatureModel:
+def build_model(config: PluginSection, spec: DataSpec, seed: int) -> FeatureModel:
     """The network that a configuration names, ready to train on these data.
 
     Initial weights come from a generator of their own, so that they depend on the seed only and
@@ -29,6 +30,8 @@ def build_model(config: ModelConfig, spec: DataSpec, seed: int) -> FeatureModel:
     Raises:
         InputError: If the network does not fit the data or the weights do not fit the network.
     """
+    if not isinstance(config, ModelConfig):
+        raise InputError(f"model.name: the Config of {config.name} is no ModelConfig")
     module = plugins.load("models", config.name)
     supported = _supported_dims(config.name)
     if spec.spatial_dims not in supported:
