@@ -109,6 +109,77 @@ def test_c02_a_wrong_file_is_named_with_both_checksums_and_kept(
     assert [p.name for p in root.iterdir()] == [path.name]
 
 
+FILES = {
+    "a label as a float": ({"train_labels": lambda a: a.astype(float)}, "train_labels is float64"),
+    "a label that is NaN": ({"val_labels": lambda a: a * np.nan}, "val_labels is float64"),
+    "a negative label": ({"train_labels": lambda a: a.astype(int) - 1}, "holds -1 in row 0"),
+    "labels without a column": ({"test_labels": lambda a: a[:, 0]}, "test_labels is uint8 6,"),
+    "one-hot labels": ({"train_labels": lambda a: np.eye(2, dtype="u1")[a[:, 0]]}, "12 x 2"),
+    "labels as text": ({"train_labels": lambda a: a.astype(str)}, "train_labels is <U3"),
+    "labels as objects": ({"train_labels": lambda a: a.astype(object)}, "Python objects"),
+    "a label too few": ({"train_labels": lambda a: a[:-1]}, "12 images"),
+    "another size": ({"train_images": lambda a: a[:, :20, :20]}, "N x 28 x 28"),
+    "channels first": ({"train_images": lambda a: a[:, None]}, "12 x 1 x 28 x 28"),
+    "16 bit": ({"train_images": lambda a: a.astype("u2")}, "train_images is uint16"),
+    "no training image": (
+        {"train_images": lambda a: a[:0], "train_labels": lambda a: a[:0]},
+        "no row is left to train on",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_format_is_named_before_the_first_epoch(
+    name, medmnist_file, medldr, tmp_path
+):
+    changed, said = FILES[name]
+    root = medmnist_file("breastmnist", 2, **changed)
+    out = tmp_path / "runs"
+    ended = medldr("train", "breastmnist_erm", *SMALL, f"data.root={root}", "--out", out)
+    assert ended.code == 2
+    assert "breastmnist" in ended.err
+    assert said in ended.err
+    assert not list(out.glob("*/metrics.jsonl"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "renamed key", "no array at all"])
+def test_a_damaged_archive_is_named(damage, medmnist_file, medldr):
+    root = medmnist_file("breastmnist", 2)
+    path = root / "breastmnist.npz"
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        content[3000:3100] = bytes(255 - byte for byte in content[3000:3100])
+        path.write_bytes(content)
+    elif damage == "renamed key":
+        with np.load(path) as file:
+            arrays = dict(file)
+        np.savez(path, images_train=arrays.pop("train_images"), **arrays)
+    else:
+        np.savez(path)
+    ended = medldr("data", "check", "breastmnist", f"data.root={root}", "data.md5=any")
+    assert ended.code == 2
+    assert str(path) in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_more_arrays_than_needed_do_no_harm(medmnist_file, medldr):
+    root = medmnist_file("breastmnist", 2)
+    path = root / "breastmnist.npz"
+    with np.load(path) as file:
+        np.savez(path, more=np.zeros(3), **dict(file))
+    assert medldr("data", "stats", "breastmnist", f"data.root={root}", "data.md5=any").code == 0
+
+
+def test_a_set_without_any_image_is_one_message(medmnist_file, medldr):
+    root = medmnist_file("breastmnist", 2, counts=(0, 0, 0))
+    for command in ("check", "stats"):
+        ended = medldr("data", command, "breastmnist", f"data.root={root}", "data.md5=any")
+        assert ended.code == 2
+        assert "breastmnist_28 holds no images at all" in ended.err
+
+
 # C03 ------------------------------------------------------------------------------------------
 
 
