@@ -19,7 +19,7 @@ from pathlib import Path
 
 from medldr.config import load_config
 from medldr.evaluation import compare
-from medldr.files import write_json
+from medldr.files import RunFolder, read_json, write_json
 from medldr.run import train_run
 
 RUN = "phantom_fracture_erm"
@@ -69,6 +69,8 @@ def main():
     config, results = train(args.out, args.seeds, args.overrides)
     found = shift(results)
     loss = found["loss"]
+    facts = read_json(RunFolder(results[0].folder).run)
+    print(f"{facts['precision']}, {facts['threads']} threads")
     print(f"seeds                     {'  '.join(f'{seed:5d}' for seed in args.seeds)}")
     print(f"seen scanners (%)         {percent(found['seen'])}")
     print(f"unseen scanner (%)        {percent(found['unseen'])}   {config.data.held_out}")

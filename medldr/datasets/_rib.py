@@ -243,9 +243,9 @@ def render(rib: Rib, fracture: Fracture | None, size: int, texture: np.random.Ge
 
     Example:
         >>> rib = Rib.draw(np.random.default_rng(0))
-        >>> scene = render(rib, None, 12, np.random.default_rng(1))
+        >>> scene = render(rib, None, 28, np.random.default_rng(1))
         >>> scene.density.shape, bool(scene.mask.any()), bool(scene.density.max() > 800)
-        ((12, 12, 12), False, True)
+        ((28, 28, 28), False, True)
     """
     voxel, shape = FIELD_MM / size, (size, size, size)
     frame = _frame(rib, size)
