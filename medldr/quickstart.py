@@ -1,6 +1,6 @@
 """The quickstart: ERM and LatentDR on the rib phantom, one scanner held out, side by side.
 
-It shows the whole line in about two minutes on two cores and without a network. Its numbers are a
+It shows the whole line in a minute or two on two cores and without a network. Its numbers are a
 demonstration of the tool and not evidence for the method: simulated volumes, one seed each.
 """
 
@@ -23,7 +23,7 @@ PAGE: Final = "quickstart.html"
 
 _BEFORE: Final = """\
 Rib fractures, seen by four simulated scanners. Two networks, ERM and LatentDR, learn from three of
-them and are tested on these and on the fourth, which neither has seen. This takes about two minutes
+them and are tested on these and on the fourth, which neither has seen. This takes a minute or two
 on two cores; stopped, the same command goes on.
 """
 
