@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 from medldr import provenance
@@ -128,7 +131,8 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
             record(folder, status=ending, error=error, times=ended)
 
         try:
-            yield OpenRun(folder, resumed)
+            with _ending_on_sigterm(folder):
+                yield OpenRun(folder, resumed)
         except BaseException as error:
             stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
             said = str(error) or "stopped by the keyboard"
@@ -140,6 +144,27 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
                     finish("failed", f"{type(error).__name__}: {error}")
             raise
         finish("done")
+
+
+@contextlib.contextmanager
+def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
+    """Have SIGTERM raise `Interrupted`, as SIGINT raises, where nobody else looks after it.
+
+    The training loop does, and stops between two steps; here are the data, the evaluation and a
+    second signal that will not wait.
+    """
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise Interrupted(signum, resumable=folder.last.exists())
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def _sweep(folder: RunFolder) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from medldr.errors import InputError
 from medldr.evaluation.table import by_split, read_predictions
 from medldr.files import RunFolder, read_json
+from medldr.lifecycle import status
 from medldr.types import Predictions
 
 DONE = "done"
@@ -63,11 +64,11 @@ def load_run(folder: Path | str | RunFolder) -> Run | str:
             f"{files.path} is not a run folder: it has no run.json. Give the folders that "
             "`medldr train` wrote, for example runs/*"
         )
+    ending = status(files)
     record = read_json(files.run)
-    status = record.get("status")
-    if status != DONE:
+    if ending != DONE:
         error = f": {record['error']}" if record.get("error") else ""
-        return f"{status}{error}"
+        return f"{ending}{error}"
     absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
     if absent:
         return f"{' and '.join(absent)} missing; run `medldr evaluate {files.path}`"

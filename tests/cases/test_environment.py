@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from medldr import run as run_module
 from medldr.reporting import page as page_module
 
 HERE = Path(__file__).parent
@@ -130,3 +131,27 @@ def test_a_run_killed_right_after_writing_a_file_goes_on(file, start, write, out
     assert ended.code == 0, ended.err
     assert json.loads(the_run().run.read_text())["status"] == "done"
     assert not list(the_run().path.rglob("*.tmp")), "left by the killed process"
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (signal.SIGINT, "stopped"),
+        (signal.SIGTERM, "stopped by signal 15; the same command goes on"),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_a_signal_after_the_training_ends_the_run_as_one_within(
+    number, said, train, the_run, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "evaluate", lambda *_, **__: signal.raise_signal(number))
+        ended = train()
+    assert ended.code == 128 + number
+    assert ended.err.splitlines()[-1].startswith(said)
+    assert json.loads(the_run().run.read_text())["status"] == "interrupted"
+    assert not the_run().evaluation.exists()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    ended = train()
+    assert ended.code == 0
+    assert "resumed after step 4 of 4" in ended.err

@@ -183,6 +183,10 @@ def test_compare_shows_an_unfinished_run_as_a_row(finished, train, disturb, out,
     ended = medldr("compare", one.path, bad, "--out", tmp_path / "page.html")
     assert ended.code == 0, ended.err
     assert bad.name in (tmp_path / "page.html").read_text()
+    record = json.loads((bad / "run.json").read_text())
+    (bad / "run.json").write_text(json.dumps({**record, "status": "running", "error": None}))
+    killed = medldr("compare", bad, "--out", tmp_path / "page.html")
+    assert f"{bad.name}: interrupted" in killed.err  # its process is gone
     alone = medldr("compare", bad, "--out", tmp_path / "page.html")
     assert alone.code == 2
     assert "has a result to compare" in alone.err

@@ -8,6 +8,8 @@ import pytest
 
 from medldr.errors import InputError
 from medldr.evaluation import compare, intervals, load_run, predictions_of
+from medldr.files import RunFolder
+from medldr.owner import owned
 
 
 @pytest.fixture
@@ -227,12 +229,15 @@ def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
     good = run_folder("good", {"test": split(1.0, 1)})
     failed = run_folder("failed", {}, status="failed", error="ValueError: no")
     running = run_folder("running", {}, status="running")
+    killed = run_folder("killed", {}, status="running")
     gone = run_folder("gone", {"test": split(1.0, 2)}, seed=1)
     (gone / "predictions.csv").unlink()
-    found = compare([good, failed, running, gone])
+    with owned(RunFolder(running)):
+        found = compare([good, failed, running, killed, gone])
     reasons = {m["run"]: m["reason"] for m in found["missing"]}
     assert reasons["failed"] == "failed: ValueError: no"
     assert reasons["running"] == "running"
+    assert reasons["killed"] == "interrupted"
     assert "predictions.csv missing; run `medldr evaluate" in reasons["gone"]
     with pytest.raises(InputError, match="none of the 2 runs has a result"):
         compare([failed, running])
