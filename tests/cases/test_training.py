@@ -82,13 +82,22 @@ def test_d03_balanced_weights_are_finite_without_rows_of_a_class(
     assert f"{told} of cases: 0 training rows" in ended.err
 
 
-def test_d03_the_loss_stays_finite(train, rows, the_run, history):
-    given = rows(train="01010101", val="01", test="01")
-    more = {"classes": ["a", "b", "c"], "allow_missing_classes": True}
-    ended = train("training.class_weights=balanced", given=given, data=more)
+@pytest.mark.parametrize("algorithm", ["erm", "latentdr_pool"])
+def test_d03_weights_and_losses_stay_finite(algorithm, train, write, rows, the_run, history):
+    # Soft labels, as LatentDR's, multiply every class's weight, also that of an absent one.
+    keys = {
+        "given": rows(train="01010101", val="01", test="01"),
+        "data": {"classes": ["a", "b", "c"], "allow_missing_classes": True},
+        "training": {"class_weights": "balanced"},
+    }
+    config = load_config(write(**keys))
+    weights = build_data(config).class_weights("balanced")
+    assert weights.isfinite().all()
+    assert weights[:2].tolist() == [1, 1]
+    ended = train(f"algorithm={algorithm}", **keys)
     assert ended.code == 0, ended.err
     assert all(np.isfinite(row["train/loss"]) for row in history(the_run()))
-    assert all(torch.isfinite(t).all() for t in load_tensors(the_run().model).values())
+    assert all(t.isfinite().all() for t in load_tensors(the_run().model).values())
 
 
 # D04 ------------------------------------------------------------------------------------------
@@ -369,13 +378,22 @@ def test_d13_a_nan_stops_the_run_and_names_step_and_samples(
     assert train(**keys).code == 0  # without the bad batch the run goes on
 
 
-def test_d13_a_finite_value_beats_an_undefined_one(train, the_run, monkeypatch):
-    score = validation.score
-    values = iter([None, 0.4, float("nan"), 0.3])
-    monkeypatch.setattr(validation, "score", lambda p: score(p) | {"auc": next(values)})
+@pytest.mark.parametrize(
+    ("values", "chosen"),
+    [
+        ((None, 0.4, float("nan"), 0.3), (2, 0.4)),
+        ((float("nan"), None, 0.2, float("nan")), (3, 0.2)),
+        ((None, float("nan"), float("nan"), None), (1, None)),
+    ],
+    ids=["at first", "all but one", "all"],
+)
+def test_d13_a_finite_value_beats_an_undefined_one(values, chosen, train, the_run, monkeypatch):
+    score, left = validation.score, iter(values)
+    monkeypatch.setattr(validation, "score", lambda p: score(p) | {"auc": next(left)})
     assert train("training.epochs=4").code == 0
     selection = json.loads(the_run().run.read_text())["selection"]
-    assert (selection["epoch"], selection["value"]) == (2, 0.4)
+    assert (selection["epoch"], selection["value"]) == chosen
+    assert "NaN" not in the_run().metrics.read_text()
 
 
 def test_d13_a_validation_of_one_class_is_told_before_the_first_epoch(train, rows, the_run):
