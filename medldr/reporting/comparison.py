@@ -8,7 +8,12 @@ from typing import Any
 
 from medldr.files import RunFolder, write_text
 from medldr.reporting import compare_tables as tables
-from medldr.reporting.compare_figures import Curves, difference_figure, has_difference, overlay_figures
+from medldr.reporting.compare_figures import (
+    Curves,
+    difference_figure,
+    has_difference,
+    overlay_figures,
+)
 from medldr.reporting.engine import render
 from medldr.reporting.measures import MEASURES, PERCENT, measure
 from medldr.reporting.published import comparison_published_table

@@ -18,7 +18,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from medldr.reporting.compare_tables import cell_of
-from medldr.reporting.describe import ALGORITHM_TITLES, MODEL_TITLES, dataset_name, method_id, section
+from medldr.reporting.describe import (
+    ALGORITHM_TITLES,
+    MODEL_TITLES,
+    dataset_name,
+    method_id,
+    section,
+)
 from medldr.reporting.measures import measure
 from medldr.reporting.tables import Cell, Row, Table
 
