@@ -36,6 +36,22 @@ def test_overriding_a_pinned_key_is_a_modification(override):
 @pytest.mark.parametrize(
     "override",
     [
+        "transform=augment3d",
+        "training.weight_decay=0",
+        "training.drop_last=false",
+        "data.held_out=[scanner_a]",
+        "data.patients=100",
+        "data=retinamnist",
+    ],
+)
+def test_the_phantom_is_fixed_in_all_that_its_files_state(override):
+    assert load_config("phantom_fracture_erm").protocol == "phantom"
+    assert load_config("phantom_fracture_erm", [override]).protocol == "phantom+modified"
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
         "training.lr=1e-3",
         "training.milestones=[50,75]",
         "algorithm=latentdr_pool",

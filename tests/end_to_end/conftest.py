@@ -26,7 +26,7 @@ def data_root(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def small(data_root):
-    """Overrides that make a packaged run small: no part of any protocol."""
+    """Overrides that make a packaged run small, and its protocol a modified one."""
     return (
         f"data.root={data_root}",
         "data.md5=any",
