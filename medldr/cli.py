@@ -83,7 +83,9 @@ def train(
 @app.command()
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="A finished run folder.")],
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: the run's own.")
+    ] = None,
 ) -> None:
     """Predict and score a run's selected weights again, and write its page anew."""
     from medldr.reporting import print_run

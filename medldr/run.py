@@ -195,20 +195,26 @@ def judge(config: RunConfig, data: Data, folder: RunFolder, fabric: Fabric) -> N
 
 
 def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
-    """Predict and score a trained run again, and write its page anew.
+    """Predict and score a trained run again, in its precision, and write its page anew.
+
+    Args:
+        folder: The run folder.
+        device: Where to; unset: the run's own `machine.device`.
 
     Raises:
         InputError: If the folder holds no trained run, or its data is not what it was.
     """
     files = trained(folder)
     config = _config_of(files)
+    before = read_json(files.run)
     machine = config.machine.model_copy(update={"devices": 1, "nodes": 1})
     if device is not None:
         machine = machine.model_copy(update={"device": device})
-    fabric = make_fabric(machine, config.training)
+    # As it was trained and recorded, whatever `auto` means on this machine.
+    precision = before.get("precision", config.training.precision)
+    fabric = make_fabric(machine, config.training.model_copy(update={"precision": precision}))
     data = build_data(config)
     check(config.evaluation, data.spec, data.rows)
-    before = read_json(files.run)
     for what, now in (("data_hash", data.data_hash), ("split_hash", data.split_hash)):
         if now != before.get(what):
             raise InputError(
@@ -233,7 +239,7 @@ def trained(folder: Path | str) -> RunFolder:
             f"{folder} is not a run folder: it has no run.json. Give the folder that "
             "`medldr train` printed"
         )
-    if not files.model.is_file():
+    if not files.model.is_file() or "selection" not in read_json(files.run):
         raise InputError(
             f"{folder} has no selected weights yet: its status is {status(files)}. Run "
             f"`medldr train {files.config}` to go on with it"

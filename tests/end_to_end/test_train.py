@@ -1,6 +1,7 @@
 """`medldr train`: every file is there, says the same everywhere, and nothing is done twice."""
 
 import json
+from shutil import copytree
 
 import medmnist
 import numpy as np
@@ -112,9 +113,31 @@ def test_evaluating_again_gives_the_same_numbers(trained, medldr):
     assert (folder.evaluation.read_text(), folder.predictions.read_text()) == before
 
 
-def test_changed_data_is_not_evaluated_as_if_it_were_the_same(trained, tmp_path, medldr):
-    from shutil import copytree
+def test_evaluating_again_is_done_in_the_precision_of_the_run(trained, tmp_path):
+    folder, _ = trained
+    copy = RunFolder(tmp_path / "run")
+    copytree(folder.path, copy.path)
+    record = json.loads(copy.run.read_text())
+    copy.run.write_text(json.dumps(record | {"precision": "bfloat16"}))
+    package.evaluate(copy.path)
+    one, other = (pd.read_csv(f.predictions).filter(like="prob_") for f in (folder, copy))
+    assert not np.array_equal(one, other)
+    np.testing.assert_allclose(one, other, atol=0.05)
 
+
+def test_weights_that_no_rule_is_recorded_for_are_not_evaluated(trained, tmp_path, medldr):
+    folder, _ = trained
+    copy = tmp_path / "run"
+    copytree(folder.path, copy)
+    record = json.loads((copy / "run.json").read_text())
+    del record["selection"]
+    (copy / "run.json").write_text(json.dumps(record | {"status": "interrupted"}))
+    ended = medldr("evaluate", copy)
+    assert ended.code == 2
+    assert "medldr train" in ended.err
+
+
+def test_changed_data_is_not_evaluated_as_if_it_were_the_same(trained, tmp_path, medldr):
     folder, _ = trained
     copy = tmp_path / "run"
     copytree(folder.path, copy)
