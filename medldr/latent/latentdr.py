@@ -332,7 +332,7 @@ class LatentDR(nn.Module):
     def _classify(self, z: Tensor) -> Tensor:
         assert self.own_classifier is not None
         with torch.autocast(z.device.type, enabled=False):
-            logits: Tensor = self.own_classifier(z)
+            logits: Tensor = self.own_classifier(z.to(next(self.own_classifier.parameters()).dtype))
         return logits
 
     def _criterion(self, logits: Tensor, target: Tensor) -> Tensor:

@@ -325,8 +325,10 @@ def test_any_callable_and_any_criterion_will_do(z, y):
     assert calls == [(B,), (B, K), (B,)]
 
 
-def test_half_precision_training_is_finite(z, y, classifier):
-    aug = make()
+@pytest.mark.parametrize("degrade", ["attention", "pool", "gaussian"])
+@pytest.mark.parametrize("share_classifier", [True, False])
+def test_half_precision_training_is_finite(z, y, classifier, degrade, share_classifier):
+    aug = make(degrade=degrade, share_classifier=share_classifier)
     latents = z.clone().requires_grad_()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loss = aug.loss(latents.bfloat16(), y, classifier)
