@@ -138,6 +138,28 @@ class Algorithm(nn.Module):
         return output
 
 
+def accuracy(logits: Tensor, label: Tensor) -> Tensor:
+    """Share of right predictions: of samples, or (multi-label) of known entries at 0.5.
+
+    Args:
+        logits: ``(B, K)``.
+        label: ``(B,)`` class numbers, or ``(B, K)`` multi-hot with NaN for missing entries.
+
+    Returns:
+        Scalar float32; NaN where nothing is known.
+
+    Example:
+        >>> import torch
+        >>> accuracy(torch.tensor([[1.0, -1.0]]), torch.tensor([[1.0, float("nan")]]))
+        tensor(1.)
+    """
+    if label.ndim == 1:
+        return (logits.argmax(1) == label).float().mean()
+    known = ~label.isnan()
+    right = ((logits > 0) == (label > 0.5)) & known
+    return right.sum().float() / known.sum()
+
+
 def require_domains(name: str, spec: DataSpec) -> None:
     """Refuse data without domains for an algorithm that needs them.
 

@@ -43,7 +43,7 @@ from torch import Tensor
 
 from medldr import plugins
 from medldr.algorithms._gather import RowGatherer, several_processes
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, require_domains
+from medldr.algorithms.base import Algorithm, AlgorithmConfig, accuracy, require_domains
 from medldr.algorithms.erm import ERM
 from medldr.config import AlgorithmSection
 from medldr.errors import InputError
@@ -186,28 +186,6 @@ class _Set(NamedTuple):
     own: Tensor | None
     soft_label: Tensor
     drawn: Tensor | None
-
-
-def accuracy(logits: Tensor, label: Tensor) -> Tensor:
-    """Share of right predictions: of samples, or (multi-label) of known entries at 0.5.
-
-    Args:
-        logits: ``(B, K)``.
-        label: ``(B,)`` class numbers, or ``(B, K)`` multi-hot with NaN for missing entries.
-
-    Returns:
-        Scalar float32; NaN where nothing is known.
-
-    Example:
-        >>> import torch
-        >>> accuracy(torch.tensor([[1.0, -1.0]]), torch.tensor([[1.0, float("nan")]]))
-        tensor(1.)
-    """
-    if label.ndim == 1:
-        return (logits.argmax(1) == label).float().mean()
-    known = ~label.isnan()
-    right = ((logits > 0) == (label > 0.5)) & known
-    return right.sum().float() / known.sum()
 
 
 def _build_base(config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> Algorithm:

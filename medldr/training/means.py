@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from medldr.algorithms.base import accuracy
 from medldr.training.processes import Processes
 from medldr.types import Batch, StepOutput
 
@@ -67,21 +68,3 @@ class RunningMeans:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over the state of a checkpoint."""
         self._sums = {tuple(names): sums.to(self._device) for names, sums in state["sums"]}
-
-
-def accuracy(logits: Tensor, label: Tensor) -> Tensor:
-    """Fraction of rows whose largest logit is the label; of known labels, for multi-label.
-
-    Args:
-        logits: ``(B, K)``.
-        label: ``(B,)`` class numbers, or ``(B, K)`` of 0, 1 and NaN.
-
-    Example:
-        >>> round(accuracy(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([0, 0])).item(), 2)
-        0.5
-    """
-    if label.ndim == 1:
-        return (logits.argmax(1) == label).float().mean()
-    known = ~label.isnan()
-    right = ((logits > 0) == (label > 0.5)) & known
-    return right.sum() / known.sum()

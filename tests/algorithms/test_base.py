@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.algorithms.base import build_loss
+from medldr.algorithms.base import accuracy, build_loss
 from medldr.errors import InputError
 from medldr.losses.cross_entropy import Config as CrossEntropyConfig
 
@@ -98,3 +98,10 @@ def test_class_weights_are_no_part_of_the_state(erm):
     algorithm = erm("multi-class")
     algorithm.use_class_weights(torch.ones(4).double())
     assert "class_weights" not in algorithm.state_dict()
+
+
+def test_accuracy_of_multi_label_counts_known_entries():
+    logits = torch.tensor([[2.0, -1.0, 3.0], [-1.0, 1.0, 0.5]])
+    label = torch.tensor([[1.0, float("nan"), 0.0], [0.0, 1.0, float("nan")]])
+    assert accuracy(logits, label) == 0.75
+    assert accuracy(logits, torch.full((2, 3), float("nan"))).isnan()

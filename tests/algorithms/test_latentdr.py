@@ -6,7 +6,7 @@ import torch
 from pydantic import ValidationError
 from torch.nn import functional
 
-from medldr.algorithms.latentdr import LatentDRConfig, accuracy
+from medldr.algorithms.latentdr import LatentDRConfig
 from medldr.errors import InputError
 from medldr.latent import LatentDR
 from medldr.models.base import CosineHead
@@ -79,13 +79,6 @@ def test_logs_are_the_terms_and_the_accuracies(build):
     for name, z in views._asdict().items():
         right = (model.classify(z).argmax(1) == batch.label).float().mean()
         assert out.logs[f"accuracy/{name}"] == right
-
-
-def test_accuracy_of_multi_label_counts_known_entries():
-    logits = torch.tensor([[2.0, -1.0, 3.0], [-1.0, 1.0, 0.5]])
-    label = torch.tensor([[1.0, NAN, 0.0], [0.0, 1.0, NAN]])
-    assert accuracy(logits, label) == 0.75
-    assert accuracy(logits, torch.full((2, 3), NAN)).isnan()
 
 
 def test_the_encoder_runs_once_and_the_base_is_not_changed(build):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.training.means import RunningMeans, accuracy
+from medldr.training.means import RunningMeans
 from medldr.types import Batch, StepOutput
 
 
@@ -49,9 +49,3 @@ def test_a_long_sum_of_small_numbers_stays_exact():
     for _ in range(3000):
         means.add(*step(1, 0.1, {}))
     assert means.means()["loss"] == pytest.approx(0.1, rel=1e-7)
-
-
-def test_multi_label_accuracy_ignores_missing_labels():
-    logits = torch.tensor([[1.0, -1.0, 2.0], [-3.0, 4.0, 0.5]])
-    label = torch.tensor([[1.0, 0.0, float("nan")], [1.0, 1.0, 0.0]])
-    assert accuracy(logits, label).item() == pytest.approx(3 / 5)
