@@ -49,6 +49,7 @@ def test_conda_and_pip_ask_for_the_same():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     conda = YAML(typ="safe").load((ROOT / "environment.yml").read_text())["dependencies"]
     assert conda[-1]["pip"] == project["dependencies"]
+    assert len(set(project["dependencies"])) == len(project["dependencies"])
     assert f"python{project['requires-python']}" in conda
 
 
