@@ -196,7 +196,13 @@ def _order(ours: Sequence[Ours]) -> Callable[[Mapping[str, Published]], Any]:
 
 def _row(table: Table, group: Mapping[str, Published], ours: Sequence[Ours]) -> Row:
     entry = next(iter(group.values()))
-    same = [one.title for one in ours if same_protocol(one.source.protocol, entry.protocol)]
+    # One id covers two published networks, and our protocol pins one of them.
+    same = [
+        one.title
+        for one in ours
+        if same_protocol(one.source.protocol, entry.protocol)
+        and section(one.source.config, "model").get("name") == entry.model
+    ]
     said = "no" if not same else "yes" if len(same) == len(ours) else f"as {', '.join(same)}"
     sign = table.sign(f"{entry.source}: {entry.note}.")
     cells = [Cell(entry.protocol, mark=sign), Cell(said, style="same" if same else "")]

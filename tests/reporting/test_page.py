@@ -203,6 +203,7 @@ def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_f
     rows = read(write_report(exact)).table("Method")
     same = {row[0]: row[2] for row in rows if row[1].startswith("medmnist-28") and row[2] != "–"}
     assert same["ERM, ResNet-18 (MedMNIST benchmark)"] == "yes"
+    assert same["ERM, ResNet-50 (MedMNIST benchmark)"] == "no"  # another network
     assert all(row[2] == "no" for row in rows if row[1].startswith("medmnist-224up"))
     rows = read(write_report(changed)).table("Method")
     assert {row[2] for row in rows[1:]} == {"no"}
