@@ -264,7 +264,6 @@ class RunFolder:
         self.predictions = self.path / "predictions.csv"
         self.evaluation = self.path / "evaluation.json"
         self.report = self.path / "report.html"
-        self.log = self.path / "log.txt"
         self.bad_files = self.path / "bad_files.csv"
 
     def selected(self, rule: str) -> Path:

@@ -30,7 +30,8 @@ class Scanner:
         sharpen: Reconstruction kernel: part of the detail added again (unsharp mask), 0 for soft.
         level: Middle of the intensity window, HU.
         width: Width of the intensity window, HU.
-        bias: Largest relative shading of the field; its direction is drawn for each volume.
+        bias: Relative shading half a field from the middle, along a direction drawn for each
+            volume; where that is a diagonal, the corners get up to sqrt(3) times as much.
         slice_mm: Slice thickness along the first axis, mm; slices are read at the voxel grid by
             linear interpolation. The in-plane voxel is `FIELD_MM` over the size.
     """

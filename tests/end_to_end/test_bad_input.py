@@ -24,7 +24,7 @@ CASES = {
     "batch of one": (["training.batch_size=1"], ["batch_size"]),
     "wrong size": (["data.size=100"], ["size", "28", "64", "128", "224"]),
     "download forbidden": (["data.root=/nowhere/at/all"], ["retinamnist.npz", "download"]),
-    "2D network key for 3D": (["model.conv=nonsense"], ["model.conv", "acs"]),
+    "unknown conversion": (["model.conv=nonsense"], ["model.conv", "acs"]),
     "degraded without degradation": (
         ["algorithm.degrade=none"],
         ["degraded", "degrade"],
