@@ -53,7 +53,7 @@ def _root(
 
 @app.command()
 def quickstart(out: Out = Path("runs/quickstart")) -> None:
-    """Train ERM and LatentDR on a small 3D phantom and compare them (about two minutes)."""
+    """Train ERM and LatentDR on a small 3D phantom and compare them (a minute or two)."""
     from medldr.quickstart import quickstart as start
 
     start(out)
