@@ -171,7 +171,7 @@ def data_fetch(
     name: Annotated[str, typer.Argument(help="A data part, for example retinamnist.")],
     overrides: Overrides = None,
 ) -> None:
-    """Download a data set's files and verify them; the one command that uses the network."""
+    """Download a data set's files and verify them."""
     from medldr.inspection import fetch
 
     fetch(name, overrides or ())

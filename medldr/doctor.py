@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 
@@ -23,7 +22,6 @@ def checks() -> list[Check]:
         if package == "medldr" and version is None:
             continue  # used from a source folder without an install
         found.append((package, version is not None, version or "not installed"))
-    found.extend(_optional())
     facts = provenance.hardware()
     found.append(("processor", True, f"{facts['cpu']}, {facts['cores']} cores"))
     found.append(("memory", True, f"{facts['memory_gib']} GiB"))
@@ -34,17 +32,6 @@ def checks() -> list[Check]:
     count = len(list((packaged_configs() / "run").glob("*.yaml")))
     found.append(("packaged runs", count > 0, str(count)))
     return found
-
-
-def _optional() -> list[Check]:
-    rows: list[Check] = []
-    for package, purpose in (("nibabel", "NIfTI"), ("pydicom", "DICOM")):
-        try:
-            importlib.import_module(package)
-            rows.append((package, True, f"{purpose} can be read"))
-        except ImportError:
-            rows.append((package, True, f"not installed: {purpose} cannot be read"))
-    return rows
 
 
 def _precision() -> Check:
