@@ -20,6 +20,9 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     SerializeAsAny,
+    ValidatorFunctionWrapHandler,
+    field_serializer,
+    field_validator,
     model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -74,6 +77,17 @@ class PluginSection(Section):
     """A section that names a plug-in; the plug-in's `Config` adds its keys."""
 
     name: str
+
+    @field_validator("name", mode="wrap")
+    @classmethod
+    def _dotted_name(cls, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        # A plug-in's file states its own short name; from outside it goes by its dotted one.
+        outside = not cls.__module__.startswith("medldr.")
+        return value if outside and isinstance(value, str) and "." in value else handler(value)
+
+    @field_serializer("name")
+    def _name_as_given(self, name: str) -> str:
+        return name
 
 
 PLUGIN_MARK: Final = "x-medldr-plugin"
