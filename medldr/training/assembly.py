@@ -66,6 +66,7 @@ def assemble(
         "device": fabric.device.type,
         "threads": use_threads(config.machine),
         "processes": processes.world,
+        "compile": config.machine.compile,
         "lr": training.lr * algorithm.config.lr_scale,
         "batch_size": rows,
         "set_size": start.set_size(training, algorithm, rows, processes.world),
@@ -104,7 +105,10 @@ def assemble(
             "seed": config.seed,
             "data": data.data_hash,
             "splits": data.split_hash,
-            **{key: facts[key] for key in ("precision", "device", "threads", "processes")},
+            **{
+                key: facts[key]
+                for key in ("precision", "device", "threads", "processes", "compile")
+            },
         },
         shared={
             "model": model,

@@ -23,6 +23,7 @@ WHAT: Final = {
     "device": ("the kind of device", "set machine.device, or start anew with --restart"),
     "threads": ("the number of CPU threads", "set machine.threads, or start anew with --restart"),
     "processes": ("the number of processes", "set machine.devices, or start anew with --restart"),
+    "compile": ("machine.compile", "set machine.compile, or start anew with --restart"),
 }
 """What must be equal for a resumed run to equal an unbroken one, and the cure where it is not."""
 
