@@ -42,7 +42,8 @@ def find(
     """
     split = next((s for s in ("val", "id_val") if s in predictions), None)
     if split is None:
-        return OperatingPoint(specificity, reason="no validation split to take the threshold from")
+        absent = "no validation split was scored to take the threshold from"
+        return OperatingPoint(specificity, reason=absent)
     label, prob = predictions[split].label.astype(np.int64), predictions[split].prob
     if not np.isfinite(prob).all():
         broken = f"{split}: some outputs are not finite, so no threshold"

@@ -14,9 +14,10 @@ def update_in_parts(
 ) -> list[tuple[Batch, StepOutput]]:
     """One optimizer step on a batch, in at most this many passes.
 
-    The parts take every ``parts``-th row, so that a domain-balanced batch stays balanced. Each
-    part's loss counts by its share of the rows: for a loss that is a mean over samples, the
-    gradient is that of the whole batch. No part has fewer than two rows, for normalisation's sake.
+    The parts take every ``parts``-th row, so that a domain-balanced batch stays balanced where its
+    blocks divide by ``parts``. Each part's loss counts by its share of the rows: for a loss that
+    is a mean over samples, the gradient is that of the whole batch. No part has fewer than two
+    rows, for normalisation's sake.
 
     Returns:
         Each part with its output; one pair when ``parts`` is 1.
