@@ -102,8 +102,9 @@ class LatentDR(nn.Module):
           long tail; ``pre`` is ``Z + Attn(LN(Z))``, as its prose describes msa-2.
         * ``share_classifier``: true is the paper's; false is its ablation, with a freshly
           initialised linear classifier.
-        * ``share_operators``: false; a remark in the paper's source says that sharing does no
-          harm for SA. ``weights``: (1, 1, 1). ``sigma``: 1.
+        * ``share_operators``: false, our choice; a commented line of the paper's source says that
+          SA's operators were shared, which does no harm; its printed text says nothing of it.
+          ``weights``: (1, 1, 1). ``sigma``: 1.
 
     Example:
         >>> _ = torch.manual_seed(0)
