@@ -21,13 +21,31 @@ def summary(kind: plugins.Kind, name: str) -> str:
     return _first_line(ast.get_docstring(ast.parse(source)))
 
 
-def runs() -> dict[str, str]:
-    """Packaged runs and the first comment line of each."""
+def settings(section: str) -> dict[str, str]:
+    """Packaged files of a section, such as ``run``, and the first comment line of each."""
     found = {}
-    for path in sorted((packaged_configs() / "run").glob("*.yaml")):
+    for path in sorted((packaged_configs() / section).glob("*.yaml")):
         first = path.read_text(encoding="utf-8").splitlines()[0]
         found[path.stem] = first.lstrip("# ").strip() if first.startswith("#") else ""
     return found
+
+
+def entries(kind: str) -> dict[str, str]:
+    """All that ``section=NAME`` takes: plug-ins, and the packaged settings of them.
+
+    Example:
+        >>> {"latentdr", "latentdr_sa"} <= set(entries("algorithms"))
+        True
+    """
+    if kind == "runs":
+        return settings("run")
+    found = {}
+    for section, plugin in PLUGIN_SECTIONS.items():
+        if plugin == kind:
+            found = settings(section)
+    known: plugins.Kind = kind  # type: ignore[assignment]
+    own = {name: summary(known, name) for name in plugins.names(known)}
+    return dict(sorted({**own, **found}.items()))
 
 
 def print_catalogue(kind: str) -> None:
@@ -40,15 +58,10 @@ def print_catalogue(kind: str) -> None:
         raise InputError(
             f"cannot list {kind!r}.{did_you_mean(kind, KINDS)} Known: {', '.join(KINDS)}"
         )
-    if kind == "runs":
-        entries = runs()
-    else:
-        known: plugins.Kind = kind  # type: ignore[assignment]
-        entries = {name: summary(known, name) for name in plugins.names(known)}
     table = Table(title=kind, title_justify="left", box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("what it is")
-    for name, text in entries.items():
+    for name, text in entries(kind).items():
         table.add_row(name, text)
     Console().print(table)
 
@@ -68,4 +81,4 @@ def print_datasets() -> None:
 
 
 def _first_line(text: str | None) -> str:
-    return (text or "").strip().split("\n", 1)[0]
+    return (text or "").strip().split("\n", 1)[0].replace("`", "")

@@ -92,22 +92,34 @@ def stats(name: str, overrides: Sequence[str]) -> None:
 
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:
-    """Print the records of `count_rows`, one class a row, one split and domain a column."""
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
-    table.add_column("")
-    with_domains = any(record["domain"] for record in records)
-    for record in records:
-        heading = record["split"] or "(to be split)"
-        table.add_column(
-            f"{heading}\n{escape(record['domain'])}" if with_domains else heading, justify="right"
-        )
+    """Print the records of `count_rows`: a class a row, or a column where those are fewer."""
     if not records:
         raise InputError(f"{title} holds no images at all")
-    for name in records[0]["classes"]:
-        table.add_row(escape(name), *(f"{record['classes'][name]:,}" for record in records))
-    table.add_row("images", *(f"{record['rows']:,}" for record in records), style="bold")
+    with_domains = any(record["domain"] for record in records)
+    heads = [[record["split"] or "(to be split)"] for record in records]
+    if with_domains:
+        heads = [[*head, record["domain"]] for head, record in zip(heads, records, strict=True)]
+    lines = [[name, *(r["classes"][name] for r in records)] for name in records[0]["classes"]]
+    lines.append(["images", *(record["rows"] for record in records)])
     if any(record["groups"] for record in records):
-        table.add_row("groups", *(f"{record['groups']:,}" for record in records))
+        lines.append(["groups", *(record["groups"] for record in records)])
+    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in ln] for ln in lines]
+
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
+    if len(records) > len(lines):
+        for name in ("split", "domain")[: len(heads[0])]:
+            table.add_column(name, no_wrap=True)
+        for line in cells:
+            table.add_column(escape(line[0]), justify="right", overflow="fold")
+        for number, head in enumerate(heads, start=1):
+            table.add_row(*map(escape, head), *(line[number] for line in cells))
+    else:
+        table.add_column("")
+        for head in heads:
+            table.add_column(escape("\n".join(head)), justify="right")
+        for line in cells:
+            style = "bold" if line[0] == "images" else None
+            table.add_row(escape(line[0]), *line[1:], style=style)
     console.print(table)
 
 
