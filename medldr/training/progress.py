@@ -100,11 +100,16 @@ class RunProgress:
         values = [f"{text} {_number(row[key])}" for key, text in SHOWN.items() if key in row]
         mark = ["best so far"] if best else []
         left = [] if self._bar is not None or self._done >= self._total else [self._left()]
-        self._console.print(", ".join([where, *values, *mark, *left]), soft_wrap=True)
+        self._say(", ".join([where, *values, *mark, *left]))
 
     def note(self, text: str) -> None:
         """Show a sentence that the user should know of."""
-        self._console.print(text, soft_wrap=True, markup=False)
+        self._say(text)
+
+    def _say(self, text: str) -> None:
+        # A terminal breaks a long line between words; in a file it stays one line, to be searched.
+        soft = not self._console.is_terminal
+        self._console.print(text, soft_wrap=soft, markup=False)
 
     def _left(self) -> str:
         made = max(self._done - self._began_at, 1)

@@ -47,3 +47,14 @@ def test_a_terminal_gets_a_bar_with_the_time_left():
 
 def test_other_processes_show_nothing():
     assert show(shown=False) == ""
+
+
+def test_a_narrow_terminal_breaks_between_words_and_a_file_keeps_one_line():
+    text = "a sentence of words that is longer than the terminal is wide"
+    for terminal, lines in ((True, 3), (False, 1)):
+        file = io.StringIO()
+        console = Console(file=file, force_terminal=terminal, width=24, color_system=None)
+        RunProgress(4, console=console).note(text)
+        printed = file.getvalue().splitlines()
+        assert len(printed) == lines
+        assert " ".join(line.strip() for line in printed) == text
