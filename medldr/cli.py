@@ -33,6 +33,13 @@ Overrides = Annotated[
     list[str] | None,
     typer.Argument(help="Changes: KEY=VALUE, for example training.epochs=2.", metavar="KEY=VALUE"),
 ]
+DataOverrides = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Changes: KEY=VALUE, for example data.root=FOLDER or data.size=64.",
+        metavar="KEY=VALUE",
+    ),
+]
 Out = Annotated[Path, typer.Option("--out", help="Folder of run folders.")]
 
 
@@ -169,7 +176,7 @@ def data_list() -> None:
 @data_app.command("fetch")
 def data_fetch(
     name: Annotated[str, typer.Argument(help="A data part, for example retinamnist.")],
-    overrides: Overrides = None,
+    overrides: DataOverrides = None,
 ) -> None:
     """Download a data set's files and verify them."""
     from medldr.inspection import fetch
@@ -180,7 +187,7 @@ def data_fetch(
 @data_app.command("check")
 def data_check(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
-    overrides: Overrides = None,
+    overrides: DataOverrides = None,
 ) -> None:
     """Read a whole data set and report what is wrong or unusual in it."""
     from medldr.inspection import check
@@ -191,7 +198,7 @@ def data_check(
 @data_app.command("stats")
 def data_stats(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
-    overrides: Overrides = None,
+    overrides: DataOverrides = None,
 ) -> None:
     """Count images per split, class and domain, and describe the pixels."""
     from medldr.inspection import stats

@@ -129,7 +129,7 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
         return
     console = Console(stderr=True, highlight=False)
     for note in data.notes:
-        console.print(note, soft_wrap=True, markup=False)
+        console.print(note, soft_wrap=not console.is_terminal, markup=False)
     record(
         folder,
         data={"name": data.table.name, "notes": list(data.notes), "files": data.table.hashes},
