@@ -102,7 +102,7 @@ def recipe_text(config: Mapping[str, Any]) -> str:
     training = section(config, "training")
     length = (
         f"{training['steps']} steps" if training.get("steps")
-        else f"{training.get('epochs', '?')} epochs"
+        else f"{training.get('epochs', '?')} epoch{'' if training.get('epochs') == 1 else 's'}"
     )  # fmt: skip
     rate = training.get("lr")
     scale = section(config, "algorithm").get("lr_scale", 1.0)
