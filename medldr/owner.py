@@ -47,10 +47,25 @@ def owned(folder: RunFolder) -> Iterator[None]:
         # A disk too full for this record must not hide what ended the run, nor keep this process
         # from going on with it later: then there is no record at all.
         try:
-            _write(folder.owner, released=time.time())
+            if _is_mine(folder.owner):
+                _write(folder.owner, released=time.time())
         except (OSError, InputError):
             with contextlib.suppress(OSError):
                 folder.owner.unlink()
+
+
+def refuse_if_taken(folder: RunFolder) -> None:
+    """Keep a process that slept past its heartbeat from writing into another's run.
+
+    Raises:
+        OwnedError: If a live process other than this one owns the folder now.
+    """
+    owner = _read(folder.owner)
+    if owner is not None and not _is_mine(folder.owner) and not _is_gone(owner):
+        raise OwnedError(
+            f"{folder.path} was taken over by process {owner['pid']} on {owner['host']}, because "
+            "this one gave no sign of life for a while. Nothing more is written here"
+        )
 
 
 def is_owned(folder: RunFolder) -> bool:
@@ -125,6 +140,13 @@ def _read(path: Path) -> dict[str, Any] | None:
     return None
 
 
+def _is_mine(path: Path) -> bool:
+    owner = _read(path)
+    return owner is not None and all(
+        owner[key] == value for key, value in _myself().items() if key != "heartbeat"
+    )
+
+
 def _is_gone(owner: dict[str, Any]) -> bool:
     if "released" in owner:
         return True
@@ -157,4 +179,5 @@ def _beat(path: Path, stop: threading.Event) -> None:
     while not stop.wait(BEAT_EVERY_S):
         # A full disk must not end a run through its heartbeat; the run's own writes tell.
         with contextlib.suppress(OSError, InputError):
-            _write(path)
+            if _is_mine(path):
+                _write(path)

@@ -114,3 +114,14 @@ def test_the_heartbeat_is_renewed(tmp_path, monkeypatch):
         while json.loads(folder.owner.read_text())["heartbeat"] == first:
             assert time.time() < deadline
             time.sleep(0.02)
+
+
+def test_a_process_that_slept_too_long_leaves_the_folder_to_its_new_owner(tmp_path):
+    folder = RunFolder(tmp_path)
+    with owner.owned(folder):
+        owner.refuse_if_taken(folder)
+        _leave(folder, host="elsewhere", pid=7)
+        taken = folder.owner.read_text()
+        with pytest.raises(owner.OwnedError, match="taken over by process 7 on elsewhere"):
+            owner.refuse_if_taken(folder)
+    assert folder.owner.read_text() == taken

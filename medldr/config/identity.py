@@ -19,13 +19,15 @@ def run_hash(config: RunConfig) -> str:
     """Eight hexadecimal digits that are equal for runs that differ in their seed at most.
 
     They are of the SHA-256 of the canonical JSON (sorted keys, no blanks) of `config_version` and
-    of all values that differ from their defaults, without `seed`, `label`, `data.root` and the
-    section `machine`. The protocol id is among them; the values it pins are there anyway.
+    of all values that differ from their defaults, without `seed`, `label`, `data.root`,
+    `data.download` and the section `machine`. The protocol id is among them; the values it pins
+    are there anyway.
     """
     values = differing(config)
     for key in NOT_HASHED:
         values.pop(key, None)
-    values["data"].pop("root", None)
+    for key in ("root", "download"):  # where the files come from, not what is in them
+        values["data"].pop(key, None)
     payload = {"config_version": config.config_version, "values": values}
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -78,6 +78,18 @@ def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
     return notes
 
 
+def units(training: TrainingConfig) -> list[str]:
+    """What a reader must know of keys that count steps where a recipe may have meant epochs."""
+    if training.steps is None:
+        return []
+    counted = [f"validation every {training.evaluate_every} step(s)"]
+    if training.schedule == "multistep":
+        counted.append(f"milestones after {', '.join(map(str, training.milestones))} steps")
+    if training.warmup:
+        counted.append(f"{training.warmup} steps of warm-up")
+    return [f"training.steps is set, so these count steps, not epochs: {'; '.join(counted)}"]
+
+
 def start_from(model: nn.Module, source: str | Path) -> None:
     """Take over the weights of another run's reported model.
 

@@ -14,6 +14,7 @@ from medldr.data import TrainLoader
 from medldr.files import RunFolder, StorageError, save_tensors
 from medldr.lifecycle import Interrupted
 from medldr.models.base import FeatureModel
+from medldr.owner import refuse_if_taken
 from medldr.training.accumulation import update_in_parts
 from medldr.training.averaging import ExponentialAverage
 from medldr.training.checkpoint import Checkpoints, twin
@@ -142,6 +143,8 @@ class Trainer:
     def _evaluate(self) -> None:
         """Score validation, write the row, keep what is best, save."""
         self.step.check_weights()
+        if self.processes.first:
+            refuse_if_taken(self.folder)
         row: dict[str, Any] = {
             "epoch": math.ceil(self.step.index / self.per_epoch),
             "step": self.step.index,
@@ -167,6 +170,8 @@ class Trainer:
     def _save(self) -> None:
         """Write `last.ckpt`: every process calls it, the first one writes."""
         self.step.check_weights()
+        if self.processes.first:
+            refuse_if_taken(self.folder)
         position = {
             "step": self.step.index,
             "seconds": self._seconds(),

@@ -19,7 +19,7 @@ def extended(tmp_path):
     return write
 
 
-def test_f01_every_unknown_key_is_named_with_the_one_that_was_meant(extended, medldr, out):
+def test_every_unknown_key_is_named_with_the_one_that_was_meant(extended, medldr, out):
     path = extended("train:\n  epochs: 1\n  learning_rte: 0.01\n  batch-size: 4\nlr: 0.5\n")
     ended = medldr("train", path, "--out", out)
     assert ended.code == 2
@@ -35,7 +35,7 @@ def test_f01_every_unknown_key_is_named_with_the_one_that_was_meant(extended, me
     assert not out.exists()
 
 
-def test_f01_a_misplaced_key_on_the_command_line_is_named(medldr, out):
+def test_a_misplaced_key_on_the_command_line_is_named(medldr, out):
     ended = medldr("train", "retinamnist_erm", "model.lr=0.1", "trainin.epochs=3", "--out", out)
     assert ended.code == 2
     assert "model.lr = 0.1 (command line)" in ended.err
@@ -43,7 +43,7 @@ def test_f01_a_misplaced_key_on_the_command_line_is_named(medldr, out):
     assert "Did you mean training.epochs?" in ended.err
 
 
-def test_f02_exponents_are_numbers_and_words_are_none(extended, medldr, out):
+def test_exponents_are_numbers_and_words_are_none(extended, medldr, out):
     path = extended("training:\n  lr: 1e-3\n  weight_decay: 5E-4\n  eps: 1.0e-8\n")
     training = load_config(path).training
     assert (training.lr, training.weight_decay, training.eps) == (0.001, 0.0005, 1e-8)
@@ -55,7 +55,7 @@ def test_f02_exponents_are_numbers_and_words_are_none(extended, medldr, out):
         assert "should be a number > 0" in ended.err
 
 
-def test_f03_ids_with_leading_zeros_stay_text(write, rows, medldr, out, tmp_path):
+def test_ids_with_leading_zeros_stay_text(write, rows, medldr, out, tmp_path):
     path = tmp_path / "ids.yaml"
     path.write_text("extends: ./case.yaml\ndata:\n  exclude: [0123, 0456, 0089, 12]\n")
     write(rows(train="01010101", val="01", test="01"))
@@ -66,7 +66,7 @@ def test_f03_ids_with_leading_zeros_stay_text(write, rows, medldr, out, tmp_path
     assert "item00" in ended.err
 
 
-def test_f03_excluded_groups_are_named_by_their_zeros(medldr, tmp_path, write, out):
+def test_excluded_groups_are_named_by_their_zeros(medldr, tmp_path, write, out):
     groups = ["0123", "0456", "0089", "12"]
     write([f"train - {g} {label}" for g in groups for label in "01"] + ["val - v 0", "val - v 1"])
     path = tmp_path / "ids.yaml"
@@ -78,7 +78,7 @@ def test_f03_excluded_groups_are_named_by_their_zeros(medldr, tmp_path, write, o
     assert kept == ["item02", "item03", "item04", "item05"]
 
 
-def test_f04_yes_and_no_stay_words_to_the_end(medldr, tmp_path, write, rows, out):
+def test_yes_and_no_stay_words_to_the_end(medldr, tmp_path, write, rows, out):
     given = [
         row for domain in ("on", "off", "mid") for row in rows(domain, train="0011", test="01")
     ] + rows("mid", val="0011")

@@ -32,14 +32,11 @@ def data_of():
     return build
 
 
-# C01 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("flag", "task", "classes", "channels"),
     [("octmnist", "multi-class", 4, 1), ("breastmnist", "binary", 2, 1)],
 )
-def test_c01_a_label_column_becomes_class_numbers(
+def test_a_label_column_becomes_class_numbers(
     flag, task, classes, channels, medmnist_file, data_of
 ):
     spec, batch = data_of(flag, medmnist_file(flag, classes))
@@ -50,14 +47,14 @@ def test_c01_a_label_column_becomes_class_numbers(
     assert spec.class_counts == tuple([12 // classes] * classes)
 
 
-def test_c01_colour_files_have_three_channels(medmnist_file, data_of):
+def test_colour_files_have_three_channels(medmnist_file, data_of):
     spec, batch = data_of("bloodmnist", medmnist_file("bloodmnist", 8, channels=3))
     assert (spec.num_classes, spec.channels) == (8, 3)
     assert batch.image.shape == (4, 3, 28, 28)
     assert batch.label.shape == (4,)
 
 
-def test_c01_fourteen_labels_are_fourteen_outputs_counted_per_label(
+def test_fourteen_labels_are_fourteen_outputs_counted_per_label(
     medmnist_file, data_of, medldr, tmp_path
 ):
     root = medmnist_file("chestmnist", 2, labels=14)
@@ -80,9 +77,6 @@ def test_c01_fourteen_labels_are_fourteen_outputs_counted_per_label(
     assert "binary_cross_entropy" in refused.err
 
 
-# C02 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("flag", "content"),
     [
@@ -91,9 +85,7 @@ def test_c01_fourteen_labels_are_fourteen_outputs_counted_per_label(
     ],
     ids=["a web page", "half a file"],
 )
-def test_c02_a_wrong_file_is_named_with_both_checksums_and_kept(
-    flag, content, medmnist_file, medldr
-):
+def test_a_wrong_file_is_named_with_both_checksums_and_kept(flag, content, medmnist_file, medldr):
     root = medmnist_file(flag, 2)
     path = root / f"{flag}.npz"
     content = content or path.read_bytes()[:5000]
@@ -180,12 +172,7 @@ def test_a_set_without_any_image_is_one_message(medmnist_file, medldr):
         assert ended.err.startswith("error: breastmnist_28")
 
 
-# C03 ------------------------------------------------------------------------------------------
-
-
-def test_c03_without_network_the_message_says_which_file_goes_where(
-    medmnist_file, medldr, tmp_path
-):
+def test_without_network_the_message_says_which_file_goes_where(medmnist_file, medldr, tmp_path):
     root = tmp_path / "medmnist"
     words = ["data", "check", "pathmnist", f"data.root={root}", "data.size=224"]
     ended = medldr(*words)
@@ -202,10 +189,7 @@ def test_c03_without_network_the_message_says_which_file_goes_where(
     assert "28, 64, 128, 224" in odd.err
 
 
-# C04 ------------------------------------------------------------------------------------------
-
-
-def test_c04_constant_images_are_reported_with_their_numbers_and_not_dropped(medmnist_file, medldr):
+def test_constant_images_are_reported_with_their_numbers_and_not_dropped(medmnist_file, medldr):
     def blank_end(images):
         images[-3:] = 0
         return images
@@ -217,20 +201,17 @@ def test_c04_constant_images_are_reported_with_their_numbers_and_not_dropped(med
     assert "24 images read" in ended.out
 
 
-# C05 ------------------------------------------------------------------------------------------
-
-
-def test_c05_packages_of_one_dataset_are_needed_by_no_other(train, medldr, monkeypatch):
+def test_packages_of_one_dataset_are_needed_by_no_other(train, medldr, monkeypatch):
     for name in ("wilds", "torch_geometric", "torch_scatter"):
         monkeypatch.setitem(sys.modules, name, None)
     assert train("training.epochs=1").code == 0
     assert medldr("data", "list").code == 0
 
 
-# C06: the situation of a test domain without rows, on any dataset with domains ------------------
+# The situation of a test domain without rows, on any dataset with domains
 
 
-def test_c06_an_empty_test_domain_says_what_was_found(train, rows, out):
+def test_an_empty_test_domain_says_what_was_found(train, rows, out):
     given = rows("0", train="0101", val="01", test="01") + rows("1", train="0101", val="01")
     for name, found in (("2", "Domains: 0, 1"), ("1", "0 test rows. Domains found: 0: 8, 1: 6")):
         ended = train(f"data.held_out=['{name}']", given=given)
@@ -242,7 +223,7 @@ def test_c06_an_empty_test_domain_says_what_was_found(train, rows, out):
     assert whole.code == 0, whole.err
 
 
-def test_c06_a_dataset_without_test_rows_is_scored_on_what_it_has(train, rows, the_run):
+def test_a_dataset_without_test_rows_is_scored_on_what_it_has(train, rows, the_run):
     ended = train(given=rows(train="01010101", val="0101"))
     assert ended.code == 0, ended.err
     assert list(json.loads(the_run().evaluation.read_text())["splits"]) == ["val"]
@@ -252,9 +233,6 @@ def test_c06_a_dataset_without_test_rows_is_scored_on_what_it_has(train, rows, t
     assert "train, val" in only.err
 
 
-# C08 ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def three_domains(rows):
     return [
@@ -262,7 +240,7 @@ def three_domains(rows):
     ]
 
 
-def test_c08_the_order_of_held_out_domains_changes_nothing(medldr, write, three_domains, tmp_path):
+def test_the_order_of_held_out_domains_changes_nothing(medldr, write, three_domains, tmp_path):
     folders = []
     for number, held_out in enumerate((["B", "A"], ["A", "B"])):
         path = write(three_domains, data={"held_out": held_out}, machine={"report": True})
@@ -280,7 +258,7 @@ def test_c08_the_order_of_held_out_domains_changes_nothing(medldr, write, three_
     assert "seen-domain validation" in one.report.read_text()
 
 
-def test_c08_no_row_of_a_held_out_domain_chooses_the_model(train, three_domains, out):
+def test_no_row_of_a_held_out_domain_chooses_the_model(train, three_domains, out):
     for spoilt in ("", "A"):
         ended = train(
             "data.held_out=[A]",

@@ -1,4 +1,4 @@
-"""Case H02, and what else of a machine can be wrong: display, home, folders, two starts."""
+"""What of a machine can be wrong: display, home, folders, two starts at once."""
 
 import json
 import os
@@ -41,9 +41,7 @@ def start():
 
 
 @pytest.mark.slow
-def test_h02_a_dead_display_and_a_home_that_cannot_be_written_cost_no_page(
-    start, write, out, the_run
-):
+def test_a_dead_display_and_a_home_that_cannot_be_written_cost_no_page(start, write, out, the_run):
     path = write(machine={"report": True, "threads": 1})
     home = "/proc/no-home"  # cannot be made, not even by the superuser
     process = start("train", path, "--out", out, DISPLAY="localhost:64.0", HOME=home)
@@ -54,7 +52,7 @@ def test_h02_a_dead_display_and_a_home_that_cannot_be_written_cost_no_page(
     assert "<svg" in page or "data:image/png" in page
 
 
-def test_h02_a_plot_that_fails_is_a_warning_and_ends_nothing(train, the_run, medldr, monkeypatch):
+def test_a_plot_that_fails_is_a_warning_and_ends_nothing(train, the_run, medldr, monkeypatch):
     def broken(source):
         raise RuntimeError("no display")
 

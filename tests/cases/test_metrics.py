@@ -22,7 +22,7 @@ def scored():
     return of
 
 
-def test_e01_auc_is_of_the_positive_class_probabilities(scored):
+def test_auc_is_of_the_positive_class_probabilities(scored):
     positive = np.array([0.1, 0.6, 0.7, 0.8])
     _, entry = scored("binary", [0, 0, 1, 1], np.stack([1 - positive, positive], axis=1))
     assert entry["metrics"]["auc"]["value"] == 1.0  # thresholded 0.75, wrong column 0.0
@@ -31,7 +31,7 @@ def test_e01_auc_is_of_the_positive_class_probabilities(scored):
     assert accuracy(np.array([0, 0, 1, 1]), positive, "binary") == 0.75
 
 
-def test_e02_one_class_alone_has_no_auc_and_a_reason(scored, tmp_path):
+def test_one_class_alone_has_no_auc_and_a_reason(scored, tmp_path):
     prob = [[0.2, 0.8], [0.6, 0.4], [0.1, 0.9]]
     whole, entry = scored("binary", [1, 1, 1], prob)
     undefined = entry["metrics"]["auc"]
@@ -44,7 +44,7 @@ def test_e02_one_class_alone_has_no_auc_and_a_reason(scored, tmp_path):
     assert json.loads(text)["splits"]["test"]["metrics"]["auc"]["value"] is None
 
 
-def test_e02_a_run_tested_on_one_class_ends_well(train, rows, the_run):
+def test_a_run_tested_on_one_class_ends_well(train, rows, the_run):
     ended = train("machine.report=true", given=rows(train="01010101", val="0101", test="111"))
     assert ended.code == 0, ended.err
     text = the_run().evaluation.read_text()
@@ -55,7 +55,7 @@ def test_e02_a_run_tested_on_one_class_ends_well(train, rows, the_run):
     assert "only one class in the labels" in the_run().report.read_text()
 
 
-def test_e04_declared_classes_that_are_absent_do_not_count_as_zero(scored):
+def test_declared_classes_that_are_absent_do_not_count_as_zero(scored):
     whole, entry = scored("multi-class", [0, 0, 1, 1], np.eye(5)[[0, 1, 1, 1]])
     assert entry["metrics"]["macro_f1"]["value"] == pytest.approx(11 / 15)  # not 0.2933
     assert entry["metrics"]["balanced_accuracy"]["value"] == 0.75  # not 0.30
@@ -63,7 +63,7 @@ def test_e04_declared_classes_that_are_absent_do_not_count_as_zero(scored):
     assert any("no items of 2, 3, 4" in note for note in whole["notes"])
 
 
-def test_e05_both_accuracies_of_several_labels_are_named(scored):
+def test_both_accuracies_of_several_labels_are_named(scored):
     prob = np.array([[1, 0, 0], [0, 0, 0]], dtype=float)
     whole, entry = scored("multi-label", [[1, 0, 1], [0, 0, 0]], prob)
     assert entry["metrics"]["accuracy"]["value"] == pytest.approx(5 / 6)  # MedMNIST's ACC
@@ -73,7 +73,7 @@ def test_e05_both_accuracies_of_several_labels_are_named(scored):
 
 
 @pytest.mark.parametrize("second", [0.0, np.nan], ids=["no positive", "all unknown"])
-def test_e06_a_label_without_both_answers_leaves_the_others_their_auc(second, scored):
+def test_a_label_without_both_answers_leaves_the_others_their_auc(second, scored):
     label = np.array([[1, second], [0, second], [1, second]])
     _, entry = scored("multi-label", label, [[0.9, 0.2], [0.1, 0.3], [0.4, 0.1]])
     assert entry["metrics"]["auc"]["value"] == 1.0
@@ -82,7 +82,7 @@ def test_e06_a_label_without_both_answers_leaves_the_others_their_auc(second, sc
     assert entry["classes"]["1"]["auc"]["reason"]
 
 
-def test_e08_a_probability_of_zero_counts_and_the_definition_is_said(scored):
+def test_a_probability_of_zero_counts_and_the_definition_is_said(scored):
     whole, entry = scored("binary", [1], [[1.0, 0.0]])
     assert entry["metrics"]["ece_positive"]["value"] == 1.0  # half-open bins: 0.0
     assert entry["metrics"]["ece"]["value"] == 1.0
@@ -90,7 +90,7 @@ def test_e08_a_probability_of_zero_counts_and_the_definition_is_said(scored):
     assert "positive class" in whole["definitions"]["ece_positive"]
 
 
-def test_e08_the_page_says_which_calibration_error_it_is(train, the_run):
+def test_the_page_says_which_calibration_error_it_is(train, the_run):
     assert train("machine.report=true", "evaluation.bins=7").code == 0
     page = the_run().report.read_text()
     assert "7 bins" in page or "7 equal-width bins" in page

@@ -21,10 +21,8 @@ from medldr.data import build_data
 from medldr.files import load_tensors
 from medldr.training import validation
 
-# D01 ------------------------------------------------------------------------------------------
 
-
-def test_d01_a_lone_last_image_ends_no_epoch(train, rows, the_run, history):
+def test_a_lone_last_image_ends_no_epoch(train, rows, the_run, history):
     given = rows(train="01" * 16 + "0", val="01010", test="01010")
     ended = train("training.drop_last=false", given=given)
     assert ended.code == 0, ended.err
@@ -35,23 +33,20 @@ def test_d01_a_lone_last_image_ends_no_epoch(train, rows, the_run, history):
     assert len(pd.read_csv(the_run().predictions)) == 10
 
 
-def test_d01_a_lone_last_image_of_an_evaluation_counts(train, the_run):
+def test_a_lone_last_image_of_an_evaluation_counts(train, the_run):
     assert train("evaluation.batch_size=3").code == 0  # 4 rows: a batch of 3, then one of 1
     assert json.loads(the_run().evaluation.read_text())["splits"]["test"]["n"] == 4
 
 
-def test_d01_batch_size_one_is_refused_at_the_start(train, out):
+def test_batch_size_one_is_refused_at_the_start(train, out):
     ended = train("training.batch_size=1")
     assert ended.code == 2
     assert "training.batch_size" in ended.err
     assert not list(out.glob("*/metrics.jsonl"))
 
 
-# D02 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("drop_last", ["true", "false"])
-def test_d02_fewer_images_than_a_batch_are_one_batch(drop_last, train, the_run, history):
+def test_fewer_images_than_a_batch_are_one_batch(drop_last, train, the_run, history):
     ended = train("training.batch_size=32", f"training.drop_last={drop_last}")
     assert ended.code == 0, ended.err
     assert "training.batch_size is 32, but there are 8 training images" in ended.err
@@ -59,15 +54,12 @@ def test_d02_fewer_images_than_a_batch_are_one_batch(drop_last, train, the_run, 
     assert all(row["train/loss"] > 0 for row in history(the_run()))
 
 
-# D03 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("labels", "names", "told"),
     [("0101", ["a", "b", "c"], "class 'c'"), ("0000", ["a", "b"], "class 'b'")],
     ids=["a class without rows", "all one class"],
 )
-def test_d03_balanced_weights_are_finite_without_rows_of_a_class(
+def test_balanced_weights_are_finite_without_rows_of_a_class(
     labels, names, told, train, rows, the_run, history
 ):
     keys = {"given": rows(train=labels * 2, val="01", test="01"), "data": {"classes": names}}
@@ -83,7 +75,7 @@ def test_d03_balanced_weights_are_finite_without_rows_of_a_class(
 
 
 @pytest.mark.parametrize("algorithm", ["erm", "latentdr_pool"])
-def test_d03_weights_and_losses_stay_finite(algorithm, train, write, rows, the_run, history):
+def test_weights_and_losses_stay_finite(algorithm, train, write, rows, the_run, history):
     # Soft labels, as LatentDR's, multiply every class's weight, also that of an absent one.
     keys = {
         "given": rows(train="01010101", val="01", test="01"),
@@ -100,15 +92,12 @@ def test_d03_weights_and_losses_stay_finite(algorithm, train, write, rows, the_r
     assert all(t.isfinite().all() for t in load_tensors(the_run().model).values())
 
 
-# D04 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "subset",
     [{"train_fraction": 0.3}, {"exclude": [f"item{row:02d}" for row in range(24)]}],
     ids=["train_fraction", "exclude"],
 )
-def test_d04_weights_are_of_the_rows_that_are_used(subset, train, write, rows, the_run):
+def test_weights_are_of_the_rows_that_are_used(subset, train, write, rows, the_run):
     given = rows(train="0001" * 10, val="01", test="01")
     path = write(given, data=subset, training={"sampler": "weighted"})
     config = load_config(path)
@@ -125,11 +114,8 @@ def test_d04_weights_are_of_the_rows_that_are_used(subset, train, write, rows, t
     assert sum(json.loads(the_run().run.read_text())["spec"]["class_counts"]) == len(used)
 
 
-# D05 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("workers", [0, 3])
-def test_d05_no_two_samples_or_epochs_are_augmented_alike(workers, write, rows):
+def test_no_two_samples_or_epochs_are_augmented_alike(workers, write, rows):
     transforms = [{"RandGaussianNoise": {"prob": 1.0}}, {"RandFlip": {"prob": 0.5}}]
     path = write(
         rows(train="01" * 6, val="01", test="01"),
@@ -153,8 +139,6 @@ def test_d05_no_two_samples_or_epochs_are_augmented_alike(workers, write, rows):
     assert epochs() == seen
 
 
-# D06, D08 -------------------------------------------------------------------------------------
-
 PER_STEP = {"steps": 12, "epochs": None, "evaluate_every": 1, "warmup": 3}
 PER_EPOCH = {"epochs": 6, "warmup": 2}
 
@@ -171,9 +155,7 @@ def cosine(length, warmup):
     [(PER_STEP, cosine(12, 3)), (PER_EPOCH, cosine(6, 2))],
     ids=["by steps", "by epochs"],
 )
-def test_d06_the_learning_rate_goes_on_where_it_was(
-    keys, expected, train, history, the_run, disturb
-):
+def test_the_learning_rate_goes_on_where_it_was(keys, expected, train, history, the_run, disturb):
     keys = {"training": {**keys, "schedule": "cosine"}}
     disturb(5, lambda batch: signal.raise_signal(signal.SIGTERM))
     assert train(**keys).code == 143
@@ -184,7 +166,7 @@ def test_d06_the_learning_rate_goes_on_where_it_was(
     assert rates == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-def test_d08_resuming_runs_exactly_the_epochs_that_are_left(train, the_run, history, disturb):
+def test_resuming_runs_exactly_the_epochs_that_are_left(train, the_run, history, disturb):
     keys = {"training": {"epochs": 4}}
     disturb(3, lambda batch: signal.raise_signal(signal.SIGINT))  # the last batch of epoch 2
     assert train(**keys).code == 130
@@ -198,7 +180,7 @@ def test_d08_resuming_runs_exactly_the_epochs_that_are_left(train, the_run, hist
     assert [row["step"] for row in history(the_run())] == [2, 4, 6, 8]
 
 
-def test_d08_a_finished_run_says_so_and_changes_nothing(train, the_run):
+def test_a_finished_run_says_so_and_changes_nothing(train, the_run):
     assert train().code == 0
     before = {p: p.read_bytes() for p in the_run().path.rglob("*") if p.is_file()}
     ended = train()
@@ -207,15 +189,12 @@ def test_d08_a_finished_run_says_so_and_changes_nothing(train, the_run):
     assert before == {p: p.read_bytes() for p in the_run().path.rglob("*") if p.is_file()}
 
 
-# D10 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("size", "named"),
     [(100_000, "selected/last.safetensors"), (900_000, "checkpoints/last.ckpt")],
     ids=["weights", "checkpoint"],
 )
-def test_d10_a_full_disk_at_the_last_epoch_costs_nothing_that_was_there(
+def test_a_full_disk_at_the_last_epoch_costs_nothing_that_was_there(
     size, named, train, write, tmp_path, the_run, history, disturb, full_disk
 ):
     keys = {"training": {"epochs": 3, "select": ["last"], "momentum": 0.9}}
@@ -237,7 +216,7 @@ def test_d10_a_full_disk_at_the_last_epoch_costs_nothing_that_was_there(
     assert the_run().model.read_bytes() == (whole.folder / "model.safetensors").read_bytes()
 
 
-def test_d10_a_full_disk_at_the_start_is_one_message(medldr, write, out, full_disk):
+def test_a_full_disk_at_the_start_is_one_message(medldr, write, out, full_disk):
     path = write()
     for size in (10, 300):
         with full_disk() as fill:
@@ -249,12 +228,9 @@ def test_d10_a_full_disk_at_the_start_is_one_message(medldr, write, out, full_di
     assert medldr("train", path, "--out", out).code == 0
 
 
-# D11 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("at", [1, 5], ids=["epoch 1", "epoch 2"])
-def test_d11_a_signal_ends_the_run_with_one_line_and_a_state_to_go_on_from(
+def test_a_signal_ends_the_run_with_one_line_and_a_state_to_go_on_from(
     number, at, train, rows, the_run, history, disturb
 ):
     keys = {
@@ -276,7 +252,7 @@ def test_d11_a_signal_ends_the_run_with_one_line_and_a_state_to_go_on_from(
     assert [row["epoch"] for row in history(the_run())] == [1, 2]
 
 
-def test_d11_a_second_ctrl_c_stops_at_once(train, the_run, disturb):
+def test_a_second_ctrl_c_stops_at_once(train, the_run, disturb):
     def twice(batch):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
@@ -289,7 +265,7 @@ def test_d11_a_second_ctrl_c_stops_at_once(train, the_run, disturb):
     assert train().code == 0
 
 
-def test_d11_a_stop_on_a_full_disk_is_still_a_stop(train, the_run, disturb, full_disk):
+def test_a_stop_on_a_full_disk_is_still_a_stop(train, the_run, disturb, full_disk):
     with full_disk() as fill:
 
         def stop(batch):
@@ -303,10 +279,7 @@ def test_d11_a_stop_on_a_full_disk_is_still_a_stop(train, the_run, disturb, full
     assert train().code == 0
 
 
-# D12 ------------------------------------------------------------------------------------------
-
-
-def test_d12_checkpoints_hold_tensors_and_plain_values(train, the_run):
+def test_checkpoints_hold_tensors_and_plain_values(train, the_run):
     assert train("data.class_names=[no, 'yes, <b>']").code == 0
     for path in (the_run().last, the_run().best):
         state = torch.load(path, weights_only=True)
@@ -323,7 +296,7 @@ class Harm:
         return Path.touch, (self.path,)
 
 
-def test_d12_a_foreign_pickle_is_refused_and_not_run(train, the_run, disturb, tmp_path):
+def test_a_foreign_pickle_is_refused_and_not_run(train, the_run, disturb, tmp_path):
     disturb(2, lambda batch: signal.raise_signal(signal.SIGTERM))
     train()
     harm = tmp_path / "harm"
@@ -339,7 +312,7 @@ def test_d12_a_foreign_pickle_is_refused_and_not_run(train, the_run, disturb, tm
     assert train("--restart").code == 0
 
 
-def test_d12_a_damaged_checkpoint_is_replaced_by_the_one_before(train, the_run, disturb):
+def test_a_damaged_checkpoint_is_replaced_by_the_one_before(train, the_run, disturb):
     disturb(2, lambda batch: signal.raise_signal(signal.SIGTERM))
     train()
     os.truncate(the_run().last, 1000)
@@ -350,11 +323,8 @@ def test_d12_a_damaged_checkpoint_is_replaced_by_the_one_before(train, the_run, 
     assert "resumed after step 2 of 4" in ended.err
 
 
-# D13 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_d13_a_nan_stops_the_run_and_names_step_and_samples(
+def test_a_nan_stops_the_run_and_names_step_and_samples(
     precision, train, the_run, history, disturb
 ):
     keys = {"training": {"epochs": 3, "precision": precision}}
@@ -387,7 +357,7 @@ def test_d13_a_nan_stops_the_run_and_names_step_and_samples(
     ],
     ids=["at first", "all but one", "all"],
 )
-def test_d13_a_finite_value_beats_an_undefined_one(values, chosen, train, the_run, monkeypatch):
+def test_a_finite_value_beats_an_undefined_one(values, chosen, train, the_run, monkeypatch):
     score, left = validation.score, iter(values)
     monkeypatch.setattr(validation, "score", lambda p: score(p) | {"auc": next(left)})
     assert train("training.epochs=4").code == 0
@@ -396,7 +366,7 @@ def test_d13_a_finite_value_beats_an_undefined_one(values, chosen, train, the_ru
     assert "NaN" not in the_run().metrics.read_text()
 
 
-def test_d13_a_validation_of_one_class_is_told_before_the_first_epoch(train, rows, the_run):
+def test_a_validation_of_one_class_is_told_before_the_first_epoch(train, rows, the_run):
     ended = train(given=rows(train="0101", val="00", test="01"))
     assert ended.code == 0
     first, *later = ended.err.splitlines()
@@ -406,11 +376,8 @@ def test_d13_a_validation_of_one_class_is_told_before_the_first_epoch(train, row
     assert (selection["epoch"], selection["value"]) == (1, None)
 
 
-# D15 ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
-def test_d15_two_processes_count_every_row_once(write, rows, out, the_run, medldr):
+def test_two_processes_count_every_row_once(write, rows, out, the_run, medldr):
     path = write(
         rows(train="01010101", val="0101", test="01010"),
         training={"epochs": 1},

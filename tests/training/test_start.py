@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from medldr.config import TrainingConfig
 from medldr.errors import InputError
 from medldr.files import load_tensors, save_tensors
+from medldr.training import start
 
 LATENTDR = {"name": "latentdr", "degrade": "pool"}
 
@@ -75,3 +77,12 @@ def test_weights_that_do_not_fit_are_named(train, tmp_path):
         train({"training.init_from": str(tmp_path / "some.safetensors")}, "fewer")
     with pytest.raises(InputError, match=r"init_from: there is no .*nowhere"):
         train({"training.init_from": str(tmp_path / "nowhere")}, "none")
+
+
+def test_keys_that_count_steps_are_told_when_steps_are_asked_for():
+    training = TrainingConfig(steps=500, milestones=(50, 75), warmup=5)
+    (note,) = start.units(training)
+    assert "validation every 1 step" in note
+    assert "milestones after 50, 75 steps" in note
+    assert "5 steps of warm-up" in note
+    assert start.units(TrainingConfig(epochs=5)) == []

@@ -170,7 +170,7 @@ def test_early_stopping_ends_the_run_and_it_stays_ended(train, scored, rows_of):
     assert len(rows_of(run.folder)) == 4
 
 
-# D01 and D02: small data
+# Small data
 
 
 def test_a_lone_last_image_does_not_end_training_and_is_counted_in_evaluation(train, scored):
@@ -191,7 +191,7 @@ def test_data_smaller_than_a_batch_is_one_batch_with_a_note(train):
     assert any("8" in note and "32" in note for note in run.fitted.notes)
 
 
-# D03: class weights
+# Class weights
 
 
 def test_class_weights_reach_the_loss_and_stay_out_of_checkpoints(train):
@@ -201,7 +201,7 @@ def test_class_weights_reach_the_loss_and_stay_out_of_checkpoints(train):
     assert load_checkpoint(run.folder.last)["shared"]["algorithm"] == {}
 
 
-# D06: learning rates
+# Learning rates
 
 
 @pytest.mark.parametrize("length", [{"training.epochs": 6}, {"training.steps": 30}])
@@ -219,7 +219,7 @@ def test_rates_after_a_resume_equal_those_of_an_unbroken_run(train, rates, stop_
     assert rates == expected
 
 
-# D08: finished epochs
+# Finished epochs
 
 
 def test_a_resumed_run_makes_exactly_the_missing_epochs(train, rows_of, rates, stop_after):
@@ -263,7 +263,7 @@ def test_rows_written_after_the_last_checkpoint_are_not_doubled(train, rows_of, 
     assert run.folder.model.read_bytes() == whole.folder.model.read_bytes()
 
 
-# D11: signals
+# Signals
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
@@ -285,7 +285,7 @@ def test_a_signal_stops_at_the_next_step_with_a_state_to_go_on_from(
     assert resumed.folder.model.read_bytes() == whole.folder.model.read_bytes()
 
 
-# D13: numbers that are not finite
+# Numbers that are not finite
 
 
 def test_a_nan_stops_the_run_and_keeps_the_last_good_checkpoint(train, rows_of, poisoned):
