@@ -58,7 +58,7 @@ def test_only_safe_releases_of_fabric_are_allowed():
     assert re.search(r'"lightning-fabric>=2\.6\.[6-9]"', text)
 
 
-def test_ci_runs_the_readme_command():
+def test_the_readme_holds_the_two_commands_of_a_newcomer():
     line = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest"
     assert line in (ROOT / "README.md").read_text().splitlines()
     first = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/medldr quickstart"
