@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from medldr.config import load_config
+from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
 from medldr.files import RunFolder
 from medldr.reporting import write_report
@@ -45,7 +46,20 @@ def evaluate(folder: str | Path) -> dict[str, Any]:
 
 
 def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict[str, Any]:
-    """Compare finished runs, paired on the same items; see `medldr.evaluation.compare`."""
+    """Compare finished runs, paired on the same items; nothing is written.
+
+    Args:
+        folders: Run folders.
+        reference: Name of the method that the others are compared with; unset: the first one's.
+
+    Returns:
+        Plain values, as `medldr.evaluation.compare` describes them.
+
+    Raises:
+        InputError: If they are no runs with results on the same items.
+    """
+    if isinstance(folders, str | Path):
+        raise InputError(f"give a list of run folders, not one: [{str(folders)!r}, ...]")
     return compare_runs(list(folders), reference=reference)
 
 

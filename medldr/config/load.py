@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from medldr.config.layers import Layers, Merged
+from medldr.config.layers import Layer, Layers, Merged
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.problems import explain
 from medldr.config.protocol import settle
-from medldr.config.schema import RunConfig, Section
+from medldr.config.schema import PLUGIN_SECTIONS, RunConfig, Section
 from medldr.config.yaml import Document, KeyPath, plain
 from medldr.errors import InputError, did_you_mean
 
@@ -25,7 +25,7 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
     Args:
         source: A packaged name (``fracturemnist3d_erm``), a YAML file, a run folder, or a mapping
             with the content of such a file. Without a label of its own a file is labelled by its
-            name.
+            name, and by the parts that overrides put in place of its sections.
         overrides: ``KEY=VALUE`` texts as on the command line, for example ``training.lr=0.01`` or
             ``algorithm=latentdr_pool``; values are YAML.
 
@@ -39,7 +39,7 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
     Example:
         >>> config = load_config("retinamnist_erm", ["algorithm=latentdr_pool", "seed=3"])
         >>> config.label, config.algorithm.name, config.seed
-        ('retinamnist_erm', 'latentdr', 3)
+        ('retinamnist_erm+latentdr_pool', 'latentdr', 3)
     """
     if isinstance(overrides, str):
         overrides = [overrides]
@@ -56,6 +56,9 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
             label = None
     layers.add_overrides(overrides, here)
     merged = Merged(layers.found)
+    _keep_one_length(merged, layers.found)
+    if label is not None:
+        label = "+".join([label, *_replaced_sections(overrides)])
     if label is not None and merged.where(("label",)) != "command line":
         merged.values["label"] = re.sub(r"[^A-Za-z0-9_.+-]+", "_", label).strip("._+-") or "run"
     config, problems = _check(merged)
@@ -107,6 +110,31 @@ def find_config(source: str | Path) -> Path:
         f"there is no packaged configuration {str(source)!r}, nor a file of that name."
         f"{did_you_mean(str(source), known)} `medldr list` names them all"
     )
+
+
+def _replaced_sections(overrides: Sequence[str]) -> list[str]:
+    """Bare words that stand for whole sections: they make it another method, data or network."""
+    pairs = (text.split("=", 1) for text in overrides)
+    return [
+        pair[1].strip()
+        for pair in pairs
+        if len(pair) == 2
+        and pair[0].strip() in PLUGIN_SECTIONS
+        and re.fullmatch(r"[\w.]+", pair[1].strip())
+    ]
+
+
+def _keep_one_length(merged: Merged, layers: Sequence[Layer]) -> None:
+    """Let the stronger of two layers that say `training.epochs` and `training.steps` decide."""
+    training = merged.values.get("training")
+    if not isinstance(training, dict) or None in (training.get("epochs"), training.get("steps")):
+        return
+    strength = {}
+    for key in ("epochs", "steps"):
+        origin = merged.origin(("training", key))
+        strength[key] = next(i for i, layer in enumerate(layers) if layer is origin)
+    if strength["epochs"] != strength["steps"]:
+        training[min(strength, key=lambda key: strength[key])] = None
 
 
 def _check(merged: Merged) -> tuple[RunConfig | None, list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class DatasetConfig(PluginSection):
     allow_missing_classes: bool = Field(
         False, description="go on, with a note, where a class has no training row"
     )
+
+    @field_validator("held_out", "exclude", mode="before")
+    @classmethod
+    def _one_is_a_list_of_one(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
 
     @field_validator("held_out")
     @classmethod

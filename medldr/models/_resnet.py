@@ -51,6 +51,8 @@ class ResNet(FeatureModel):
         network: nn.Module = _Network(block, layers, config, spec.channels)
         if spec.spatial_dims == 3:
             network = use_here(convert(network, config.conv))
+        elif config.conv != "acs":
+            self.notes.append(f"model.conv: {config.conv} has no effect on 2D images")
         self.network = network
 
     def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:

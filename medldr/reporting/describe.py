@@ -82,15 +82,16 @@ def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     return head if head and tail.isdigit() else name
 
 
-def model_text(config: Mapping[str, Any]) -> str:
+def model_text(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     """The network with what sets it apart."""
+    volumes = len(section(run, "spec").get("spatial_size") or ()) != 2
     model = section(config, "model")
     name = str(model.get("name", "unknown model"))
     text = MODEL_TITLES.get(name, name)
     parts = []
     if model.get("stem"):
         parts.append(f"{model['stem']} stem")
-    if model.get("conv"):
+    if model.get("conv") and volumes:  # pictures have plain 2D convolutions whatever it says
         parts.append(f"{str(model['conv']).upper()} convolutions")
     if model.get("width") not in (None, 1, 1.0):
         parts.append(f"width × {model['width']}")

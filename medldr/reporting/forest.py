@@ -86,6 +86,7 @@ def forest_figure(
             axes.axvline(reference, color=INK, lw=1)
         axes.set_yticks(range(len(rows)), [shorten(row.label, label_limit) for row in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.locator_params(axis="x", nbins=5)  # more would run into each other
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)

@@ -58,7 +58,7 @@ def facts(source: RunSource, method: str, data: str) -> describe.Pairs:
     task = evaluation.get("task")
     kinds = "labels" if task == "multi-label" else "classes"
     pairs.append(("Data", f"{data}: {task}, {len(classes)} {kinds}" if task else data))
-    pairs.append(("Network", describe.model_text(config)))
+    pairs.append(("Network", describe.model_text(config, source.run)))
     pairs.append(("Training", describe.recipe_text(config)))
     if selection:
         value = selection.get("value")
@@ -102,7 +102,11 @@ def lead(source: RunSource, name: str) -> str:
         else ("images were classified right")
     )
     title = SPLIT_TITLES.get(name, name).lower()
-    text = f"On the {title} split, {show(number['value'])}{PERCENT} of the {what}{span}."
+    domains: Mapping[str, Any] = split.get("domains") or {}
+    where = f"the {title} split"
+    if domains and not any(entry.get("seen") for entry in domains.values()):
+        where += f", from {', '.join(domains)}, which training has not seen"
+    text = f"On {where}, {show(number['value'])}{PERCENT} of the {what}{span}."
     most, share = _most_frequent(evaluation, split)
     if most:
         text += (

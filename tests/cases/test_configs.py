@@ -183,7 +183,7 @@ def test_an_override_that_means_nothing_is_one_message(override, train, out):
 def test_keys_that_contradict_each_other_are_named(train, out):
     for words, said in (
         (["training.nesterov=true"], "training.momentum is 0"),
-        (["training.steps=5"], "training.epochs=null"),
+        (["training={epochs: 2, steps: 5}"], "training.epochs=null"),
     ):
         ended = train(*words, "training.momentum=0", "training.optimizer=sgd")
         assert ended.code == 2

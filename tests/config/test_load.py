@@ -290,3 +290,23 @@ def test_nothing_in_a_configuration_is_imported_but_plug_in_names(write, refusal
 
 def test_packaged_files_are_where_the_package_says():
     assert (packaged_configs() / "run" / "retinamnist_erm.yaml").is_file()
+
+
+def test_a_replaced_section_is_part_of_the_label_so_that_folders_do_not_mislead():
+    config = load_config("retinamnist_erm", ["algorithm=latentdr_sa", "model=resnet50"])
+    assert config.label == "retinamnist_erm+latentdr_sa+resnet50"
+    assert load_config("retinamnist_erm", ["algorithm.lr_scale=0.5"]).label == "retinamnist_erm"
+    named = load_config("retinamnist_erm", ["algorithm=latentdr_sa", "label=mine"])
+    assert named.label == "mine"
+
+
+def test_the_stronger_of_epochs_and_steps_decides():
+    steps = load_config("retinamnist_erm", ["training.steps=50"]).training
+    assert (steps.steps, steps.epochs) == (50, None)
+    with pytest.raises(InputError, match="both given"):
+        load_config("retinamnist_erm", ["training={epochs: 2, steps: 3}"])
+
+
+def test_one_held_out_domain_needs_no_brackets():
+    config = load_config("phantom_fracture_erm", ["data.held_out=scanner_a"])
+    assert config.data.held_out == ("scanner_a",)

@@ -136,7 +136,7 @@ def test_numbers_are_finite(refusal, value):
 
 
 def test_epochs_and_steps_together_say_how_to_put_one_away(refusal):
-    message = refusal("retinamnist_erm", "training.steps=5")
+    message = refusal("retinamnist_erm", "training={epochs: 2, steps: 5}")
     assert "training.epochs=null" in message
     assert "command line" in message
 
