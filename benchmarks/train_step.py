@@ -48,8 +48,8 @@ TARGETS = {
 LATENTDR_AT_MOST = 1.05
 
 
-def matrix_rate(dtype, size=2048, repeats=5):
-    """Operations per second of a large matrix product: the best of some tries."""
+def matrix_rate(dtype, size=2048, repeats=12):
+    """Operations per second of a large matrix product: the best of many tries."""
     a, b = (torch.randn(size, size).to(dtype) for _ in range(2))
     best = float("inf")
     for _ in range(repeats + 1):
@@ -219,6 +219,9 @@ def measure(case, batch, pairs, rates, asked):
                 start = time.perf_counter()
                 loops[title]()
                 seconds[title].append(time.perf_counter() - start)
+    # A busy moment before the turns must not raise a loop above its floor: look once more.
+    for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        rates[name] = max(rates[name], matrix_rate(dtype))
     floor = {
         "float32": ops * batch / rates["float32"],
         "bfloat16": ops * batch / rates["bfloat16"],
@@ -285,7 +288,8 @@ def show(found, console):
     floors = found["floor_images_per_second"]
     console.print(
         f"floor: {found['operations_per_image'] / 1e9:.2f} Gop per image; "
-        f"{floors['float32']:.1f} {what}/s in float32, {floors['bfloat16']:.1f} in bfloat16"
+        f"{floors['float32']:.1f} {what}/s in float32, {floors['bfloat16']:.1f} in bfloat16, at "
+        f"the best rate of matrix products seen"
     )
     console.print(f"medldr worked in {found['medldr_precision']}")
     for title, value in found["ratios"].items():

@@ -1,0 +1,145 @@
+"""What only an accelerator can show, in one script: training, exact resume, equal predictions.
+
+    python benchmarks/gpu_check.py [--device cuda] [--json FILE]
+
+Small runs on the phantom, a few minutes in all. Each check prints one line, and the script ends
+with 1 if any failed. With ``--device cpu`` it tries itself where there is no accelerator; without
+the device it says so and ends with 0, because nothing depends on it.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+import medldr
+from medldr.data import build_data
+from medldr.evaluation import predict
+from medldr.files import RunFolder
+from medldr.run import evaluate_run
+from medldr.training.runtime import has_fast_bfloat16
+
+SMALL = ("data.patients=60", "model.width=0.25", "training.epochs=3", "evaluation.draws=100")
+METHODS = ("erm", "latentdr_sa", "latentdr_pool")
+
+
+def settings(device, *more):
+    """Overrides of a small run."""
+    return [*SMALL, f"machine.device={device}", *more]
+
+
+def trains(device, out, precision):
+    """Every method ends with finite numbers, in this precision."""
+    for method in METHODS:
+        result = medldr.train(
+            f"phantom_fracture_{method}",
+            settings(device, f"training.precision={precision}"),
+            out=out,
+        )
+        record = json.loads(RunFolder(result.folder).run.read_text())
+        assert record["precision"] == precision, record["precision"]
+        assert record["device"] == device, record["device"]
+        assert result.metrics["test/accuracy"] is not None
+    return result.folder
+
+
+def resumes(device, out):
+    """A run killed after its first epoch ends byte for byte as one left alone."""
+    name, changes = "phantom_fracture_latentdr_pool", settings(device, "seed=7")
+    whole = medldr.train(name, changes, out=out / "whole").folder
+    command = [sys.executable, "-m", "medldr.cli", "train", name, *changes]
+    command += ["--out", str(out / "killed")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 300
+    while not any(p.read_text() for p in (out / "killed").glob("*/metrics.jsonl")):
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline, "the run did not get through an epoch"
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    killed = medldr.train(name, changes, out=out / "killed").folder
+    for file in ("model.safetensors", "predictions.csv"):
+        assert (whole / file).read_bytes() == (killed / file).read_bytes(), file
+
+
+def agrees_with_the_cpu(folder, tolerance):
+    """The same weights give the same probabilities on the CPU."""
+    config = medldr.load_config(folder)
+    data = build_data(config)
+    model = medldr.load_model(folder)
+    loader = data.eval_loader("test", config, device="cpu")
+    here = predict(model, loader, spec=data.spec, table=data.table, split="test").prob
+    table = pd.read_csv(folder / "predictions.csv")
+    there = table[table["split"] == "test"].filter(like="prob_").to_numpy()
+    worst = float(abs(here - there).max())
+    assert worst < tolerance, f"largest difference {worst:.2g}"
+    return worst
+
+
+def evaluates_again(folder):
+    """Evaluating anew changes no prediction."""
+    before = (folder / "predictions.csv").read_bytes()
+    evaluate_run(folder)
+    assert (folder / "predictions.csv").read_bytes() == before
+
+
+def main():
+    """Run the checks, print a line for each, write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    if given.device == "cuda" and not torch.cuda.is_available():
+        print("no CUDA device here: nothing was checked")
+        return 0
+    name = torch.cuda.get_device_name() if given.device == "cuda" else "CPU"
+    print(f"{name}, torch {torch.__version__}, fast bfloat16: {has_fast_bfloat16(given.device)}")
+    found = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary)
+        folders = {}
+
+        def check(title, work):
+            start = time.perf_counter()
+            try:
+                value = work()
+                found[title] = {"passed": True, "seconds": time.perf_counter() - start}
+            except (AssertionError, RuntimeError, medldr.InputError) as error:
+                value = None
+                found[title] = {"passed": False, "error": str(error)}
+            said = "ok" if found[title]["passed"] else f"FAILED: {found[title]['error']}"
+            print(f"{title}: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
+            return value
+
+        for precision in ("float32", "bfloat16"):
+            folders[precision] = check(
+                f"every method trains in {precision}",
+                lambda p=precision: trains(given.device, out / p, p),
+            )
+        check("a killed run resumes exactly", lambda: resumes(given.device, out))
+        for precision, tolerance in (("float32", 1e-3), ("bfloat16", 5e-2)):
+            folder = folders[precision]
+            if folder is not None:
+                check(
+                    f"predictions in {precision} agree with the CPU's in float32",
+                    lambda f=folder, t=tolerance: agrees_with_the_cpu(f, t),
+                )
+                check(
+                    f"a second evaluation in {precision} is equal",
+                    lambda f=folder: evaluates_again(f),
+                )
+    if given.json:
+        given.json.write_text(json.dumps({"device": name, "checks": found}, indent=1) + "\n")
+    return 0 if all(entry["passed"] for entry in found.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
