@@ -61,7 +61,7 @@ class DataParallel(DDPStrategy):
     ) -> Tensor:
         """The tensor of every process, stacked; without gradients, which nothing here needs."""
         if sync_grads:
-            raise NotImplementedError("gradients pass between processes in the algorithms only")
+            raise ValueError("gradients pass between processes in the algorithms only")
         parts = [torch.empty_like(tensor) for _ in range(self.world_size)]
         dist.all_gather(parts, tensor.detach().contiguous(), group=group)
         return torch.stack(parts)
