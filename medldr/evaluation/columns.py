@@ -21,6 +21,9 @@ from medldr.evaluation.runs import Method, Run, aligned
 from medldr.evaluation.sums import Array
 from medldr.types import Predictions
 
+COMPARED = ("recall",)
+"""Metrics of single classes that a comparison gives; a run's own evaluation has more."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -82,7 +85,7 @@ class Columns:
             self.judges[i].with_worst(found) for i, found in zip(members, of_run, strict=True)
         ]
         undefined, no_draws = np.array([np.nan]), np.full(draws, np.nan)
-        for name in self.names():
+        for name in [*self.names(), *self.class_names()]:
             value = np.concatenate([found.get(name, undefined) for found in values])
             each = np.stack([found.get(name, no_draws) for found in of_run])
             self.columns[method.name, name] = Column(value, intervals.over_runs(each, weights))
@@ -98,6 +101,11 @@ class Columns:
         of_domains = [f"domain/{d}/{m}" for d in judge.domains for m in DOMAIN_METRICS]
         worst = [WORST_DOMAIN] if judge.domains else []
         return headline_metrics(judge.table.task) + worst + of_domains
+
+    def class_names(self) -> list[str]:
+        """Metrics of single classes (or labels), as `Judge` names them."""
+        count = len(self.judges[0].table.class_names)
+        return [f"class/{k}/{m}" for k in range(count) for m in COMPARED]
 
     def about(self) -> dict[str, Any]:
         """Sizes of the split and of its domains."""
@@ -121,7 +129,7 @@ class Columns:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per metric and method, as `medldr.evaluation.compare` describes them."""
         about = self.about()
-        for name in self.names():
+        for name in [*self.names(), *self.class_names()]:
             domain, metric = _parse(name)
             few = about["domains"][domain]["few_groups"] if domain else about["few_groups"]
             differences = {m.name: self._difference(m, name) for m in self.known}
@@ -142,6 +150,40 @@ class Columns:
                     "difference": difference,
                 }
 
+    def class_rows(self) -> Iterator[dict[str, Any]]:
+        """One dict per class, metric and method, as `medldr.evaluation.compare` describes them."""
+        table = self.judges[0].table
+        counts = np.nansum(self.judges[0].truth, axis=0)
+        for name in self.class_names():
+            _, number, metric = name.split("/")
+            for method in self.known:
+                yield {
+                    "split": self.split,
+                    "class": table.class_names[int(number)],
+                    "n": int(counts[int(number)]),
+                    "metric": metric,
+                    "method": method.name,
+                    **self._numbers(method, name),
+                }
+
+    def contrasts(self, pairs: Sequence[tuple[Method, Method]]) -> Iterator[dict[str, Any]]:
+        """One dict per metric and pair, as `medldr.evaluation.compare` describes them."""
+        for name in self.names():
+            domain, metric = _parse(name)
+            found = {(one.name, other.name): self._minus(one, other, name) for one, other in pairs}
+            labels = {str(number): pair for number, pair in enumerate(found)}
+            adjusted = intervals.holm({k: found[pair]["p"] for k, pair in labels.items()})
+            for number, pair in labels.items():
+                yield {
+                    "split": self.split,
+                    "domain": domain,
+                    "metric": metric,
+                    "method": pair[0],
+                    "minus": pair[1],
+                    **found[pair],
+                    "p_holm": adjusted[number],
+                }
+
     def _numbers(self, method: Method, name: str) -> dict[str, Any]:
         column = self.columns[method.name, name]
         whole = intervals.number(column.mean, column.draws, self.reasons.get((method.name, name)))
@@ -155,11 +197,12 @@ class Columns:
         }
 
     def _difference(self, method: Method, name: str) -> dict[str, Any] | None:
-        if method.name == self.base.name:
-            return None
-        one, other = self.columns[method.name, name], self.columns[self.base.name, name]
+        return None if method.name == self.base.name else self._minus(method, self.base, name)
+
+    def _minus(self, method: Method, base: Method, name: str) -> dict[str, Any]:
+        one, other = self.columns[method.name, name], self.columns[base.name, name]
         draws = one.draws - other.draws
-        reason = self.reasons.get((method.name, name)) or self.reasons.get((self.base.name, name))
+        reason = self.reasons.get((method.name, name)) or self.reasons.get((base.name, name))
         out = intervals.number(one.mean - other.mean, draws, reason)
         p = intervals.p_value(draws) if out["value"] is not None else None
         return {**{k: out[k] for k in ("value", "low", "high", "reason")}, "p": p, "p_holm": None}

@@ -28,6 +28,14 @@ first run. `compare` returns plain values:
 ``gaps``
     ``id_test`` minus ``test`` per ``metric`` and ``method``: ``value``, ``low``, ``high``,
     ``reason``; how much is lost where no training row came from. Empty without both splits.
+``contrasts``
+    One dict per split, domain, metric and pair that was asked for: ``split``, ``domain``,
+    ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
+    ``reason``, ``p``, ``p_holm``. Holm's correction is over the pairs of one column.
+``classes``
+    Recall of single classes (labels): one dict per split, class and method: ``split``,
+    ``class``, ``n`` (its items, or positives), ``metric``, ``method``, ``runs``, ``values``,
+    ``mean``, ``sd``, ``low``, ``high``, ``reason``.
 ``footnotes``
     Texts on methods that differ from the reference in precision, data or splits.
 ``missing``
@@ -58,6 +66,7 @@ def compare(
     *,
     reference: str | None = None,
     splits: Sequence[str] = SPLITS,
+    contrasts: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """Compare finished runs.
 
@@ -65,6 +74,7 @@ def compare(
         runs: Run folders, or runs that are loaded already.
         reference: Name of the method that others are compared with; unset: the first one.
         splits: Splits to compare; those that any run lacks are left out, with a note.
+        contrasts: Further pairs of methods to compare, by name: the first minus the second.
 
     Returns:
         Plain values, as the module says.
@@ -75,7 +85,8 @@ def compare(
     found, missing = _load(runs)
     same_task(found)
     known = methods(found)
-    base = _reference(known, reference)
+    base = known[0] if reference is None else _named(known, reference)
+    pairs = [(_named(known, one), _named(known, other)) for one, other in contrasts]
     ordered = [run for method in known for run in method.runs]
     shared = [s for s in splits if all(s in run.predictions for run in ordered)]
     if not shared:
@@ -103,6 +114,8 @@ def compare(
         "splits": {split: column.about() for split, column in columns.items()},
         "rows": [row for column in columns.values() for row in column.rows()],
         "gaps": list(_gaps(columns, known)),
+        "contrasts": [row for column in columns.values() for row in column.contrasts(pairs)],
+        "classes": [row for column in columns.values() for row in column.class_rows()],
         "footnotes": footnotes,
         "missing": missing,
         "notes": notes + [n for s, c in columns.items() for n in split_notes(s, c.judges[0])],
@@ -126,9 +139,7 @@ def _load(
     return found, missing
 
 
-def _reference(known: Sequence[Method], name: str | None) -> Method:
-    if name is None:
-        return known[0]
+def _named(known: Sequence[Method], name: str) -> Method:
     names = [method.name for method in known]
     if name not in names:
         raise InputError(

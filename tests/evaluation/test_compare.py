@@ -160,6 +160,56 @@ def test_any_method_can_be_the_reference(study):
         compare(study, reference="latendr")
 
 
+def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(study):
+    """Against the same pair with its second method as the reference, and Holm by hand."""
+    pairs = [("latentdr", "mixup"), ("erm", "mixup"), ("latentdr", "erm")]
+    found = compare(study, contrasts=pairs)
+    other = compare(study, reference="mixup")
+    for metric in ("accuracy", "nll"):
+        rows = [
+            r
+            for r in found["contrasts"]
+            if (r["split"], r["domain"], r["metric"]) == ("test", None, metric)
+        ]
+        assert [(r["method"], r["minus"]) for r in rows] == pairs
+        for row in rows[:2]:
+            same = pick(other, split="test", domain=None, metric=metric, method=row["method"])
+            for key in ("value", "low", "high", "p"):
+                assert row[key] == pytest.approx(same["difference"][key], abs=1e-12)
+        ranked = sorted(row["p"] for row in rows)
+        expected = np.maximum.accumulate(np.minimum(1, np.array(ranked) * [3, 2, 1]))
+        assert sorted(row["p_holm"] for row in rows) == pytest.approx(expected.tolist())
+    with pytest.raises(InputError, match="Did you mean 'mixup'"):
+        compare(study, contrasts=[("erm", "mixupp")])
+    assert compare(study)["contrasts"] == []
+
+
+def test_recall_of_each_class_is_a_mean_over_seeds_with_its_interval(study):
+    found = compare(study)
+    tables = [load_run(folder).predictions["test"] for folder in study[:3]]
+    for number, name in enumerate(tables[0].class_names):
+        (row,) = [
+            r
+            for r in found["classes"]
+            if (r["split"], r["class"], r["method"]) == ("test", name, "erm")
+        ]
+        there = tables[0].label == number
+        recalls = [(t.prob[t.label == number].argmax(1) == number).mean() for t in tables]
+        assert row["metric"] == "recall"
+        assert row["n"] == there.sum()
+        assert row["values"] == pytest.approx(recalls, abs=1e-12)
+        assert row["mean"] == pytest.approx(np.mean(recalls), abs=1e-12)
+        assert row["sd"] == pytest.approx(np.std(recalls, ddof=1), abs=1e-12)
+        assert 0 <= row["low"] < row["mean"] < row["high"] <= 1
+
+
+def test_recall_of_a_class_that_does_not_occur_is_undefined_with_a_reason(run_folder):
+    prob = np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    table = predictions_of("multi-class", [0, 1] * 15, prob)
+    (row,) = [r for r in compare([run_folder("a", {"test": table})])["classes"] if r["n"] == 0]
+    assert (row["mean"], row["reason"]) == (None, "no such class in the labels")
+
+
 def test_gaps_are_seen_minus_unseen(study):
     found = compare(study)
     (gap,) = [g for g in found["gaps"] if g["metric"] == "accuracy" and g["method"] == "erm"]
