@@ -1,4 +1,4 @@
-"""What can be named in a configuration: plug-ins and packaged runs, with one line each."""
+"""What can be named: plug-ins, packaged runs and sweeps, with one line each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from medldr import plugins
 from medldr.config import PLUGIN_SECTIONS, load_part, packaged_configs
 from medldr.errors import InputError, did_you_mean
 
-KINDS = ("runs", "algorithms", "datasets", "losses", "models", "transforms")
+KINDS = ("runs", "sweeps", "algorithms", "datasets", "losses", "models", "transforms")
 
 
 def summary(kind: plugins.Kind, name: str) -> str:
@@ -22,7 +22,7 @@ def summary(kind: plugins.Kind, name: str) -> str:
 
 
 def settings(section: str) -> dict[str, str]:
-    """Packaged files of a section, such as ``run``, and the first comment line of each."""
+    """Packaged files of a folder, such as ``run``, and the first comment line of each."""
     found = {}
     for path in sorted((packaged_configs() / section).glob("*.yaml")):
         first = path.read_text(encoding="utf-8").splitlines()[0]
@@ -31,14 +31,14 @@ def settings(section: str) -> dict[str, str]:
 
 
 def entries(kind: str) -> dict[str, str]:
-    """All that ``section=NAME`` takes: plug-ins, and the packaged settings of them.
+    """Packaged runs or sweeps; or what ``section=NAME`` takes: plug-ins and settings of them.
 
     Example:
         >>> {"latentdr", "latentdr_sa"} <= set(entries("algorithms"))
         True
     """
-    if kind == "runs":
-        return settings("run")
+    if kind in ("runs", "sweeps"):
+        return settings(kind.removesuffix("s"))
     found = {}
     for section, plugin in PLUGIN_SECTIONS.items():
         if plugin == kind:

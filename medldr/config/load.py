@@ -55,20 +55,58 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
         if "label" in layers.found[-1].values:
             label = None
     layers.add_overrides(overrides, here)
-    merged = Merged(layers.found)
-    _keep_one_length(merged, layers.found)
+    merged = merge(layers)
     if label is not None:
         label = "+".join([label, *_replaced_sections(overrides)])
     if label is not None and merged.where(("label",)) != "command line":
         merged.values["label"] = re.sub(r"[^A-Za-z0-9_.+-]+", "_", label).strip("._+-") or "run"
-    config, problems = _check(merged)
-    problems = [*layers.problems, *problems]
-    if config is None or problems:
-        count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
-        raise InputError("\n  ".join([f"{count} in the configuration {name}:", *problems]))
+    config, problems = check(merged, layers)
+    if config is None:
+        raise refusal(f"the configuration {name}", problems)
+    return config
+
+
+def merge(layers: Layers) -> Merged:
+    """What all layers say together; of `training.epochs` and `training.steps` the stronger holds.
+
+    A run file and a member of a sweep both go through here, and then through `check`.
+    """
+    merged = Merged(layers.found)
+    _keep_one_length(merged, layers.found)
+    return merged
+
+
+def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
+    """The checked configuration, or what is wrong with it.
+
+    Args:
+        merged: What the layers say together; a caller may have set values of its own in it.
+        layers: The layers, with the problems that were met while they were read.
+
+    Returns:
+        The configuration with its protocol settled and its paths absolute, and no problems; or
+        None and the problems, one line each.
+    """
+    try:
+        config = RunConfig.model_validate(merged.values)
+    except ValidationError as error:
+        return None, [*layers.problems, *explain(error, merged)]
+    if layers.problems:
+        return None, list(layers.problems)
     settled = settle(config, layers.found, merged.values)
-    absolute: RunConfig = _finished(settled, merged.values, (), merged)
-    return absolute
+    return _finished(settled, merged.values, (), merged), []
+
+
+def refusal(what: str, problems: Sequence[str]) -> InputError:
+    """One error that tells all problems.
+
+    Example:
+        >>> print(refusal("the sweep mine", ["seeds: is empty"]))
+        1 problem in the sweep mine:
+          seeds: is empty
+    """
+    count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
+    return InputError("\n  ".join([f"{count} in {what}:", *problems]))
 
 
 def load_part(section: str, name: str) -> dict[str, Any]:
@@ -135,13 +173,6 @@ def _keep_one_length(merged: Merged, layers: Sequence[Layer]) -> None:
         strength[key] = next(i for i, layer in enumerate(layers) if layer is origin)
     if strength["epochs"] != strength["steps"]:
         training[min(strength, key=lambda key: strength[key])] = None
-
-
-def _check(merged: Merged) -> tuple[RunConfig | None, list[str]]:
-    try:
-        return RunConfig.model_validate(merged.values), []
-    except ValidationError as error:
-        return None, explain(error, merged)
 
 
 def _finished(value: Any, raw: Any, path: KeyPath, merged: Merged) -> Any:
