@@ -38,10 +38,13 @@ class OpenRun:
     Attributes:
         folder: Its files.
         resumed: Whether an earlier start of the same run left its state there.
+        finished: Whether another process finished the run before this one owned its folder: there
+            is nothing to do, and nothing is recorded.
     """
 
     folder: RunFolder
     resumed: bool
+    finished: bool = False
 
     def record(self, **facts: Any) -> None:
         """Add facts to `run.json`."""
@@ -71,7 +74,11 @@ def status(folder: RunFolder) -> Status | None:
     if not isinstance(facts, dict) or "status" not in facts:
         raise InputError(f"{folder.run} does not say how the run ended. {cure}")
     said: Status = facts["status"]
-    return "interrupted" if said == "running" and not is_owned(folder) else said
+    if said != "running" or is_owned(folder):
+        return said
+    # Its owner may have written how the run ended, and left, since the line above was read.
+    said = read_json(folder.run)["status"]
+    return "interrupted" if said == "running" else said
 
 
 def record(folder: RunFolder, **facts: Any) -> None:
@@ -101,6 +108,11 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
     if restart and folder.path.exists():
         move_aside(folder)
     with owned(folder):
+        # Another process may have finished it since the caller looked; its page may still be in
+        # the making, so that nothing is removed either.
+        if not restart and is_done(folder):
+            yield OpenRun(folder, resumed=True, finished=True)
+            return
         _sweep(folder)
         resumed = folder.last.exists() or folder.best.exists()
         # Anew at each start: the data may have moved, or the file been edited meanwhile.
@@ -120,6 +132,7 @@ def open_run(config: RunConfig, out: Path | str, *, restart: bool = False) -> It
             times={
                 "started": times.get("started") or provenance.now(),
                 "starts": times.get("starts", 0) + 1,
+                "latest_start": provenance.now(),
                 "seconds": times.get("seconds", 0.0),
                 "finished": None,
             },

@@ -74,6 +74,18 @@ def is_owned(folder: RunFolder) -> bool:
     return owner is not None and not _is_gone(owner)
 
 
+def says_owned(text: str) -> bool:
+    """Whether a message is that of an `OwnedError`, for who sees a process's last words only.
+
+    Example:
+        >>> says_owned("runs/a is in use by process 7 on node1 (last sign of life 3 s ago)")
+        True
+        >>> says_owned("training.lr should be greater than 0")
+        False
+    """
+    return any(words in text for words in ("in use by", "taken over by"))
+
+
 def _claim(path: Path) -> None:
     if _create(path):
         return

@@ -27,7 +27,7 @@ from medldr.models.base import FeatureModel
 from medldr.reporting import write_report_or_warn
 from medldr.training import Fitted, fit, make_fabric
 from medldr.training.processes import Processes
-from medldr.training.runtime import Launcher
+from medldr.training.runtime import Launcher, use_threads
 from medldr.types import DataSpec, Predictions
 
 
@@ -94,33 +94,44 @@ def train_run(
     fabric = make_fabric(config.machine, config.training, launcher=launcher)
     work = functools.partial(_work, config=config, out=out, restart=restart)
     if launcher == "spawn" and fabric.world_size > 1:
-        fabric.launch(work)
+        fresh = fabric.launch(work)
     else:
         fabric.launch()
-        work(fabric)
-    return RunResult.read(folder)
+        fresh = work(fabric)
+    return RunResult.read(folder, fresh=bool(fresh))
 
 
-def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> None:
-    """What each process does; only the first one owns and writes the folder."""
+def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> bool:
+    """What each process does; only the first one owns and writes the folder.
+
+    Returns:
+        Whether anything had to be done: another process may have finished the run meanwhile.
+    """
     folder = locate(config, out)
     if not fabric.is_global_zero:
-        if not Processes(fabric).from_first(None):
+        word = Processes(fabric).from_first(None)
+        if word is None:
             raise SystemExit(2)  # the first process says why
-        run(config, folder, fabric)
-        fabric.barrier()  # until the first process has written the results
-        return
-    opened = False
+        if word == "run":
+            run(config, folder, fabric)
+            fabric.barrier()  # until the first process has written the results
+        return bool(word == "run")
+    word = None
     try:
-        with open_run(config, out, restart=restart):
-            opened = Processes(fabric).from_first(True)
+        with open_run(config, out, restart=restart) as opened:
+            word = Processes(fabric).from_first("finished" if opened.finished else "run")
+            if opened.finished:
+                return False
+            if not opened.resumed:  # the state that is resumed keeps the number it was made with
+                opened.record(threads=use_threads(config.machine))
             run(config, folder, fabric)
     finally:
-        if not opened:
-            Processes(fabric).from_first(False)
+        if word is None:
+            Processes(fabric).from_first(None)
     if config.machine.report:
         write_report_or_warn(folder)
     fabric.barrier()
+    return True
 
 
 def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:

@@ -77,6 +77,30 @@ def test_a_killed_run_counts_as_interrupted(config, tmp_path):
     assert lifecycle.status(folder) == "interrupted"
 
 
+def test_an_ending_written_while_one_reads_is_believed(config, tmp_path, monkeypatch):
+    with lifecycle.open_run(config, tmp_path) as run:
+        said = run.folder.run.read_text()
+    ended = run.folder.run.read_text()
+    run.folder.run.write_text(said.replace('"done"', '"running"'))
+
+    def left_meanwhile(folder):
+        folder.run.write_text(ended)
+        return False
+
+    monkeypatch.setattr(lifecycle, "is_owned", left_meanwhile)
+    assert lifecycle.status(run.folder) == "done"
+
+
+def test_a_finished_run_is_opened_without_a_trace(config, tmp_path):
+    with lifecycle.open_run(config, tmp_path) as run:
+        run.folder.evaluation.touch()
+        run.folder.model.touch()
+    before = run.folder.run.read_bytes()
+    with lifecycle.open_run(config, tmp_path) as run:
+        assert run.finished
+    assert run.folder.run.read_bytes() == before
+
+
 def test_restart_moves_the_earlier_run_aside(config, tmp_path):
     with lifecycle.open_run(config, tmp_path) as run:
         (run.folder.path / "mark").touch()

@@ -125,3 +125,22 @@ def test_a_process_that_slept_too_long_leaves_the_folder_to_its_new_owner(tmp_pa
         with pytest.raises(owner.OwnedError, match="taken over by process 7 on elsewhere"):
             owner.refuse_if_taken(folder)
     assert folder.owner.read_text() == taken
+
+
+def test_every_refusal_can_be_told_from_its_words(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    said = []
+
+    def refused(call):
+        with pytest.raises(owner.OwnedError) as refusal:
+            call()
+        said.append(str(refusal.value))
+
+    _leave(folder, host="elsewhere")
+    refused(lambda: owner._claim(folder.owner))
+    refused(lambda: owner.refuse_if_taken(folder))
+    _leave(folder)
+    folder.owner.with_suffix(".takeover").touch()
+    refused(lambda: owner._claim(folder.owner))
+    assert len(said) == 3
+    assert all(owner.says_owned(text) for text in said)
