@@ -209,3 +209,48 @@ def test_the_training_recipe_pins_all_that_it_states():
         for key in values[section]
     }
     assert set(values["pins"]) == stated
+
+
+def test_mixing_methods_have_the_settings_that_the_paper_compares_with():
+    # Plain Mixup and CutMix of the SWAD code that the paper's protocol follows: alpha 0.2; beta 1
+    # at every step. Manifold Mixup: input and the first two stages, our alpha.
+    mixup, cutmix, manifold = (
+        load_config("dermamnist_224up_erm", [f"algorithm={name}"]).algorithm
+        for name in ("mixup", "cutmix", "manifold_mixup")
+    )
+    assert (mixup.name, mixup.alpha) == ("mixup", 0.2)
+    assert (cutmix.name, cutmix.beta, cutmix.prob) == ("cutmix", 1.0, 1.0)
+    assert (manifold.name, manifold.alpha) == ("manifold_mixup", 0.2)
+    assert manifold.stages == ("input", "stage1", "stage2")
+
+
+def test_mixstyle_has_the_settings_of_its_authors():
+    for part, partners in (("mixstyle", "random"), ("mixstyle_cross_domain", "cross_domain")):
+        algorithm = load_config("phantom_fracture_erm", [f"algorithm={part}"]).algorithm
+        assert (algorithm.name, algorithm.partners) == ("mixstyle", partners)
+        assert (algorithm.p, algorithm.alpha, algorithm.eps) == (0.5, 0.1, 1e-6)
+        assert algorithm.stages == ("stage1", "stage2", "stage3")
+
+
+def test_batchformer_has_the_papers_settings():
+    # "defaulted to select dim for both dimensions and a dropout rate of 50%".
+    algorithm = load_config("dermamnist_224up_erm", ["algorithm=batchformer"]).algorithm
+    assert algorithm.name == "batchformer"
+    assert algorithm.ff_dim is None  # the latents' own width
+    assert algorithm.dropout == 0.5
+    assert algorithm.heads is None  # 4 at 512 latents
+    assert algorithm.weights == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["mixup", "cutmix", "manifold_mixup", "mixstyle", "mixstyle_cross_domain", "batchformer"]
+)
+def test_methods_that_are_compared_with_train_at_the_recipes_rate(name):
+    assert load_config("dermamnist_224up_erm", [f"algorithm={name}"]).algorithm.lr_scale == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "norm"), [("latentdr_residual", "residual"), ("latentdr_pre_norm", "pre")]
+)
+def test_the_readings_of_the_attention_layer(part, norm):
+    assert changed(part, "latentdr_pool") == {"norm": norm}
