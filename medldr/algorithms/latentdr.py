@@ -41,18 +41,16 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from medldr import plugins
 from medldr.algorithms._gather import RowGatherer, several_processes
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, accuracy, require_domains
-from medldr.algorithms.erm import ERM
-from medldr.config import AlgorithmSection
+from medldr.algorithms._stacking import Stacked, StackedConfig
+from medldr.algorithms.base import accuracy
 from medldr.errors import InputError
 from medldr.latent import LatentDR, check_options, mean_label
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 
-class LatentDRConfig(AlgorithmConfig):
+class LatentDRConfig(StackedConfig):
     """Keys of LatentDR; `medldr.latent.LatentDR` says where each value comes from."""
 
     name: Literal["latentdr"] = "latentdr"
@@ -81,12 +79,6 @@ class LatentDRConfig(AlgorithmConfig):
         (1.0, 1.0, 1.0), description="factors of the original, degraded and restored loss"
     )
     sigma: float = Field(1.0, ge=0, description="gaussian: standard deviation of the noise")
-    set_scope: Literal["global", "local"] = Field(
-        "global", description="the set is the batch of all processes, or of each process alone"
-    )
-    base: AlgorithmSection | None = Field(
-        None, description="algorithm to which the terms are added; unset: erm"
-    )
 
     @model_validator(mode="after")
     def _options_fit(self) -> LatentDRConfig:
@@ -100,23 +92,15 @@ class LatentDRConfig(AlgorithmConfig):
         return self
 
 
-class LatentDRAlgorithm(Algorithm):
+class LatentDRAlgorithm(Stacked):
     """Degraded and restored terms on top of a base algorithm, by default ERM.
 
     Attributes:
-        base: Gives the loss, latents and logits of the unmodified images.
         augment: The degradation and the restoration.
     """
 
-    set_based = True
-
     def __init__(self, config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        self.set_scope = config.set_scope
-        self.base = _build_base(config, spec, model)
-        self.needs_domains = self.base.needs_domains
-        self.sampler = self.base.sampler
-        self.views = self.base.views
         not_latent = {"name", "lr_scale", "loss", "set_scope", "base"}
         try:
             self.augment = LatentDR(
@@ -130,10 +114,6 @@ class LatentDRAlgorithm(Algorithm):
         if not config.share_classifier:
             # The same kind of head as the model's, and the same start; then it goes its own way.
             self.augment.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
-
-    def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:
-        """The base's classification loss, for all three terms."""
-        return self.base.classification_loss(logits, target)
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
         """The base's groups, and one for D and R where they have parameters."""
@@ -186,46 +166,6 @@ class _Set(NamedTuple):
     own: Tensor | None
     soft_label: Tensor
     drawn: Tensor | None
-
-
-def _build_base(config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> Algorithm:
-    """The algorithm to stack on.
-
-    Raises:
-        InputError: If nothing can be stacked on it, or a key of it would have no effect.
-    """
-    if config.base is None:
-        return ERM(AlgorithmConfig(name="erm", loss=config.loss), spec, model)
-    name = config.base.name
-    cls: type[Algorithm] = plugins.load("algorithms", name).ALGORITHM
-    if cls.mixes_labels:
-        raise InputError(
-            f"algorithm.base: {name} mixes labels, so that LatentDR has no true label to restore. "
-            "Choose a base that does not, or leave algorithm.base out"
-        )
-    if issubclass(cls, LatentDRAlgorithm):
-        raise InputError(
-            "algorithm.base: latentdr cannot be its own base; leave algorithm.base out"
-        )
-    if not isinstance(config.base, AlgorithmConfig):
-        raise InputError(f"algorithm.base: the Config of {name} is no AlgorithmConfig")
-    if config.loss is not None:
-        raise InputError(
-            "algorithm.loss has no effect beside algorithm.base: set algorithm.base.loss"
-        )
-    if config.base.lr_scale != type(config.base).model_fields["lr_scale"].default:
-        raise InputError(
-            "algorithm.base.lr_scale has no effect beside algorithm.base: set algorithm.lr_scale"
-        )
-    if cls.needs_domains:
-        require_domains(name, spec)
-    base = cls(config.base, spec, model)
-    if cls.update is not Algorithm.update or set(base.optimizers(model)) != {"main"}:
-        raise InputError(
-            f"algorithm.base: {name} makes its own steps or has several optimizers, so that no "
-            "term can be added to its loss. Choose another base"
-        )
-    return base
 
 
 Config = LatentDRConfig
