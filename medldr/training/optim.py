@@ -81,6 +81,7 @@ def build_optimizers(
     Args:
         groups: What `Algorithm.optimizers` returned. A group may hold its own ``lr``,
             ``weight_decay`` or other options; its ``lr`` is used as it is, under the schedule.
+            Its ``lr_scale`` is a further factor on its rate.
         training: The section of the configuration.
         lr_scale: The algorithm's factor on ``training.lr``.
         fused: Update all weights in one kernel; equal arithmetic for every parameter.
@@ -105,6 +106,8 @@ def build_optimizers(
         filled = [
             group | {"params": params} for group in given if (params := list(group["params"]))
         ]
+        for group in filled:
+            group["lr"] = group.get("lr", options["lr"]) * group.pop("lr_scale", 1.0)
         if not filled:
             raise InputError(f"optimizer {name!r} of the algorithm has no trainable parameter")
         optimizer: Optimizer = kind(filled, **options)

@@ -126,3 +126,21 @@ def test_cosine_ends_just_above_zero():
     factor = Schedule(TrainingConfig(steps=100, schedule="cosine"), 10)
     assert factor(0) == 1.0
     assert factor(99) == pytest.approx((1 + math.cos(0.99 * math.pi)) / 2)
+
+
+def test_a_group_may_scale_its_rate_further():
+    a, b, c = (nn.Parameter(torch.zeros(2)) for _ in range(3))
+    groups = {
+        "main": [
+            {"params": [a]},
+            {"params": [b], "lr_scale": 0.1},
+            {"params": [c], "lr": 0.3, "lr_scale": 2.0},
+        ]
+    }
+    optimizers = build_optimizers(groups, TrainingConfig(epochs=1, lr=0.1), lr_scale=0.5)
+    rates = [group["lr"] for group in optimizers["main"].param_groups]
+    assert rates == pytest.approx([0.05, 0.005, 0.6])
+    assert "lr_scale" in groups["main"][1]  # the algorithm's own groups stay as they were
+    set_lr(optimizers, 0.1)
+    rates = [group["lr"] for group in optimizers["main"].param_groups]
+    assert rates == pytest.approx([0.005, 0.0005, 0.06])
