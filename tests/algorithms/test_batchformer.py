@@ -1,0 +1,347 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import nn
+from torch.nn import functional
+
+from medldr.algorithms.batchformer import BatchFormer, BatchFormerConfig
+from medldr.config.schema import TrainingConfig
+from medldr.errors import InputError
+from medldr.models.base import CosineHead
+from medldr.training.optim import build_optimizers
+
+TASKS = ["multi-class", "binary", "ordinal", "multi-label"]
+
+
+@pytest.fixture
+def build(standins):
+    def make(task="multi-class", rows=12, **keys):
+        spec = standins.make_spec(task)
+        model = standins.make_model(spec)
+        algorithm = standins.make_algorithm("batchformer", spec, model, **keys)
+        return model, algorithm, standins.make_batch(spec, rows)
+
+    return make
+
+
+@pytest.fixture
+def layer(standins):
+    """BatchFormer for latents of a given size, without a network."""
+
+    def make(dim, **keys):
+        spec = standins.make_spec()
+        config = BatchFormerConfig.model_validate({"name": "batchformer", **keys})
+        return BatchFormer(config, spec, SimpleNamespace(dim=dim, head=nn.Linear(dim, 4)))
+
+    return make
+
+
+def latents(rows, dim, seed=0):
+    return torch.randn(rows, dim, generator=torch.Generator().manual_seed(seed))
+
+
+def reference(encoder, z, heads):
+    """A post-norm transformer layer over one sequence, in NumPy float64."""
+    p = {name: value.double().numpy() for name, value in encoder.state_dict().items()}
+    z = z.double().numpy()
+    rows, dim = z.shape
+
+    def norm(x, name):
+        centred = x - x.mean(1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5)
+        return scaled * p[f"{name}.weight"] + p[f"{name}.bias"]
+
+    joint = z @ p["self_attn.in_proj_weight"].T + p["self_attn.in_proj_bias"]
+    q, k, v = (part.reshape(rows, heads, -1) for part in np.split(joint, 3, axis=1))
+    mixed = np.empty_like(q)
+    for h in range(heads):
+        scores = q[:, h] @ k[:, h].T / np.sqrt(dim / heads)
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        mixed[:, h] = weights / weights.sum(1, keepdims=True) @ v[:, h]
+    out = mixed.reshape(rows, dim) @ p["self_attn.out_proj.weight"].T
+    a = norm(z + out + p["self_attn.out_proj.bias"], "norm1")
+    hidden = np.maximum(a @ p["linear1.weight"].T + p["linear1.bias"], 0)
+    return norm(a + hidden @ p["linear2.weight"].T + p["linear2.bias"], "norm2")
+
+
+@pytest.mark.parametrize(("dim", "count"), [(64, 25_216), (512, 1_577_984), (2048, 25_186_304)])
+def test_parameter_counts_are_those_of_the_published_code(dim, count, layer):
+    with torch.device("meta"):
+        state = layer(dim).encoder.state_dict()
+    assert sum(value.numel() for value in state.values()) == count == 6 * dim**2 + 10 * dim
+
+
+@pytest.mark.parametrize(
+    ("dim", "heads"), [(512, 4), (2048, 4), (132, 4), (128, 1), (64, 1), (130, 1), (257, 1)]
+)
+def test_heads_follow_the_width(dim, heads, layer):
+    with torch.device("meta"):
+        encoder = layer(dim).encoder
+    assert encoder.self_attn.num_heads == heads
+    assert encoder.linear1.out_features == dim
+    assert encoder.dropout.p == encoder.self_attn.dropout == 0.5
+    assert not encoder.norm_first
+
+
+def test_widths_are_options_and_heads_that_do_not_divide_are_refused(layer):
+    encoder = layer(12, heads=3, ff_dim=5, dropout=0.1).encoder
+    assert encoder.self_attn.num_heads == 3
+    assert encoder.linear1.out_features == 5
+    assert encoder.dropout.p == 0.1
+    with pytest.raises(InputError, match=r"algorithm\.heads: the 12 latents .* among 5 heads"):
+        layer(12, heads=5)
+
+
+@pytest.mark.parametrize(("dim", "heads"), [(8, 1), (12, 3), (132, None)])
+def test_the_layer_equals_its_formula_on_one_sequence(dim, heads, layer):
+    algorithm = layer(dim, heads=heads).eval()
+    with torch.no_grad():
+        for parameter in algorithm.encoder.parameters():  # biases and norms start at 0 and 1
+            parameter.add_(0.1 * torch.randn_like(parameter))
+        z = latents(7, dim)
+        found = algorithm.encode(z).numpy()
+    expected = reference(algorithm.encoder, z, heads or 4)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_it_is_equivariant_to_the_order_of_the_batch(layer):
+    algorithm = layer(64).eval()
+    z, order = latents(10, 64), torch.randperm(10, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        found, expected = algorithm.encode(z[order]), algorithm.encode(z)[order]
+    torch.testing.assert_close(found, expected, atol=2e-6, rtol=0)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_another_sample_changes_what_becomes_of_a_sample(training, layer):
+    # With batch and sequence axes exchanged, every sample would be a sequence of its own.
+    algorithm = layer(64).train(training)
+    z = latents(4, 64)
+    changed = z.clone()
+    changed[2] += 1
+    outputs = []
+    for given in (z, changed):
+        torch.manual_seed(0)
+        outputs.append(algorithm.encode(given).detach())
+    rest = torch.tensor([0, 1, 3])
+    assert ((outputs[0] - outputs[1])[rest].abs().amax(1) > 1e-3).all()
+
+
+def test_one_sample_s_loss_reaches_every_latent(layer):
+    algorithm = layer(64).eval()
+    z = latents(4, 64).requires_grad_()
+    algorithm.encode(z)[1].square().sum().backward()
+    assert (z.grad.abs().amax(1) > 1e-6).all()
+
+
+def test_a_batch_of_one_works(build):
+    model, algorithm, batch = build(rows=1)
+    out = algorithm.loss(model, batch)
+    out.loss.backward()
+    assert torch.isfinite(out.loss)
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_it_computes_in_float32_under_autocast(layer):
+    algorithm = layer(64).eval()
+    z = latents(5, 64)
+    with torch.no_grad():
+        plain = algorithm.encode(z)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert torch.equal(algorithm.encode(z), plain)
+            assert algorithm.encode(z.bfloat16()).dtype == torch.float32
+
+
+def joint(model, algorithm, batch):
+    """Logits of the batch as it is and after the layer, one below the other."""
+    z = model.features(batch.image)
+    return model.classify(torch.cat([z, algorithm.encode(z)]))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_loss_is_the_mean_over_the_joint_batch(task, build):
+    model, algorithm, batch = build(task)
+    algorithm.eval()
+    out = algorithm.loss(model, batch)
+    logits, label = joint(model, algorithm, batch), torch.cat([batch.label, batch.label])
+    if task == "multi-label":
+        known = ~label.isnan()
+        each = functional.binary_cross_entropy_with_logits(
+            logits, label.nan_to_num(), reduction="none"
+        )
+        rows = (each * known).sum(1) / known.sum(1).clamp_min(1)
+        expected = rows.mean()
+    else:
+        expected = functional.cross_entropy(logits, label)
+    torch.testing.assert_close(out.loss, expected)
+    torch.testing.assert_close(out.logits, logits[: len(batch.label)])
+
+
+def test_class_weights_weigh_the_joint_batch(build):
+    model, algorithm, batch = build()
+    weights = torch.tensor([4.0, 1.0, 0.5, 2.0])
+    algorithm.eval().use_class_weights(weights)
+    label = torch.cat([batch.label, batch.label])
+    expected = functional.cross_entropy(joint(model, algorithm, batch), label, weights)
+    torch.testing.assert_close(algorithm.loss(model, batch).loss, expected)
+
+
+def test_weights_are_shares_and_the_terms_are_logged(build):
+    model, algorithm, batch = build(weights=[1, 3])
+    algorithm.eval()
+    out = algorithm.loss(model, batch)
+    assert set(out.logs) == {"loss/original", "loss/batchformer", "accuracy/batchformer"}
+    first, second = joint(model, algorithm, batch).chunk(2)
+    a, b = (functional.cross_entropy(logits, batch.label) for logits in (first, second))
+    torch.testing.assert_close(out.loss, 0.25 * a + 0.75 * b)
+    torch.testing.assert_close(out.logs["loss/original"], a.detach())
+    torch.testing.assert_close(out.logs["loss/batchformer"], b.detach())
+    right = (second.argmax(1) == batch.label).float().mean()
+    assert out.logs["accuracy/batchformer"] == right
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("weights", [[1, 0], [0.3, 0]])
+def test_without_its_term_it_is_erm_bit_for_bit(task, weights, build, standins):
+    found = []
+    model, algorithm, batch = build(task, weights=weights)
+    erm = standins.make_algorithm("erm", standins.make_spec(task), model)
+    for one in (algorithm, erm):
+        model.zero_grad()
+        torch.manual_seed(0)
+        out = one.loss(model, batch)
+        out.loss.backward()
+        found.append([out.loss, *(p.grad.clone() for p in model.parameters())])
+        assert set(out.logs) == {"loss/original"}
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+    assert not list(algorithm.parameters())
+    assert not algorithm.set_based
+
+
+def test_without_the_original_loss_the_layer_s_term_stays(build):
+    model, algorithm, batch = build(weights=[0, 2])
+    out = algorithm.loss(model, batch)
+    torch.testing.assert_close(out.loss.detach(), out.logs["loss/batchformer"])
+
+
+def test_predictions_are_bit_identical_with_and_without_it(build):
+    model, algorithm, batch = build()
+    model.eval()
+    with torch.no_grad():
+        before = model(batch.image)
+        algorithm.loss(model, batch)
+        del algorithm
+        assert torch.equal(model(batch.image), before)
+
+
+def test_the_base_s_whole_loss_takes_its_place_and_the_network_runs_once(build):
+    model, algorithm, batch = build(base={"name": "outside.projection", "factor": 0.5})
+    algorithm.eval()
+    out = algorithm.loss(model, batch)
+    assert model.passes == 1
+    base = algorithm.base.loss(model, batch)
+    added = functional.cross_entropy(model.classify(algorithm.encode(base.z)), batch.label)
+    torch.testing.assert_close(out.loss, (base.loss + added) / 2)
+    assert out.logs["loss/projection"] == base.logs["loss/projection"]
+    assert out.logs["loss/original"] == base.logs["loss/original"]
+    out.loss.backward()
+    assert all(p.grad.abs().sum() > 0 for p in algorithm.base.parameters())
+
+
+def test_it_stands_on_latentdr_and_latentdr_on_it(standins):
+    spec = standins.make_spec()
+    batch = standins.make_batch(spec)
+    for one, other in (("batchformer", "latentdr"), ("latentdr", "batchformer")):
+        model = standins.make_model(spec)
+        algorithm = standins.make_algorithm(one, spec, model, base=other)
+        out = algorithm.loss(model, batch)
+        assert model.passes == 1
+        assert {"loss/batchformer", "loss/degraded", "loss/restored"} < set(out.logs)
+        given = [id(p) for g in algorithm.optimizers(model)["main"] for p in g["params"]]
+        everything = [id(p) for m in (model, algorithm) for p in m.parameters()]
+        assert sorted(given) == sorted(set(everything))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"base": "outside.mixed_labels"}, "mixes labels, so that batchformer has no true label"),
+        ({"base": "batchformer"}, "batchformer cannot be its own base"),
+        ({"base": "outside.pattern_0"}, "makes its own steps or has several optimizers"),
+        ({"base": "erm", "loss": "cross_entropy"}, "set algorithm.base.loss"),
+        ({"base": {"name": "erm", "lr_scale": 0.1}}, "set algorithm.lr_scale"),
+    ],
+)
+def test_bases_on_which_nothing_can_stand_are_refused(keys, message, build):
+    with pytest.raises(InputError, match=message):
+        build(**keys)
+
+
+def test_the_layer_may_have_a_rate_of_its_own(build):
+    model, algorithm, _ = build(base="outside.projection", encoder_lr_scale=0.1)
+    training = TrainingConfig(epochs=1, lr=0.1)
+    groups = algorithm.optimizers(model)
+    optimizer = build_optimizers(groups, training, lr_scale=0.5)["main"]
+    rates = {id(p): g["initial_lr"] for g in optimizer.param_groups for p in g["params"]}
+    layer = {id(p) for p in algorithm.encoder.parameters()}
+    assert all(rates[p] == pytest.approx(0.005) for p in layer)
+    assert all(rate == 0.05 for p, rate in rates.items() if p not in layer)
+    assert set(rates) == {id(p) for m in (model, algorithm) for p in m.parameters()}
+
+
+def test_a_classifier_of_its_own_is_of_the_model_s_kind(standins):
+    spec = standins.make_spec()
+    model, batch = standins.make_model(spec), standins.make_batch(spec)
+    model.head = CosineHead(model.dim, spec.num_classes)
+    algorithm = standins.make_algorithm("batchformer", spec, model, share_classifier=False).eval()
+    own = algorithm.own_classifier
+    assert isinstance(own, CosineHead)
+    assert torch.equal(own.weight, model.head.weight)
+    with torch.no_grad():
+        own.weight.neg_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = algorithm.loss(model, batch)
+    z = algorithm.encode(out.z)
+    expected = functional.cross_entropy(-model.classify(z), batch.label)
+    torch.testing.assert_close(out.logs["loss/batchformer"], expected.detach())
+    out.loss.backward()
+    assert own.weight.grad.abs().sum() > 0
+    given = [id(p) for group in algorithm.optimizers(model)["main"] for p in group["params"]]
+    assert sorted(given) == sorted(id(p) for m in (model, algorithm) for p in m.parameters())
+
+
+def test_labels_all_missing_leave_a_finite_loss(build):
+    model, algorithm, batch = build("multi-label")
+    out = algorithm.loss(model, batch._replace(label=torch.full_like(batch.label, float("nan"))))
+    out.loss.backward()
+    assert out.loss == 0
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"weights": [0, 0]}, "not both 0"),
+        ({"weights": [1, -1]}, "at least 0"),
+        ({"weights": [1, float("inf")]}, "finite"),
+        ({"weights": [1]}, "Field required"),
+        ({"heads": 0}, "greater than or equal to 1"),
+        ({"dropout": 1.0}, "less than 1"),
+        ({"encoder_lr_scale": 0}, "greater than 0"),
+    ],
+)
+def test_options_that_do_not_fit_fail_in_the_config(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        BatchFormerConfig.model_validate({"name": "batchformer", **keys})
+
+
+def test_it_compiles_to_the_same_loss(build):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = build()
+    algorithm.eval()
+    expected = algorithm.loss(model, batch).loss
+    compiled = torch.compile(algorithm.loss, backend="eager")
+    torch.testing.assert_close(compiled(model, batch).loss, expected)
