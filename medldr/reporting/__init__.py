@@ -7,19 +7,25 @@ a sentence on the page, and `write_report_or_warn` turns anything else into a `R
 from medldr.reporting.comparison import DEMONSTRATION, compare_runs, write_comparison
 from medldr.reporting.page import ReportWarning, write_report, write_report_or_warn
 from medldr.reporting.published import Published, published, same_protocol
+from medldr.reporting.sweep_report import SweepReport, report_folder, write_sweep_report
+from medldr.reporting.sweep_terminal import print_sweep
 from medldr.reporting.terminal import comparison_table, print_run, run_table
 
 __all__ = [
     "DEMONSTRATION",
     "Published",
     "ReportWarning",
+    "SweepReport",
     "compare_runs",
     "comparison_table",
     "print_run",
+    "print_sweep",
     "published",
+    "report_folder",
     "run_table",
     "same_protocol",
     "write_comparison",
     "write_report",
     "write_report_or_warn",
+    "write_sweep_report",
 ]

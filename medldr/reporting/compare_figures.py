@@ -26,8 +26,17 @@ OVERLAYS = (
 )
 
 
-def difference_figure(result: Mapping[str, Any], metric: str = "accuracy") -> Drawing | None:
-    """Every method minus the reference on every split and domain; None for a single method."""
+def difference_figure(
+    result: Mapping[str, Any], metric: str = "accuracy", column: str = "", number: int = 0
+) -> Drawing | None:
+    """Every method minus the reference on every split and domain; None for a single method.
+
+    Args:
+        result: What `medldr.evaluation.compare` returns.
+        metric: The measure.
+        column: Title of the column of a sweep that this comparison is.
+        number: Number of that column, from 1, which keeps names apart on one page.
+    """
     others = [m["method"] for m in result["methods"] if m["method"] != result["reference"]]
     rows = []
     for split, about in result["splits"].items():
@@ -42,22 +51,23 @@ def difference_figure(result: Mapping[str, Any], metric: str = "accuracy") -> Dr
             }
             for method in others:
                 row = found.get(method)
-                number = None if row is None else row["difference"]
-                if row is None or number is None or not is_defined(number):
+                paired = None if row is None else row["difference"]
+                if row is None or paired is None or not is_defined(paired):
                     continue
                 label = title if len(others) == 1 else f"{method}, {title.strip()}"
                 unseen = row["seen"] is False if domain else "unseen" in title
                 rows.append(
-                    Whisker(label, number["value"], number["low"], number["high"], accent=unseen)
+                    Whisker(label, paired["value"], paired["low"], paired["high"], accent=unseen)
                 )
     known = measure(metric)
+    head = f"{column}, {known.title}" if column else known.title
     unit = "points of per cent" if known.percent else ""
     better = {"higher": "right of the line is better", "lower": "left of the line is better"}
     side = better.get(known.better, "the line is no difference")
     return forest_figure(
-        f"difference-{metric.replace('_', '-')}",
+        f"difference-{metric.replace('_', '-')}{f'-{number}' if number else ''}",
         rows,
-        title=f"{known.title}: difference to {result['reference']}",
+        title=f"{head}: difference to {result['reference']}",
         caption=f"Each row is one paired difference with its 95 % interval; {side}, and an "
         "interval that crosses it is compatible with no difference.",
         xlabel=f"difference{f', {unit}' if unit else ''}",
@@ -68,8 +78,14 @@ def difference_figure(result: Mapping[str, Any], metric: str = "accuracy") -> Dr
     )
 
 
-def overlay_figures(curves: Curves) -> list[Drawing]:
-    """Learning curves of all methods in one figure per quantity; one line per run."""
+def overlay_figures(curves: Curves, column: str = "", number: int = 0) -> list[Drawing]:
+    """Learning curves of all methods in one figure per quantity; one line per run.
+
+    Args:
+        curves: Records of each run, by method.
+        column: Title of the column of a sweep that these runs belong to.
+        number: Number of that column, from 1, which keeps names apart on one page.
+    """
     drawings = []
     for key, title, hint in OVERLAYS:
         found = {
@@ -86,9 +102,9 @@ def overlay_figures(curves: Curves) -> list[Drawing]:
         axis = _axis(curves)
         drawings.append(
             draw(
-                "overlay-" + key.replace("/", "-"),
+                f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}",
                 _painter(found, axis, title),
-                title=title,
+                title=f"{column}: {title}" if column else title,
                 caption=f"One line per run, one colour per method; {hint}.",
                 alt=f"{title} over training: {ends}.",
                 size=(4.6, 3.1 + 0.17 * len(found)),
@@ -113,11 +129,13 @@ def _painter(
         from matplotlib.ticker import MaxNLocator
 
         axes: Axes = figure.add_subplot()
-        for number, (method, lines) in enumerate(found.items()):
+        for place, (method, lines) in enumerate(found.items()):
             for i, (x, y) in enumerate(lines):
+                # After the last colour the dashes shift, so that no two methods look the same.
+                dash = DASHES[(place + place // len(COLOURS)) % len(DASHES)]
                 axes.plot(
-                    x, y, DASHES[number % len(DASHES)],
-                    color=COLOURS[number % len(COLOURS)],
+                    x, y, dash,
+                    color=COLOURS[place % len(COLOURS)],
                     marker="o" if len(x) < 4 else None, ms=4,
                     lw=1.8 if len(lines) == 1 else 1.1,
                     label=method if i == 0 else None,

@@ -87,7 +87,7 @@ def comparison_page(
         "curve_figures": overlay_figures(curves),
         "published": comparison_published_table(result, sources),
         "runs_table": tables.runs_table(result),
-        "intervals": _intervals(result),
+        "intervals": interval_words(result),
         "glossary": [(m.title, m.meaning) for key, m in MEASURES.items() if key in shown],
     }
     content["sections"] = _sections(content)
@@ -162,7 +162,8 @@ def _banners(result: Mapping[str, Any], remark: str | None) -> list[tuple[str, s
     return banners
 
 
-def _intervals(result: Mapping[str, Any]) -> str:
+def interval_words(result: Mapping[str, Any]) -> str:
+    """How the intervals of a comparison were made."""
     made = result.get("intervals") or {}
     if not made:
         return ""

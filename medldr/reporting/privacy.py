@@ -7,15 +7,25 @@ of the configuration. Words in it that are ids or group names of this run are re
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 HIDDEN = "[hidden id]"
+HIDDEN_NAME = "[hidden name]"
+LONGEST_ERROR = 240
 ID_KEYS = ("exclude",)
 """Keys of the configuration whose values are ids."""
 
+_OURS = ("run.json", "config.yaml", "evaluation.json", "predictions.csv", "metrics.jsonl")
+_FILE = re.compile(
+    r"\.(nii|dcm|dicom|png|jpe?g|tiff?|bmp|gif|npy|npz|h5|hdf5|mha|mhd|nrrd|svs|csv|tsv|xlsx?|json|"
+    r"jsonl|ya?ml|txt|zip|tar|pt|pth|ckpt|safetensors)(\.gz)?$",
+    re.IGNORECASE,
+)
+_LIKE_AN_ID = re.compile(r"(?=.*\d{3})(?=.*[^\W\d]).*|\d{6,}")
 _WORD = re.compile(r"[^\s,;:=\"'`()\[\]{}<>]+")
 
 
@@ -52,6 +62,38 @@ def hide_ids(text: str, ids: Collection[str]) -> str:
     for name in sorted(spaced, key=len, reverse=True):
         text = text.replace(name, HIDDEN)
     return _WORD.sub(replace, text)
+
+
+def read_split_ids(splits: Path) -> frozenset[str]:
+    """Ids in `splits.json`, which a run that failed may have; empty where that tells none."""
+    try:
+        content = json.loads(splits.read_text(encoding="utf-8"))
+        found = {str(name) for ids in content["splits"].values() for name in ids}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return frozenset()  # it only adds to what `hide_names` hides anyway
+    return frozenset(name for name in found if len(name) > 5 or not name.isdigit())
+
+
+def hide_names(text: str, ids: Collection[str]) -> str:
+    """The first lines of an error without what might name a patient, and still of use.
+
+    Known ids go, and so does every word that looks like a path, the name of a file, or an id:
+    three digits beside letters, or six digits. Names of our own files stay.
+
+    Example:
+        >>> hide_names("OSError: scans/anna_ct.nii: bad header of MRN-77123, see run.json", ())
+        'OSError: [hidden name]: bad header of [hidden name], see run.json'
+        >>> hide_names("InputError: training.batch_size is 0; float32, 28 pixels", ())
+        'InputError: training.batch_size is 0; float32, 28 pixels'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        word = match[0].rstrip(".!?")
+        odd = "/" in word or "\\" in word or _FILE.search(word) or _LIKE_AN_ID.fullmatch(word)
+        return HIDDEN_NAME if odd and word not in _OURS else match[0]
+
+    found = _WORD.sub(replace, hide_ids(" ".join(text.split()), ids))
+    return found if len(found) <= LONGEST_ERROR else f"{found[:LONGEST_ERROR]} ..."
 
 
 def hide_in_config(config: Mapping[str, Any], ids: Collection[str]) -> dict[str, Any]:

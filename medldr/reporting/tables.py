@@ -23,7 +23,7 @@ class Cell:
         value: The unrounded number, for sorting; None where there is none.
         reason: Why the number is undefined.
         mark: Footnote sign.
-        style: Class of the style sheet: `best`, `worst`, `tag`, or empty.
+        style: Class of the style sheet: `best`, `second`, `missing`, `same`, or empty.
     """
 
     text: str
@@ -37,13 +37,23 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its heading and its cells."""
+    """A row.
+
+    Attributes:
+        heading: What stands at its left.
+        cells: One per further column.
+        tags: Words behind the heading.
+        style: Class of the style sheet.
+        mark: Footnote sign.
+        apart: Below a line of its own, whatever the others are sorted by.
+    """
 
     heading: str
     cells: list[Cell]
     tags: tuple[str, ...] = ()
     style: str = ""
     mark: str = ""
+    apart: bool = False
 
 
 @dataclass

@@ -1,0 +1,159 @@
+"""Tables as LaTeX with booktabs, and a document around them that compiles as it is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from medldr.reporting.sweep_content import SweepContent
+from medldr.reporting.tables import Cell, Row, Table
+
+SHOWN = ("result", "differences", "published")
+"""Sections whose tables a paper prints; the rest is on the page."""
+
+_NAMED = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+    "\N{NO-BREAK SPACE}": "~", "–": "--", "—": "---", "−": "$-$", "±": r"$\pm$", "×": r"$\times$",
+    "…": r"\dots{}", "“": "``", "”": "''", "‘": "`", "’": "'", "≤": r"$\le$", "≥": r"$\ge$",
+    "†": r"$\dagger$", "→": r"$\to$", "°": r"$^\circ$", "µ": r"$\mu$", "·": r"$\cdot$",
+}  # fmt: skip
+_GREEK = {
+    name: rf"$\{name}$"
+    for name in ("alpha", "beta", "gamma", "delta", "epsilon", "lambda", "mu", "sigma", "tau")
+}
+_LETTERS = "ßæœøåÆŒØÅłŁı"
+_ACCENTS = set("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+"""What the plainest of LaTeX's fonts can set above and below a letter."""
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
+_MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}"}
+
+
+def escape(text: str) -> str:
+    r"""A text that pdflatex prints as it is; what its fonts lack is spelled out.
+
+    Example:
+        >>> escape("batch_size 50 % & more"), escape("-0.5 to +1.0"), escape("müde α 骨")
+        ('batch\\_size 50 \\% \\& more', '$-$0.5 to +1.0', 'müde $\\alpha$ [U+9AA8]')
+    """
+    return "".join(map(_letter, _MINUS.sub("−", " ".join(text.split(" ")))))
+
+
+def _letter(letter: str) -> str:
+    if letter in _NAMED:
+        return _NAMED[letter]
+    if letter.isspace():
+        return " "
+    if letter.isascii():
+        return letter if letter.isprintable() else ""
+    parts = unicodedata.normalize("NFD", letter)
+    accented = len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS
+    if letter in _LETTERS or (accented and ord(letter) < 0x180):
+        return letter
+    name = unicodedata.name(letter, "").lower()
+    if name.startswith("greek small letter ") and name.rsplit(" ", 1)[-1] in _GREEK:
+        return _GREEK[name.rsplit(" ", 1)[-1]]
+    plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return "".join(_NAMED.get(c, c) for c in plain) or f"[U+{ord(letter):04X}]"
+
+
+def latex_table(table: Table, label: str) -> str:
+    """A table as a float: what a cell says in small stands below its number."""
+    left = {0, *table.texts}
+    layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
+    lines = [
+        r"\begin{table}[htbp]",
+        r"\centering",
+        rf"\caption{{{escape(table.caption)}.}}",
+        rf"\label{{{label}}}",
+        r"\small",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        _line([escape(text) for text in table.columns]),
+        r"\midrule",
+    ]
+    for number, row in enumerate(table.rows):
+        if row.apart and number and not table.rows[number - 1].apart:
+            lines.append(r"\midrule")
+        lines += _row(row)
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    notes = [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
+    notes += [escape(note) for note in table.notes]
+    if notes:
+        lines.append(r"\par\smallskip")
+        lines.append(
+            rf"\begin{{minipage}}{{\linewidth}}\footnotesize {' '.join(notes)}\end{{minipage}}"
+        )
+    lines.append(r"\end{table}")
+    return "\n".join(lines)
+
+
+def _row(row: Row) -> list[str]:
+    tags = [tag for tag in row.tags if tag == "oracle" and "(oracle)" not in row.heading]
+    heading = escape(row.heading) + "".join(f" ({tag})" for tag in tags)
+    lines = [_line([heading + _above(row.mark), *(_number(cell) for cell in row.cells)])]
+    for part in ("detail", "extra"):
+        texts = [escape(getattr(cell, part)) for cell in row.cells]
+        if any(texts):
+            lines.append(_line(["", *(rf"{{\scriptsize {t}}}" if t else "" for t in texts)]))
+    return lines
+
+
+def _number(cell: Cell) -> str:
+    return _MARKS.get(cell.style, "{}").format(escape(cell.text)) + _above(cell.mark)
+
+
+def _above(sign: str) -> str:
+    return rf"\textsuperscript{{{sign}}}" if sign else ""
+
+
+def _line(cells: list[str]) -> str:
+    # A bracket or star here would be read as belonging to the line break before it.
+    start = "{}" if cells[0].startswith(("[", "*")) else ""
+    return f"{start}{' & '.join(cells)} \\\\"
+
+
+def latex_tables(content: SweepContent) -> str:
+    """`table.tex`: the tables alone, to be read by a document that uses booktabs."""
+    tables = [
+        (anchor, table)
+        for anchor in SHOWN
+        for table in getattr(content.section(anchor), "tables", ())
+    ]
+    banners = [f"% {' '.join(text.split())}" for _, text in content.banners]
+    head = ["% Made by medldr. Needs \\usepackage{booktabs}.", *banners]
+    numbered = [latex_table(t, f"tab:{anchor}-{n}") for n, (anchor, t) in enumerate(tables, 1)]
+    return "\n\n".join(["\n".join(head), *numbered]) + "\n"
+
+
+def latex_document(content: SweepContent) -> str:
+    """`report.tex`: a document that says what was found and reads `table.tex`."""
+    result = content.section("result")
+    banners = [rf"\noindent\textbf{{{escape(text)}}}\par\medskip" for _, text in content.banners]
+    items = [rf"\item {escape(lead)}" for lead in (result.leads if result is not None else [])]
+    found = [r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
+    missing = content.section("missing")
+    lost = missing.leads if missing is not None else []
+    lines = [
+        r"\documentclass[10pt]{article}",
+        r"\usepackage[utf8]{inputenc}",
+        r"\usepackage[a4paper,landscape,margin=18mm]{geometry}",
+        r"\usepackage{booktabs}",
+        r"\setcounter{totalnumber}{8}",
+        rf"\title{{{escape(content.title)}}}",
+        r"\author{}",
+        r"\date{}",
+        r"\begin{document}",
+        r"\maketitle",
+        rf"\noindent {escape(content.subtitle)}.\par\medskip",
+        *banners,
+        *found,
+        *(rf"\noindent {escape(text)}\par\medskip" for text in lost),
+        r"\input{table.tex}",
+        r"\clearpage",
+        rf"\noindent {escape(result.small) if result is not None else ''}",
+        r"\end{document}",
+    ]
+    return "\n".join(lines) + "\n"

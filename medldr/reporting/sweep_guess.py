@@ -1,0 +1,102 @@
+"""A table for a folder of run folders that no sweep file laid out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from medldr.config.yaml import read_yaml
+from medldr.errors import InputError
+from medldr.files import RunFolder, read_json
+from medldr.members import Layout, Member, Sweep, SweepFolder
+from medldr.reporting.describe import dataset_name, method_title, section
+
+ASIDE = ".before-"
+"""Part of the name of a run that was moved aside for another one."""
+
+
+def is_run_folder(folder: Path | str) -> bool:
+    """Whether a folder is that of one run, and no sweep's."""
+    files, sweep = RunFolder(folder), SweepFolder(folder).sweep
+    return (files.run.is_file() or files.config.is_file()) and not sweep.is_file()
+
+
+def run_folders(folder: Path) -> list[RunFolder]:
+    """Run folders right below a folder, in alphabetical order."""
+    found = [RunFolder(path) for path in sorted(folder.iterdir()) if path.is_dir()]
+    return [
+        files for files in found
+        if ASIDE not in files.path.name and (files.run.is_file() or files.config.is_file())
+    ]  # fmt: skip
+
+
+def guess_sweep(folder: SweepFolder) -> tuple[Sweep, list[str]]:
+    """Lay out what a folder holds: methods down, data sets and protocols across.
+
+    Returns:
+        The sweep, and notes on what could not be placed.
+
+    Raises:
+        InputError: If there is no run folder in it.
+    """
+    if not folder.path.is_dir():
+        raise InputError(f"there is no folder {folder.path}")
+    members, notes = [], []
+    for files in run_folders(folder.path):
+        try:
+            members.append(_member(files))
+        except (InputError, AttributeError, KeyError, TypeError, ValueError):
+            notes.append(f"{files.path.name} is left out: its files cannot be read.")
+    if not members:
+        told = "".join(f"\n  {note}" for note in notes)
+        raise InputError(
+            f"{folder.path} is no run folder and holds none, nor a sweep.json. Give a folder that "
+            f"`medldr train` or `medldr sweep` wrote{told}"
+        )
+    members.sort(key=_erm_first)
+    name = folder.path.resolve().name
+    return Sweep(name, Layout(title=name), tuple(members)), notes
+
+
+def _erm_first(member: Member) -> tuple[bool, str, str, int]:
+    """ERM is what others are compared with, so that it stands first."""
+    return (member.row != "erm", member.row, member.column, member.seed)
+
+
+def _member(files: RunFolder) -> Member:
+    config: dict[str, Any] = read_yaml(files.config).values if files.config.is_file() else {}
+    run: dict[str, Any] = read_json(files.run) if files.run.is_file() else {}
+    label = str(run.get("label") or config["label"])
+    dataset = dataset_name(config, run)
+    protocol = str(run.get("protocol") or config.get("protocol") or "").removesuffix("+modified")
+    return Member(
+        run=files.path.resolve().name,
+        label=label,
+        seed=int(run.get("seed", config.get("seed", 0))),
+        row=row_name(label, dataset, protocol) or method_title(config),
+        column=_column(dataset, protocol, section(config, "data").get("held_out")),
+    )
+
+
+def row_name(label: str, dataset: str, protocol: str) -> str:
+    """The words of a label that do not say which data set and protocol it is.
+
+    Example:
+        >>> row_name("octmnist_224up_latentdr_pool", "octmnist", "medmnist-224up")
+        'latentdr_pool'
+        >>> row_name("phantom_fracture_erm", "phantom_fracture", "")
+        'erm'
+        >>> row_name("octmnist", "octmnist", "")
+        ''
+    """
+    words = f"{label}_".removeprefix(f"{dataset}_").rstrip("_").split("_")
+    known = set(protocol.split("-"))
+    while words and words[0] in known:
+        words.pop(0)
+    return "_".join(words)
+
+
+def _column(dataset: str, protocol: str, held_out: Any) -> str:
+    held = f"{', '.join(map(str, held_out))} held out" if isinstance(held_out, list | tuple) else ""
+    details = [text for text in (protocol, held if held_out else "") if text]
+    return f"{dataset} ({', '.join(details)})" if details else dataset

@@ -1,0 +1,237 @@
+"""A sweep as a report needs it: what was planned, and what became of each run.
+
+From here on rows and columns go by what is printed; `Study.keys` leads back to the names of the
+sweep file. Nothing here is fatal to a report: what cannot be read is named and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from medldr.errors import InputError
+from medldr.evaluation import Run, load_run
+from medldr.files import read_json
+from medldr.lifecycle import status
+from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep
+from medldr.reporting.privacy import hide_names, read_ids, read_split_ids
+from medldr.reporting.published import METHOD_TITLES
+from medldr.reporting.source import RunSource, read_run
+from medldr.reporting.sweep_guess import guess_sweep
+
+ORACLE = " (oracle)"
+STOPPED = (130, 143, -2, -15)
+"""Exit codes of a run that was asked to stop and can go on."""
+ROW_TITLES = {
+    **METHOD_TITLES,
+    "erm_half_lr": "ERM, half the rate",
+    "latentdr_full_lr": "LatentDR (Pool), full rate",
+    "latentdr_sa_full_lr": "LatentDR (SA), full rate",
+    "mixstyle_cross_domain": "MixStyle, across domains",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of a sweep.
+
+    Attributes:
+        member: What was planned; row and column are the printed ones.
+        state: ``done``, ``failed``, ``running``, ``interrupted``, ``not run``, ``no result`` or
+            ``unreadable``.
+        error: Why, without names of files or patients.
+        run: Its predictions and what it is; None unless done.
+        source: The other files of its folder; None unless done.
+    """
+
+    member: Member
+    state: str
+    error: str = ""
+    run: Run | None = None
+    source: RunSource | None = None
+
+
+@dataclass(frozen=True)
+class Study:
+    """A whole sweep, read once.
+
+    Attributes:
+        name: Name of the sweep.
+        layout: How it is laid out, by printed rows and columns.
+        entries: Every run, in the order of the sweep.
+        keys: Printed row or column to its name in the sweep file.
+        notes: What a reader must be told about the sweep as a whole.
+    """
+
+    name: str
+    layout: Layout
+    entries: tuple[Entry, ...]
+    keys: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> list[str]:
+        """Rows from top to bottom, controls last."""
+        found = list(dict.fromkeys(entry.member.row for entry in self.entries))
+        return sorted(found, key=lambda row: row in self.layout.controls)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns from left to right."""
+        return list(dict.fromkeys(entry.member.column for entry in self.entries))
+
+    @property
+    def reference(self) -> str:
+        """The row that the others are compared with."""
+        return self.layout.reference or self.rows[0]
+
+    def of(self, row: str | None = None, column: str | None = None) -> list[Entry]:
+        """The runs of a row, a column, or a cell."""
+        return [
+            entry for entry in self.entries
+            if row in (None, entry.member.row) and column in (None, entry.member.column)
+        ]  # fmt: skip
+
+    def oracle(self, row: str) -> bool:
+        """Whether any run of a row chose its weights by looking at the test split."""
+        return any(entry.run is not None and entry.run.oracle for entry in self.of(row))
+
+    def source(self, row: str, column: str | None = None) -> RunSource | None:
+        """The files of a finished run of a row."""
+        return next((e.source for e in self.of(row, column) if e.source is not None), None)
+
+
+def read_study(folder: SweepFolder) -> Study:
+    """Read a sweep folder, or any folder of run folders.
+
+    Raises:
+        InputError: If it holds neither, or its `sweep.json` is damaged.
+    """
+    sweep, notes = read_sweep(folder), list[str]()
+    if sweep is None:
+        sweep, notes = guess_sweep(folder)
+    members = _one_configuration_a_row(sweep.members)
+    if not members:
+        raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
+    entries = [_read(folder, member) for member in members]
+    ids = _ids(folder, entries)
+    clean = [replace(entry, error=hide_names(entry.error, ids)) for entry in entries]
+    return _printed(sweep, clean, notes)
+
+
+def _read(folder: SweepFolder, member: Member) -> Entry:
+    files = folder.run(member.run)
+    try:
+        said = status(files)
+        code, error = _ending(folder, member.run)
+        if said is None:
+            return Entry(member, "failed" if code else "not run", error)
+        if said == "interrupted" and code and code not in STOPPED:
+            return Entry(member, "failed", error)
+        if said != "done":
+            recorded = read_json(files.run).get("error")
+            return Entry(member, said, str(recorded or error))
+        run = load_run(files)
+        if not isinstance(run, Run):
+            return Entry(member, "no result", run)
+        return Entry(member, "done", run=run, source=read_run(files))
+    except (InputError, AttributeError, KeyError, TypeError, ValueError) as error:
+        # A damaged folder must not cost the results of all the others.
+        return Entry(member, "unreadable", f"{type(error).__name__}: {error}")
+
+
+def _ending(folder: SweepFolder, name: str) -> tuple[int, str]:
+    """How its last process ended, where that is known and was not overtaken by a later start."""
+    path = folder.ending(name)
+    if not path.is_file():
+        return 0, ""
+    record = read_json(path)
+    facts = read_json(folder.run(name).run) if folder.run(name).run.is_file() else {}
+    starts = (facts.get("times") or {}).get("starts", 0)
+    if record.get("starts", starts) != starts:
+        return 0, ""
+    return int(record["code"]), str(record.get("error") or "")
+
+
+def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
+    """Every id and group name that any run of the sweep knows; read only if an error needs it."""
+    if not any(entry.error for entry in entries):
+        return frozenset()
+    found: frozenset[str] = frozenset()
+    for files in (folder.run(entry.member.run) for entry in entries):
+        found |= read_ids(files.predictions) | read_split_ids(files.splits)
+    return found
+
+
+def _one_configuration_a_row(members: Iterable[Member]) -> list[Member]:
+    """Give configurations that share a cell a row each, for they are different methods."""
+    members = list(members)
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for member in members:
+        cells.setdefault((member.row, member.column), {})[_identity(member)] = member.label
+    split: set[str] = {row for (row, _), found in cells.items() if len(found) > 1}
+
+    def own(member: Member) -> Member:
+        if member.row not in split:
+            return member
+        labels = list(cells[member.row, member.column].values())
+        alone = labels.count(member.label) == 1
+        name = member.label if alone else _identity(member)
+        return replace(member, row=f"{member.row} ({name})")
+
+    return [own(member) for member in members]
+
+
+def _identity(member: Member) -> str:
+    return member.run.rpartition("-s")[0]
+
+
+def _printed(sweep: Sweep, entries: list[Entry], notes: list[str]) -> Study:
+    """Put the printed titles in place of the names of rows and columns."""
+    layout = sweep.layout
+    oracles = {e.member.row for e in entries if e.run is not None and e.run.oracle}
+    rows = _titles([e.member.row for e in entries], {**ROW_TITLES, **layout.titles}, oracles)
+    columns = _titles([e.member.column for e in entries], layout.titles, ())
+    spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
+    notes += [
+        f"The sweep file speaks of a row {name!r} that no run belongs to."
+        for name in spoken
+        if name is not None and name not in rows
+    ]
+    shown = replace(
+        layout,
+        reference=rows.get(layout.reference or ""),
+        controls=tuple(rows[name] for name in layout.controls if name in rows),
+        contrasts=tuple(
+            (rows[one], rows[other])
+            for one, other in layout.contrasts
+            if one in rows and other in rows
+        ),
+    )
+
+    def placed(entry: Entry) -> Entry:
+        row, column = rows[entry.member.row], columns[entry.member.column]
+        return replace(entry, member=replace(entry.member, row=row, column=column))
+
+    return Study(
+        name=sweep.name,
+        layout=shown,
+        entries=tuple(placed(entry) for entry in entries),
+        keys={title: name for names in (rows, columns) for name, title in names.items()},
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _titles(
+    names: Iterable[str], known: Mapping[str, str], oracles: Iterable[str]
+) -> dict[str, str]:
+    """What is printed for each name; a title that two would share gets the name behind it."""
+    names, marked = list(dict.fromkeys(names)), set(oracles)
+    # A row of several axes is named by their values, each of which may have a title.
+    parts = [[name] if name in known else name.split(", ") for name in names]
+    titles = [", ".join(known.get(part, part) for part in several) for several in parts]
+    return {
+        name: (title if titles.count(title) == 1 else f"{title} [{name}]")
+        + (ORACLE if name in marked else "")
+        for name, title in zip(names, titles, strict=True)
+    }

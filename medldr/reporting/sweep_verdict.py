@@ -1,0 +1,195 @@
+"""What a sweep shows, in plain sentences that claim no more than its intervals allow.
+
+Two questions: does each LatentDR row differ from the reference, and does the learning rate alone
+explain it? A difference counts as found only if its p, corrected for the comparisons of its
+column, is below 0.05; everything else is undecided, which is not the same as equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from medldr.reporting.compare_tables import show_p
+from medldr.reporting.describe import section
+from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure
+from medldr.reporting.source import RunSource
+from medldr.reporting.sweep_results import Column
+from medldr.reporting.sweep_source import Study
+
+ALPHA = 0.05
+FEW_SEEDS = 5
+"""With fewer the draws of seeds say little of how far another seed would lie."""
+
+Finding = Literal["better", "worse", "undecided"]
+
+
+def finding(metric: str, number: Mapping[str, Any] | None) -> Finding | None:
+    """What a paired difference shows; None where it is undefined.
+
+    Example:
+        >>> finding("accuracy", {"value": 0.1, "p_holm": 0.01})
+        'better'
+        >>> finding("ece", {"value": 0.1, "p_holm": 0.01})
+        'worse'
+        >>> finding("accuracy", {"value": 0.1, "p_holm": 0.05})
+        'undecided'
+    """
+    if number is None or number["value"] is None or number["p_holm"] is None:
+        return None
+    if number["p_holm"] >= ALPHA or number["value"] == 0 or not measure(metric).better:
+        return "undecided"
+    up = number["value"] > 0
+    return "better" if up == (measure(metric).better == "higher") else "worse"
+
+
+def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "test") -> list[str]:
+    """The sentences, or one that says that there is nothing to judge."""
+    shown = [column for column in columns if column.result is not None]
+    rows = [row for row in _asked(study) if _findings(shown, metric, split, row)]
+    if not rows:
+        return ["There is no second row with results beside the reference, so nothing to judge."]
+    sentences = [_against_reference(study, shown, metric, split, row) for row in rows]
+    sentences += [
+        f"Control: {_against_reference(study, shown, metric, split, row)}"
+        for row in study.layout.controls
+        if row != study.reference and _findings(shown, metric, split, row)
+    ]
+    sentences += [text for row in rows for text in _explained(study, shown, metric, split, row)]
+    return [*sentences, _caveat(study, shown, metric, split)]
+
+
+def _asked(study: Study) -> list[str]:
+    """LatentDR's rows; every competing row where there is none of them."""
+    competing = [r for r in study.rows if r != study.reference and r not in study.layout.controls]
+    ours = [row for row in competing if _algorithm(study.source(row)).get("name") == "latentdr"]
+    return ours or competing
+
+
+def _findings(
+    columns: Sequence[Column], metric: str, split: str, row: str
+) -> dict[str, tuple[Finding, Mapping[str, Any]]]:
+    found = {}
+    for column in columns:
+        numbers = column.row(split, metric, row)
+        said = finding(metric, numbers and numbers["difference"])
+        if said is not None and numbers is not None:
+            found[column.name] = (said, numbers["difference"])
+    return found
+
+
+def _against_reference(
+    study: Study, columns: Sequence[Column], metric: str, split: str, row: str
+) -> str:
+    found = _findings(columns, metric, split, row)
+    title = measure(metric).title
+    title = title if title.isupper() else title.lower()
+    where = SPLIT_TITLES.get(split, split).lower()
+    return f"{row} against {study.reference}, {title} ({where}): {_told(metric, found)}."
+
+
+def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -> str:
+    parts = []
+    for kind in ("better", "worse", "undecided"):
+        names = [name for name, (said, _) in found.items() if said == kind]
+        if names:
+            told = "; ".join(f"{name} {_number(metric, found[name][1])}" for name in names)
+            parts.append(f"{kind} in {len(names)} of {len(found)} ({told})")
+    return ", ".join(parts)
+
+
+def _number(metric: str, number: Mapping[str, Any]) -> str:
+    known = measure(metric)
+    text = known.show_difference(number["value"]) + (" points" if known.percent else "")
+    if number["low"] is not None and number["high"] is not None:
+        text += f", {known.show_difference(number['low'])} to "
+        text += known.show_difference(number["high"])
+    return f"{text}, corrected p {show_p(number['p_holm'])}"
+
+
+def _explained(
+    study: Study, columns: Sequence[Column], metric: str, split: str, row: str
+) -> list[str]:
+    """What each comparison of a row with a control says of the row's gain over the reference."""
+    gains = _findings(columns, metric, split, row)
+    sentences = []
+    for pair in study.layout.contrasts:
+        if pair[0] != row or pair[1] not in study.layout.controls:
+            continue
+        found: dict[str, tuple[Finding, Mapping[str, Any]]] = {}
+        for column in columns:
+            number = column.contrast(split, metric, pair)
+            said = finding(metric, number)
+            if said is not None and number is not None:
+                found[column.name] = (said, number)
+        if not found:
+            sentences.append(f"{row} cannot be compared with {pair[1]}: no result in common.")
+            continue
+        cause = _cause(study, pair)
+        better = [name for name in found if gains.get(name, ("",))[0] == "better"]
+        settled = [name for name in better if found[name][0] == "better"]
+        open_ = [name for name in better if found[name][0] != "better"]
+        text = f"{row} against the control {pair[1]}{cause[1]}: {_told(metric, found)}."
+        if settled:
+            text += f" In {', '.join(settled)} {cause[0]} alone does not explain the gain."
+        if open_:
+            text += f" In {', '.join(open_)} the gain may come from {cause[0]} alone."
+        if not better:
+            text += f" There is no shown gain over {study.reference} that {cause[0]} could explain."
+        sentences.append(text)
+    return sentences
+
+
+def _cause(study: Study, pair: tuple[str, str]) -> tuple[str, str]:
+    """What a control tells apart, and how it stands to the row: only what configurations show."""
+    rates = [_rate(study.source(name)) for name in (*pair, study.reference)]
+    if None not in rates and rates[0] == rates[1] != rates[2]:
+        return "the learning rate", f" (both at learning rate {rates[0]:g})"
+    return "what the control shares with it", ""
+
+
+def _rate(source: RunSource | None) -> float | None:
+    rate = section(source.config, "training").get("lr") if source is not None else None
+    scale = _algorithm(source).get("lr_scale", 1.0)
+    if not isinstance(rate, int | float) or not isinstance(scale, int | float):
+        return None
+    return float(rate) * float(scale)
+
+
+def _algorithm(source: RunSource | None) -> Mapping[str, Any]:
+    return section(source.config, "algorithm") if source is not None else {}
+
+
+def _caveat(study: Study, columns: Sequence[Column], metric: str, split: str) -> str:
+    tests = [_count(c, "rows", split, metric) for c in columns]
+    pairs = [_count(c, "contrasts", split, metric) for c in columns]
+    text = (
+        f"A difference counts as shown where its p is below {ALPHA:g} after Holm's correction over "
+        f"the comparisons of its column ({_most(tests)} with {study.reference}"
+        + (f", and by themselves {_most(pairs)} chosen pairs" if any(pairs) else "")
+        + "); undecided does not mean equal."
+    )
+    if len(columns) > 1:
+        text += f" The correction does not count that there are {len(columns)} columns."
+    seeds = {len(m["seeds"]) for column in columns for m in (column.result or {})["methods"]}
+    if min(seeds) < FEW_SEEDS:
+        least = min(seeds)
+        text += (
+            f" With as few as {least} seed{'' if least == 1 else 's'} a row, the 95{PERCENT} "
+            "intervals tell little of how far another seed would lie, and are rather too narrow."
+        )
+    return text
+
+
+def _count(column: Column, key: str, split: str, metric: str) -> int:
+    """How many comparisons Holm's correction counted in a column."""
+    found = [
+        row["difference"] if key == "rows" else row
+        for row in (column.result or {key: ()})[key]
+        if (row["split"], row["domain"], row["metric"]) == (split, None, metric)
+    ]
+    return sum(number is not None and number["p"] is not None for number in found)
+
+
+def _most(counts: Sequence[int]) -> str:
+    return str(max(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"

@@ -1,0 +1,130 @@
+"""The numbers of a sweep as one flat table, for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from medldr.reporting.sweep_content import SweepContent
+from medldr.reporting.sweep_published import beside
+from medldr.reporting.sweep_results import Column
+
+FIELDS = (
+    "kind", "column", "split", "domain", "class", "metric", "row", "status", "runs", "planned",
+    "mean", "sd", "low", "high", "reason", "compared_with", "difference", "difference_low",
+    "difference_high", "p", "p_holm", "published", "published_source", "published_protocol",
+    "protocol", "same_protocol", "oracle", "control", "title", "column_title",
+)  # fmt: skip
+"""
+``kind`` is ``result`` or ``contrast`` (a chosen pair: ``row`` minus ``compared_with``). ``row`` and
+``column`` are the names of the sweep file, the titles what tables print. An empty number is
+undefined, and ``reason`` says why; ``published`` is the first number that tables show beside ours.
+"""
+
+
+def tidy_csv(content: SweepContent) -> str:
+    """One line per column, split, domain, class, metric and row; fields are in `FIELDS`."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, FIELDS, lineterminator="\n", restval="")
+    writer.writeheader()
+    for column in content.columns:
+        for line in _lines(content, column):
+            writer.writerow({key: _text(value) for key, value in line.items()})
+    return out.getvalue()
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value
+
+
+def _lines(content: SweepContent, column: Column) -> Iterator[dict[str, Any]]:
+    result = column.result or {"rows": (), "classes": (), "contrasts": ()}
+    rows = [row for row in content.study.rows if row in column.planned]
+    heads = {row: _head(content, column, row) for row in rows}
+    with_result = {row["method"] for row in result["rows"]}
+    for row in result["rows"]:
+        yield {
+            **heads[row["method"]],
+            **_numbers(row),
+            **_difference(content, row["difference"]),
+            **_published(content, column, row),
+        }
+    for row in result["classes"]:
+        yield {**heads[row["method"]], **_numbers(row)}
+    for row, head in heads.items():
+        if row not in with_result:
+            for metric in content.metrics:
+                yield {**head, "split": "test", "metric": metric, "runs": 0}
+    for row in result["contrasts"]:
+        yield {
+            **heads[row["method"]],
+            "kind": "contrast",
+            **{key: row[key] for key in ("split", "domain", "metric", "reason")},
+            **_minus(row),
+            "compared_with": content.study.keys[row["minus"]],
+        }
+
+
+def _head(content: SweepContent, column: Column, row: str) -> dict[str, Any]:
+    study = content.study
+    source = study.source(row, column.name)
+    return {
+        "kind": "result",
+        "column": study.keys[column.name],
+        "row": study.keys[row],
+        "status": f"not comparable: {column.problem}" if column.problem else _status(column, row),
+        "planned": column.planned[row],
+        "protocol": None if source is None else source.protocol,
+        "oracle": study.oracle(row),
+        "control": row in study.layout.controls,
+        "title": row,
+        "column_title": column.name,
+    }
+
+
+def _status(column: Column, row: str) -> str:
+    missing = column.why_missing(row)
+    if not missing:
+        return "done"
+    whole = sum(column.missing[row].values()) == column.planned[row]
+    return missing if whole else f"partly: {missing}"
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("split", "metric", "runs", "mean", "sd", "low", "high", "reason")
+    found = {key: row[key] for key in kept}
+    return {**found, "domain": row.get("domain"), "class": row.get("class")}
+
+
+def _difference(content: SweepContent, number: Mapping[str, Any] | None) -> dict[str, Any]:
+    if number is None:
+        return {}
+    return {**_minus(number), "compared_with": content.study.keys[content.study.reference]}
+
+
+def _minus(number: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "difference": number["value"],
+        "difference_low": number["low"],
+        "difference_high": number["high"],
+        "p": number["p"],
+        "p_holm": number["p_holm"],
+    }
+
+
+def _published(content: SweepContent, column: Column, row: Mapping[str, Any]) -> dict[str, Any]:
+    if row["split"] != "test" or row["domain"] is not None:
+        return {}
+    found = beside(content.study, column.name, row["method"], row["metric"])
+    if not found:
+        return {}
+    return {
+        "published": found[0].entry.value,
+        "published_source": found[0].entry.source,
+        "published_protocol": found[0].entry.protocol,
+        "same_protocol": found[0].same,
+    }
