@@ -65,8 +65,9 @@ class StepOutput(NamedTuple):
 
     Attributes:
         loss: Scalar, attached to the graph.
-        z: ``(B, D)`` latents of the unmodified images, attached.
-        logits: ``(B, K)`` logits of the unmodified images, attached.
+        z: ``(B, D)`` latents of the unmodified images, attached; of the mixed ones where
+            `Algorithm.mixes_labels`, which has no second pass for the others.
+        logits: ``(B, K)`` logits of the same images, attached.
         logs: One detached scalar per term, with keys such as ``loss/degraded``.
     """
 

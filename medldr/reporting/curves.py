@@ -36,6 +36,7 @@ RESULTS = (
     Line("val/auc", "validation AUC", ORANGE, "--"),
     Line("val/accuracy", "validation accuracy", GREEN),
     Line("train/accuracy", "training accuracy", BLUE, "-."),
+    Line("train/accuracy/mixed", "training accuracy, mixed images", BLUE, "-."),
 )
 RATE = (Line("lr", "learning rate", INK),)
 TERMS = (

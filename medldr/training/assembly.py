@@ -97,7 +97,7 @@ def assemble(
         guard=Guard(lambda numbers: data.table.ids[list(numbers)].tolist(), processes),
         compile=config.machine.compile,
     )
-    means = RunningMeans(fabric.device)
+    means = RunningMeans(fabric.device, judged=not algorithm.mixes_labels)
     history = History(folder.metrics, writes=processes.first)
     checkpoints = Checkpoints(
         folder,

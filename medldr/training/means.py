@@ -20,10 +20,13 @@ class RunningMeans:
 
     Args:
         device: Where the losses are.
+        judged: Whether the logits are judged by the true labels. Logits of mixed images are not:
+            what the algorithm logs of them counts.
     """
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, *, judged: bool = True) -> None:
         self._device = device
+        self._judged = judged
         # float32 loses the small part of long sums; not every device has float64.
         self._kind = torch.float32 if device.type == "mps" else torch.float64
         self._sums: dict[tuple[str, ...], Tensor] = {}
@@ -31,7 +34,9 @@ class RunningMeans:
     @torch.no_grad()
     def add(self, batch: Batch, output: StepOutput) -> None:
         """Take in one step: each term of its logs, the loss, and the accuracy on true labels."""
-        values = {"loss": output.loss, "accuracy": accuracy(output.logits, batch.label)}
+        values = {"loss": output.loss}
+        if self._judged:
+            values["accuracy"] = accuracy(output.logits, batch.label)
         values |= output.logs
         names = tuple(values)
         rows = float(len(batch.index))

@@ -144,6 +144,14 @@ def test_curves_skip_what_is_undefined_and_mark_the_selected_epoch():
     assert "selected (epoch 3)" in drawing.svg
 
 
+def test_an_accuracy_on_mixed_images_is_called_that():
+    rows = [{"epoch": e, "train/accuracy/mixed": e / 4, "train/loss": 1.0} for e in (1, 2)]
+    loss, results = learning_curves(rows, None)
+    assert "training, original latents" not in loss.svg
+    alt = results.alt.replace("\xa0", " ")
+    assert "training accuracy, mixed images: from 25.0 % at epoch 1" in alt
+
+
 def test_evaluations_between_epochs_are_drawn_over_steps():
     rows = [{"epoch": 1, "step": s, "val/auc": 0.5 + s / 100} for s in (10, 20)]
     (drawing,) = learning_curves(rows, {"epoch": 1, "step": 20})
