@@ -106,6 +106,19 @@ def test_train_accuracy_and_loss_are_means_over_the_epochs_rows(train, rows_of, 
         assert row["train/loss"] == pytest.approx(np.concatenate(losses).mean())
 
 
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_method_that_mixes_labels_logs_its_own_accuracy_in_place_of_the_plain_one(
+    accumulate, train, rows_of
+):
+    run = train({"algorithm.name": "mixup", "training.accumulate": accumulate})
+    for row in rows_of(run.folder):
+        assert "train/accuracy" not in row
+        assert row["train/loss"] == row["train/loss/mixed"]
+        assert 0 < row["train/lambda"] < 1
+        assert 0 <= row["train/accuracy/mixed"] <= 1
+        assert 0 <= row["val/accuracy"] <= 1
+
+
 def test_the_weights_that_were_validated_are_the_ones_saved(train):
     averaging = {"training.averaging": {"decay": 0.9}, "training.select": ("last",)}
     for changes in ({"training.select": ("last",)}, averaging):
