@@ -69,9 +69,8 @@ def known_names(table: TableContent, names: Names) -> set[str]:
     return {name for group in [*sides, *names.values()] for name in group}
 
 
-def check_sides(table: TableContent, names: Names, tell: Tell) -> bool:
-    """Tell rows and columns that are no axes; whether all are."""
-    fine = True
+def check_sides(table: TableContent, names: Names, tell: Tell) -> None:
+    """Tell rows and columns that are no axes."""
     for side in ("rows", "columns"):
         for key in getattr(table, side) or ():
             if key not in names:
@@ -83,8 +82,6 @@ def check_sides(table: TableContent, names: Names, tell: Tell) -> bool:
             else:
                 continue
             tell(("table", side), said)
-            fine = False
-    return fine
 
 
 def settled_rows(

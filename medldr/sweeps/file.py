@@ -199,11 +199,13 @@ class _Reader:
     ) -> tuple[TableContent, frozenset[str], tuple[str, ...]]:
         """The table of these rows, the names that are no more, and notes on what that leaves out.
 
-        Rows that the command line took away are no mistake. Where axes or runs are faulty, rows are
-        not checked: they would only be told to be missing.
+        Rows that the command line took away are no mistake. What depends on faulty axes or runs
+        is not checked: it would only be told to be missing.
         """
         check_metrics(table, self.tell)
-        if not check_sides(table, names, self.tell) or self.faulty & {"runs", "axes", "table"}:
+        if "axes" not in self.faulty:
+            check_sides(table, names, self.tell)
+        if self.faulty & {"runs", "axes", "table"}:
             return table, frozenset(), ()
         sided = with_sides(table, names)
         rows = side_names(sided.rows or (), names)

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from medldr.config import load_config, load_part, packaged_configs, write_config
+from medldr.config.layers import Layers
+from medldr.config.load import check, merge
+from medldr.config.yaml import Document
 from medldr.errors import InputError
 
 RUN = "extends: [recipe/medmnist3d, data/fracturemnist3d, algorithm/latentdr_pool]\n"
@@ -310,3 +313,31 @@ def test_the_stronger_of_epochs_and_steps_decides():
 def test_one_held_out_domain_needs_no_brackets():
     config = load_config("phantom_fracture_erm", ["data.held_out=scanner_a"])
     assert config.data.held_out == ("scanner_a",)
+
+
+def test_several_documents_make_one_configuration_by_the_rules_of_a_file(tmp_path):
+    layers = Layers()
+    layers.add_document(Document("a", {"extends": "recipe/medmnist"}), tmp_path)
+    layers.add_document(
+        Document("b", {"extends": "data/retinamnist", "training": {"steps": 9}}), tmp_path
+    )
+    layers.add_document(Document("c", {"algorithm": "erm", "data": {"root": "d"}}), tmp_path)
+    merged = merge(layers)
+    merged.values["label"] = "mine"
+    config, problems = check(merged, layers)
+    assert problems == []
+    assert config == load_config(
+        "retinamnist_erm", ["training.steps=9", f"data.root={tmp_path / 'd'}", "label=mine"]
+    )
+    assert config.protocol == "medmnist-28+modified"
+
+
+def test_problems_of_layers_and_of_values_are_told_together():
+    layers = Layers()
+    layers.add_document(Document("a.yaml", {"extends": "run/retinamnist_erm"}), Path.cwd())
+    layers.add_overrides(["nonsense"], Path.cwd())
+    assert check(merge(layers), layers)[0] is None
+    layers.add_overrides(["seed=-1"], Path.cwd())
+    config, problems = check(merge(layers), layers)
+    assert config is None
+    assert [problem.split(" ")[0] for problem in problems] == ["'nonsense'", "seed"]

@@ -1,0 +1,47 @@
+"""Every packaged sweep, found by its file: it expands, and no two of its runs are confused."""
+
+import re
+
+import pytest
+
+from medldr.config import packaged_configs, packaged_names, run_name
+from medldr.members import SweepFolder, read_sweep, write_sweep
+from medldr.sweeps.expand import as_record, expand
+from medldr.sweeps.file import load_sweep
+
+NAMES = packaged_names("sweep")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sweep_expands_to_runs_of_different_labels_at_different_places(name, tmp_path):
+    sweep = load_sweep(name)
+    planned = expand(sweep, tmp_path)
+    members = [p.member for p in planned]
+    assert len(members) > 1
+    assert sweep.notes == ()
+    assert len({(m.label, m.seed) for m in members}) == len(members)
+    assert len({(m.row, m.column, m.seed) for m in members}) == len(members)
+    assert [m.run for m in members] == [run_name(p.config) for p in planned]
+    record = as_record(sweep, planned)
+    rows, columns = {m.row for m in members}, {m.column for m in members}
+    named = {record.layout.reference, *record.layout.controls, *sum(record.layout.contrasts, ())}
+    assert named - {None} <= rows
+    assert set(record.layout.titles) <= rows | columns
+    write_sweep(SweepFolder(tmp_path), record)
+    assert read_sweep(SweepFolder(tmp_path)) == record
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sweep_begins_with_what_it_is_and_names_its_source(name):
+    lines = (packaged_configs() / "sweep" / f"{name}.yaml").read_text().splitlines()
+    assert re.fullmatch(r"# .{10,96}\.", lines[0]), lines[0]
+    assert "Source:" in " ".join(line for line in lines if line.startswith("#"))
+    assert max(map(len, lines)) <= 100
+
+
+def test_a_sweep_is_listed_with_its_first_line(medldr):
+    ended = medldr("list", "sweeps")
+    assert ended.code == 0
+    for name in NAMES:
+        assert name in ended.out
+    assert medldr("list", "sweep").err.count("Did you mean 'sweeps'?") == 1
