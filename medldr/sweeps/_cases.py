@@ -13,6 +13,7 @@ from medldr.config.layers import Layers, Merged
 from medldr.config.load import check, merge, refusal
 from medldr.config.yaml import Document
 from medldr.errors import InputError
+from medldr.sweeps._labels import LONGEST
 from medldr.sweeps._table import RUN
 from medldr.sweeps.parts import Axis, Entry, SweepFile
 
@@ -58,7 +59,7 @@ def cases(sweep: SweepFile) -> list[Case]:
     """All combinations; entries in the order of the file, those that wait for others later.
 
     Raises:
-        InputError: If two of them have one label.
+        InputError: If two of them have one label, or one is too long.
     """
     after = {entry.label: entry.after for entry in sweep.entries}
     found: list[Case] = []
@@ -73,6 +74,11 @@ def cases(sweep: SweepFile) -> list[Case]:
             if label in owners:
                 problems.append(f"label {label!r} belongs to two: {owners[label]}; and {what}")
             owners[label] = what
+            if len(label) > LONGEST:
+                problems.append(
+                    f"the label {label[:40]}... has {len(label)} characters, {LONGEST} are "
+                    "allowed: give the values of an axis short names (NAME: value)"
+                )
             before = None if entry.after is None else _label(entry.after, choice, sweep.name)
             depth, earlier = 0, entry.after
             while earlier is not None:

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from medldr.config import PLUGIN_SECTIONS
 
-ALLOWED: Final = re.compile(r"[A-Za-z0-9_.+-]+")
-"""What a name may be made of; a label begins with a letter or a digit besides."""
+ALLOWED: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+"""What a name is made of; each may begin a label."""
+LONGEST: Final = 200
+"""Characters of a label; hash and seed follow it in the name of a folder."""
 
 
 def last_word(key: str) -> str:
@@ -71,7 +73,8 @@ def named_values(key: str, written: Any) -> dict[str, Any]:
         for name in written:
             if not ALLOWED.fullmatch(str(name)):
                 raise ValueError(
-                    f"{name!r} cannot be part of a label: use letters, digits and _ . + -"
+                    f"{name!r} cannot be part of a label: it should begin with a letter or a "
+                    "digit; letters, digits and _ . + - may follow"
                 )
         found = {str(name): value for name, value in written.items()}
     else:

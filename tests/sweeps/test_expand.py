@@ -322,6 +322,13 @@ def test_two_runs_of_one_label_are_an_error(refusal):
     )
 
 
+def test_a_label_too_long_for_a_folder_is_told_with_the_cure(refusal):
+    axes = {"transform.train": {"a" * 150: [], "b": []}, "training.lr": {"c" * 60: 1}}
+    message = refusal({"common": BASE, "axes": axes})
+    assert message.startswith("1 problem")
+    assert "has 211 characters, 200 are allowed: give the values of an axis short names" in message
+
+
 def test_seeds_share_a_hash_and_differ_in_nothing_else(small):
     planned = expand(load_sweep(small, ["seeds=[5, 6]"]), "out")
     for one, two in zip(planned[:6], planned[6:], strict=True):

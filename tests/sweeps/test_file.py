@@ -176,6 +176,7 @@ def test_all_other_keys_go_to_the_runs(small):
         ("[erm, latentdr_pool, erm_half_lr]", "[erm, erm]", "two values have the name 'erm'"),
         ("[erm, latentdr_pool, erm_half_lr]", "[{name: erm}]", "write the axis as a mapping"),
         ("[erm, latentdr_pool, erm_half_lr]", "{a b: erm}", "'a b' cannot be part of a label"),
+        ("[erm, latentdr_pool, erm_half_lr]", "{+a: erm}", "should begin with a letter or a digit"),
         ("algorithm: [erm", "algoritm: [erm", "a run has no key 'algoritm'. Did you mean 'algo"),
         ("algorithm: [erm", "seed: [erm", "seeds have a key of their own"),
         ("axes:", "axes:\n  training: {lr: [1, 2]}", "write training.lr: [...]"),
