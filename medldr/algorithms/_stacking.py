@@ -36,7 +36,7 @@ class Stacked(Algorithm):
     """Takes the loss, latents and logits of the unmodified images from a base algorithm.
 
     The base's needs (domains, sampler, views) become its own, and the base's classification loss,
-    with the class weights, serves the added terms too.
+    with the class weights, serves the added terms too. The rate is the own ``lr_scale``'s alone.
 
     Attributes:
         base: The algorithm below, made before anything of the subclass.

@@ -10,7 +10,7 @@ look more than in content. ``cross_domain`` when domains are known and look alik
 where brightness or contrast is itself the finding, and published losses on data whose domains
 differ in more than style (see Source).
 
-Cost: no extra parameters; about 5 % of the time of a step. Prediction does not use it.
+Cost: no extra parameters; a few per cent of the time of a step. Prediction does not use it.
 
 Works with: every task, model and loss, in 2D and 3D; accumulation (partners are then those of a
 pass); as a base of ``latentdr`` and ``batchformer``. ``cross_domain`` needs two training domains or
@@ -127,11 +127,11 @@ class MixStyle(Algorithm):
         """The tap: a new partner and a new lambda for every image."""
         if self._domain is None:
             raise ValueError("a tap of MixStyle was called outside of its forward pass")
-        share = self._beta.sample((len(value),)).to(value.device, torch.float32)
+        share = _to(value.device, self._beta.sample((len(value),)).float())
         if self.cross_domain:
             partner = other_domain_partners(self._domain)
         else:
-            partner = torch.randperm(len(value)).to(value.device)
+            partner = _to(value.device, torch.randperm(len(value)))
         return mix_styles(value, partner, share, self.eps)
 
 
@@ -184,8 +184,8 @@ def other_domain_partners(domain: Tensor) -> Tensor:
         domain. If no domain exceeds half the rows, a permutation.
     """
     rows = len(domain)
-    shuffled = torch.randperm(rows).to(domain.device)
-    draws = torch.rand(rows + 1, dtype=torch.float64).to(domain.device)
+    shuffled = _to(domain.device, torch.randperm(rows))
+    draws = _to(domain.device, torch.rand(rows + 1))
     order = shuffled[domain[shuffled].argsort(stable=True)]
     blocks = domain[order]
     start = torch.searchsorted(blocks, blocks)
@@ -199,6 +199,11 @@ def other_domain_partners(domain: Tensor) -> Tensor:
     met = torch.where(2 * largest <= rows, place + turn, anyone) % rows
     met = torch.where(size == rows, place, met)
     return torch.empty_like(order).scatter_(0, order, order[met])
+
+
+def _to(device: torch.device, drawn: Tensor) -> Tensor:
+    """What was drawn on the host, on a device; without the host waiting for CUDA's queue."""
+    return drawn.to(device, non_blocking=device.type == "cuda")
 
 
 Config = MixStyleConfig

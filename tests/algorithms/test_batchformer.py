@@ -265,21 +265,6 @@ def test_it_stands_on_latentdr_and_latentdr_on_it(standins):
         assert sorted(given) == sorted(set(everything))
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"base": "outside.mixed_labels"}, "mixes labels, so that batchformer has no true label"),
-        ({"base": "batchformer"}, "batchformer cannot be its own base"),
-        ({"base": "outside.pattern_0"}, "makes its own steps or has several optimizers"),
-        ({"base": "erm", "loss": "cross_entropy"}, "set algorithm.base.loss"),
-        ({"base": {"name": "erm", "lr_scale": 0.1}}, "set algorithm.lr_scale"),
-    ],
-)
-def test_bases_on_which_nothing_can_stand_are_refused(keys, message, build):
-    with pytest.raises(InputError, match=message):
-        build(**keys)
-
-
 def test_the_layer_may_have_a_rate_of_its_own(build):
     model, algorithm, _ = build(base="outside.projection", encoder_lr_scale=0.1)
     training = TrainingConfig(epochs=1, lr=0.1)

@@ -7,7 +7,6 @@ from pydantic import ValidationError
 from torch.nn import functional
 
 from medldr.algorithms.latentdr import LatentDRConfig
-from medldr.errors import InputError
 from medldr.latent import LatentDR
 from medldr.models.base import CosineHead
 
@@ -111,33 +110,6 @@ def test_loss_of_its_own_serves_all_terms_without_a_base(build):
     out = algorithm.loss(model, batch)
     expected = functional.cross_entropy(out.logits, batch.label, label_smoothing=0.4)
     torch.testing.assert_close(out.logs["loss/original"], expected.detach())
-
-
-def test_a_base_passes_on_what_it_needs(standins, build):
-    _, algorithm, _ = build(base="outside.pattern_5")
-    assert algorithm.needs_domains
-    assert algorithm.sampler == "domains"
-    spec = standins.make_spec(domains=False)
-    with pytest.raises(InputError, match="needs to know the domain"):
-        standins.make_algorithm(
-            "latentdr", spec, standins.make_model(spec), base="outside.pattern_5"
-        )
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"base": "outside.mixed_labels"}, "mixes labels"),
-        ({"base": "latentdr"}, "cannot be its own base"),
-        ({"base": "outside.pattern_0"}, "makes its own steps or has several optimizers"),
-        ({"base": "outside.pattern_4"}, "makes its own steps or has several optimizers"),
-        ({"base": "erm", "loss": "cross_entropy"}, "set algorithm.base.loss"),
-        ({"base": {"name": "erm", "lr_scale": 0.1}}, "set algorithm.lr_scale"),
-    ],
-)
-def test_bases_on_which_nothing_can_stand_are_refused(keys, message, build):
-    with pytest.raises(InputError, match=message):
-        build(**keys)
 
 
 @pytest.mark.parametrize(
