@@ -1,0 +1,162 @@
+"""What `medldr sweep` does, between the words on the command line and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+
+from medldr.errors import InputError, did_you_mean
+from medldr.members import SweepFolder
+from medldr.reporting import SweepReport, print_sweep, write_sweep_report
+from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
+from medldr.sweeps.launcher import Launcher
+from medldr.sweeps.local import local_launcher
+from medldr.sweeps.show import print_plan, print_status
+from medldr.sweeps.slurm import slurm_launcher
+from medldr.sweeps.status import standing_of, status_of
+
+LAUNCHERS: Final = ("local", "slurm")
+SOME_MISSING: Final = 3
+"""Exit code of a sweep of which some members failed or were left out."""
+
+
+def choose_launcher(name: str, plan: Plan, jobs: int | None = None) -> Launcher:
+    """The launcher of that name.
+
+    Args:
+        name: ``local`` or ``slurm``.
+        plan: What it is to start.
+        jobs: Most runs at once; unset: as the launcher likes.
+
+    Raises:
+        InputError: If there is no such launcher, or it lacks something.
+    """
+    check_launcher(name, jobs)
+    if name == "slurm":
+        return slurm_launcher(plan.folder, plan.slurm, jobs)
+    return local_launcher(jobs)
+
+
+def check_launcher(name: str, jobs: int | None) -> None:
+    """Refuse what no launcher is called, and a number of jobs that is none.
+
+    Raises:
+        InputError: Naming the option.
+    """
+    if name not in LAUNCHERS:
+        known = ", ".join(LAUNCHERS)
+        raise InputError(
+            f"--launcher: there is no launcher {name!r}.{did_you_mean(name, LAUNCHERS)} "
+            f"Known: {known}"
+        )
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs: {jobs} should be 1 or more")
+
+
+def run_sweep(
+    source: str | Path | Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    out: Path | str | None = None,
+    *,
+    jobs: int | None = None,
+    launcher: str = "local",
+    only: str | None = None,
+    retry_failed: bool = False,
+) -> SweepResult:
+    """Expand and check a sweep, start what is missing, wait, and write its report.
+
+    Args:
+        source: A packaged name, a YAML file, or a mapping with its content.
+        overrides: ``KEY=VALUE`` texts.
+        out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
+        jobs: Most runs at once; unset: one per accelerator, and one where there is none.
+        launcher: ``local`` or ``slurm``.
+        only: Start the members that this pattern fits.
+        retry_failed: Start again what failed before.
+
+    Raises:
+        InputError: If anything is wrong with file, members, folder or launcher; nothing started.
+        SweepStopped: After SIGINT or SIGTERM; the same call goes on.
+    """
+    result, _ = _run(source, overrides, out, jobs, launcher, only, retry_failed)
+    return result
+
+
+def _run(
+    source: str | Path | Mapping[str, Any],
+    overrides: Sequence[str],
+    out: Path | str | None,
+    jobs: int | None,
+    launcher: str,
+    only: str | None,
+    retry_failed: bool,
+) -> tuple[SweepResult, SweepReport]:
+    check_launcher(launcher, jobs)
+    plan = make_plan(source, overrides, out, only)
+    result = run_plan(plan, choose_launcher(launcher, plan, jobs), retry_failed=retry_failed)
+    return result, write_sweep_report(plan.folder)
+
+
+def dry_run(
+    source: str | Path,
+    overrides: Sequence[str] = (),
+    out: Path | str | None = None,
+    only: str | None = None,
+) -> None:
+    """Print the members of a sweep and where each stands; nothing is written or started.
+
+    Raises:
+        InputError: If file, members or folder are at fault.
+    """
+    plan = make_plan(source, overrides, out, only)
+    members = [entry.member for entry in plan.chosen]
+    standings = [(member, standing_of(plan.folder, member.run)) for member in members]
+    print_plan(plan.record.name, standings)
+
+
+def sweep_command(
+    source: str,
+    words: Sequence[str],
+    *,
+    out: Path | None,
+    launcher: str,
+    jobs: int | None,
+    only: str | None,
+    dry: bool,
+    retry_failed: bool,
+) -> int:
+    """`medldr sweep FILE ...` and `medldr sweep status DIR`.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        InputError: If the user's input is wrong.
+    """
+    if source == "status":
+        print_status(status_of(SweepFolder(_one_folder(words))))
+        return 0
+    check_launcher(launcher, jobs)
+    if dry:
+        dry_run(source, words, out, only)
+        return 0
+    result, report = _run(source, words, out, jobs, launcher, only, retry_failed)
+    print_sweep(report)
+    if result.complete:
+        return 0
+    console = Console(stderr=True, highlight=False)
+    text = f"{len(result.failed)} failed, {len(result.left_out)} left out"
+    cure = f"`medldr sweep status {result.folder}` says why, and --retry-failed tries again"
+    console.print(f"{text}: {cure}", soft_wrap=not console.is_terminal, markup=False)
+    return SOME_MISSING
+
+
+def _one_folder(words: Sequence[str]) -> Path:
+    if len(words) != 1:
+        raise InputError(
+            "medldr sweep status takes one folder, that of a sweep: medldr sweep status DIR"
+        )
+    return Path(words[0])

@@ -1,0 +1,116 @@
+"""Sweeps on the terminal: how far one is, and what one would do; readable at 80 columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from medldr.members import Member
+from medldr.reporting.terminal import console
+from medldr.sweeps.status import STATES, MemberStatus, Standing, SweepStatus
+
+COLOURS: Final = {"failed": "red", "unreadable": "red", "running": "green", "done": "dim"}
+_PROBLEMS: Final = ("failed", "unreadable", "interrupted")
+
+
+def print_status(status: SweepStatus, out: Console | None = None) -> None:
+    """Print how far a sweep is: counts, a row per label, what went wrong, the time left.
+
+    Args:
+        status: From `status_of`.
+        out: Where to; unset: standard output.
+    """
+    out = out or console()
+    soft = not out.is_terminal
+    out.print(Text(f"{status.name}: {counts_line(status)}"), soft_wrap=soft)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("label", overflow="fold", min_width=12)
+    table.add_column("runs", overflow="fold")
+    table.add_column("now", overflow="fold")
+    table.add_column("mean time", justify="right", no_wrap=True)
+    for label in dict.fromkeys(entry.member.label for entry in status.members):
+        entries = [entry for entry in status.members if entry.member.label == label]
+        table.add_row(Text(label), *_row(entries))
+    out.print(table)
+    for entry in status.members:
+        if entry.standing.state in _PROBLEMS and entry.standing.error:
+            where = f" at {entry.position}" if entry.position else ""
+            text = Text(f"{entry.member.run} {entry.standing.state}{where}: ", style="bold")
+            text.append(entry.standing.error, style=COLOURS.get(entry.standing.state, ""))
+            out.print(text, soft_wrap=soft)
+    out.print(time_line(status), markup=False, soft_wrap=soft)
+
+
+def counts_line(status: SweepStatus) -> str:
+    """Members in each state, as text: ``5 runs: 3 done, 1 running, 1 waiting``."""
+    parts = ", ".join(f"{count} {state}" for state, count in status.counts.items())
+    return f"{len(status.members)} runs: {parts}"
+
+
+def time_line(status: SweepStatus) -> str:
+    """The expected time left, as a sentence."""
+    counts = status.counts
+    if status.left_s == 0 and not counts.get("running"):
+        return "nothing is left to run"
+    if status.left_s is None:
+        return "expected time left: unknown until a first run is done"
+    running = counts.get("running", 0)
+    rate = f"{running} at once, as now" if running else "nothing is running now; one after another"
+    return f"expected time left: {clock(status.left_s)} ({rate})"
+
+
+def _row(entries: Sequence[MemberStatus]) -> tuple[Text, Text, str]:
+    counts = Counter(entry.standing.state for entry in entries)
+    said = Text(", ").join(
+        Text(f"{counts[state]} {state}", style=COLOURS.get(state, ""))
+        for state in STATES
+        if counts[state]
+    )
+    running = [entry for entry in entries if entry.standing.state == "running"]
+    now = "\n".join(
+        f"s{entry.member.seed}: {entry.position or 'starting'}, {clock(entry.seconds)}"
+        for entry in running
+    )
+    spent = [entry.seconds for entry in entries if entry.standing.state == "done"]
+    return said, Text(now), clock(sum(spent) / len(spent)) if spent else ""
+
+
+def print_plan(
+    name: str, standings: Sequence[tuple[Member, Standing]], out: Console | None = None
+) -> None:
+    """Print the members of a sweep and where each stands.
+
+    Args:
+        name: Name of the sweep.
+        standings: Members, in the order in which they start.
+        out: Where to; unset: standard output.
+    """
+    out = out or console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("run", overflow="fold")
+    table.add_column("row", overflow="fold")
+    table.add_column("column", overflow="fold")
+    table.add_column("state", no_wrap=True)
+    for member, standing in standings:
+        state = Text(standing.state, style=COLOURS.get(standing.state, ""))
+        table.add_row(Text(member.run), Text(member.row), Text(member.column), state)
+    out.print(table)
+    counts = Counter(standing.state for _, standing in standings)
+    parts = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    out.print(f"{name}: {len(standings)} runs: {parts}", markup=False)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds.
+
+    Example:
+        >>> clock(3725.4)
+        '1:02:05'
+    """
+    return str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,203 @@
+"""How far a sweep is, told from its folder alone."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final, Literal
+
+from medldr import lifecycle
+from medldr.config.yaml import read_yaml
+from medldr.errors import InputError
+from medldr.files import RunFolder, read_json
+from medldr.members import Member, SweepFolder, read_sweep
+from medldr.sweeps.endings import read_ending
+
+State = Literal["done", "running", "interrupted", "failed", "waiting", "unreadable"]
+
+STATES: Final[tuple[State, ...]] = (
+    "done",
+    "running",
+    "interrupted",
+    "failed",
+    "waiting",
+    "unreadable",
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands.
+
+    Attributes:
+        state: ``done``, ``running`` (somewhere), ``interrupted`` (goes on at the next start),
+            ``failed``, ``waiting`` (never started) or ``unreadable``.
+        error: Why it failed or cannot be read; for an interrupted one, what stopped it, if that
+            was not the user.
+        goes_on: Whether the next start of the sweep takes it up without being asked to.
+    """
+
+    state: State
+    error: str = ""
+    goes_on: bool = False
+
+
+@dataclass(frozen=True)
+class MemberStatus:
+    """A member, where it stands and how far it is.
+
+    Attributes:
+        member: Its name and place.
+        standing: Where it stands.
+        position: How far a running or interrupted one is, such as ``epoch 3 of 12``.
+        seconds: Time spent on it so far.
+    """
+
+    member: Member
+    standing: Standing
+    position: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class SweepStatus:
+    """How far a sweep is.
+
+    Attributes:
+        name: Name of the sweep.
+        folder: Where it is.
+        members: One entry per member, in their order.
+        left_s: Expected seconds until the last one ends, if as many run as now; None: unknown.
+    """
+
+    name: str
+    folder: Path
+    members: tuple[MemberStatus, ...]
+    left_s: float | None
+
+    @property
+    def counts(self) -> dict[State, int]:
+        """Members in each state, those states that occur."""
+        found = Counter(entry.standing.state for entry in self.members)
+        return {state: found[state] for state in STATES if found[state]}
+
+
+def standing_of(folder: SweepFolder, name: str) -> Standing:
+    """Where one member stands; reads two or three small files."""
+    run = folder.run(name)
+    try:
+        said = lifecycle.status(run)
+        if said == "done":
+            # Without its results a run has to be looked at once more.
+            return Standing("done") if lifecycle.is_done(run) else _goes_on("")
+        if said == "running":
+            return Standing("running")
+        if said == "failed":
+            return Standing("failed", str(read_json(run.run).get("error") or "no error recorded"))
+        ending = read_ending(folder, name)
+    except InputError as error:
+        return Standing("unreadable", str(error))
+    if ending is not None:
+        code, words = ending
+        # A mistake would be made again; what a signal ended may do better the next time.
+        return Standing("failed", words, goes_on=code < 0)
+    return Standing("waiting", goes_on=True) if said is None else _goes_on(_reason(run))
+
+
+def _goes_on(error: str) -> Standing:
+    return Standing("interrupted", error, goes_on=True)
+
+
+def _reason(run: RunFolder) -> str:
+    return str(read_json(run.run).get("error") or "its process was killed")
+
+
+def status_of(folder: SweepFolder) -> SweepStatus:
+    """How far a sweep is.
+
+    Raises:
+        InputError: If the folder holds no sweep.
+    """
+    sweep = read_sweep(folder)
+    if sweep is None:
+        where = "is a run folder" if folder.run(".").run.exists() else "holds no sweep.json"
+        if not folder.path.is_dir():
+            where = "does not exist"
+        raise InputError(
+            f"{folder.path} {where}: name the folder of a sweep, as `medldr sweep FILE --out DIR` "
+            "made it"
+        )
+    members = tuple(_member_status(folder, member) for member in sweep.members)
+    return SweepStatus(sweep.name, folder.path, members, expected_left(members))
+
+
+def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
+    standing = standing_of(folder, member.run)
+    if standing.state in ("waiting", "unreadable"):
+        return MemberStatus(member, standing)
+    run = folder.run(member.run)
+    facts = read_json(run.run) if run.run.exists() else {}
+    times = facts.get("times") or {}
+    seconds = float(times.get("seconds") or 0.0)
+    if standing.state == "running" and times.get("latest_start"):
+        began = datetime.datetime.fromisoformat(times["latest_start"])
+        seconds += (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
+    told = standing.state in ("running", "interrupted", "failed")
+    position = position_of(run, folder.config(member.run)) if told else ""
+    return MemberStatus(member, standing, position, max(seconds, 0.0))
+
+
+def position_of(run: RunFolder, config: Path) -> str:
+    """How far a run is by its last evaluation; empty before the first one."""
+    row = _last_row(run.metrics)
+    if row is None:
+        return ""
+    length: dict[str, Any] = {}
+    path = run.config if run.config.exists() else config
+    if path.exists():
+        length = read_yaml(path).values.get("training") or {}
+    unit = "step" if length.get("steps") else "epoch"
+    total = length.get(f"{unit}s")
+    return f"{unit} {row.get(unit, '?')}" + (f" of {total}" if total else "")
+
+
+def _last_row(path: Path) -> dict[str, Any] | None:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    for line in reversed(lines):
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:  # the last line may be half written at this moment
+            continue
+        return row if isinstance(row, dict) else None
+    return None
+
+
+def expected_left(members: Sequence[MemberStatus]) -> float | None:
+    """Seconds until the last member ends, if as many run as now; None while none has finished.
+
+    What a member takes is the mean of the finished ones of its label, or of all if there is none.
+    Failed and unreadable members are not waited for.
+    """
+    done = [entry for entry in members if entry.standing.state == "done"]
+    unfinished = [
+        entry for entry in members if entry.standing.state == "running" or entry.standing.goes_on
+    ]
+    if not unfinished:
+        return 0.0
+    if not done:
+        return None
+    of_all = fmean(entry.seconds for entry in done)
+    left = 0.0
+    for entry in unfinished:
+        alike = [other.seconds for other in done if other.member.label == entry.member.label]
+        left += max(0.0, (fmean(alike) if alike else of_all) - entry.seconds)
+    running = sum(entry.standing.state == "running" for entry in members)
+    return left / max(1, running)

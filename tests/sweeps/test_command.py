@@ -1,0 +1,171 @@
+"""`medldr sweep` from its words to its exit code; the runs themselves are only played."""
+
+import json
+import signal
+
+import pytest
+
+import medldr as package
+from medldr.members import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.sweeps import command, launch
+from medldr.sweeps.launcher import Launcher
+
+FILE = """\
+# A demonstration.
+common:
+  extends: [run/retinamnist_erm]
+runs:
+  - label: demo
+axes:
+  algorithm: [erm, latentdr_pool]
+table:
+  rows: algorithm
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    path = tmp_path / "demo.yaml"
+    path.write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+class Ended:
+    def __init__(self, code):
+        self.code = code
+
+    def poll(self):
+        return self.code
+
+    def stop(self):
+        self.code = 143
+
+    kill = stop
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Runs that fail, without a process; what the launcher was asked for is returned."""
+    asked = {"jobs": [], "code": 1}
+
+    def make(jobs):
+        def start(wanted):
+            asked["jobs"] += wanted
+            return [Ended(asked["code"]) for _ in wanted]
+
+        asked["slots"] = jobs
+        return Launcher(start, jobs or 1, cores=1, pause_s=0.0)
+
+    monkeypatch.setattr(command, "local_launcher", make)
+    return asked
+
+
+def test_a_dry_run_shows_every_run_and_writes_nothing(file, medldr):
+    ended = medldr("sweep", file, "seeds=[0,1]", "--dry-run")
+    assert ended.code == 0
+    assert ended.out.count("demo_erm-") == 2
+    assert "demo: 4 runs: 4 waiting" in ended.out
+    assert [path.name for path in file.parent.iterdir()] == ["demo.yaml"]
+
+
+def test_failures_are_reported_and_told_by_the_exit_code(file, medldr, played):
+    ended = medldr("sweep", file, "--jobs", "2")
+    assert ended.code == 3
+    assert played["slots"] == 2
+    assert len(played["jobs"]) == 2
+    assert "2 failed, 0 left out" in ended.err
+    assert "--retry-failed" in ended.err
+    folder = SweepFolder(file.parent / "runs" / "demo")
+    for path in (folder.report, folder.markdown, folder.csv, folder.latex, folder.latex_table):
+        assert path.stat().st_size > 0
+    again = medldr("sweep", file)
+    assert again.code == 3
+    assert len(played["jobs"]) == 2
+    medldr("sweep", file, "--retry-failed", "--only", "demo_erm")
+    assert len(played["jobs"]) == 3
+    told = medldr("sweep", "status", folder.path)
+    assert told.code == 0
+    assert "demo: 2 runs: 2 failed" in told.out
+    assert "exit code 1 and said nothing" in told.out
+
+
+def test_a_signal_stops_the_sweep_with_one_line_and_its_exit_code(
+    file, medldr, played, monkeypatch
+):
+    played["code"] = None
+    monkeypatch.setattr(
+        launch.StopWatch, "wait", lambda self, seconds: signal.raise_signal(signal.SIGTERM)
+    )
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    ended = medldr("sweep", file)
+    assert ended.code == 143
+    assert "stopped; 0 done, 1 interrupted: the same command goes on" in ended.err
+    assert "Traceback" not in ended.err
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    assert not SweepFolder("runs/demo").report.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--launcher", "slrm"], ["--launcher", "'slurm'"]),
+        (["--jobs", "0"], ["--jobs"]),
+        (["--only", "nothing"], ["nothing"]),
+        (["training.lerning_rate=1"], ["training.lerning_rate", "demo_erm"]),
+    ],
+)
+def test_a_mistake_is_told_and_nothing_is_written(file, medldr, words, said):
+    ended = medldr("sweep", file, *words)
+    assert ended.code == 2
+    for word in said:
+        assert word in ended.err
+    assert [path.name for path in file.parent.iterdir()] == ["demo.yaml"]
+
+
+def test_a_sweep_that_there_is_not_has_a_nearest_name(medldr):
+    ended = medldr("sweep", "medmnist_tabel")
+    assert ended.code == 2
+    assert "'medmnist_table'" in ended.err
+
+
+@pytest.mark.parametrize("words", [[], ["one", "two"]])
+def test_status_takes_one_folder(medldr, words):
+    ended = medldr("sweep", "status", *words)
+    assert ended.code == 2
+    assert "medldr sweep status DIR" in ended.err
+
+
+def test_status_needs_a_sweep(medldr, tmp_path):
+    ended = medldr("sweep", "status", tmp_path)
+    assert ended.code == 2
+    assert "sweep.json" in ended.err
+
+
+def test_the_settings_for_slurm_are_those_of_the_file(file, medldr):
+    file.write_text(FILE + "slurm: {partitoin: gpu}\n")
+    ended = medldr("sweep", file, "--launcher", "slurm")
+    assert ended.code == 2
+    assert "slurm.partitoin" in ended.err
+    assert not (file.parent / "runs").exists()
+
+
+def test_the_function_returns_what_the_command_prints(file, played):
+    result = package.sweep(file, ["seeds=5"], out="S", only="demo_erm")
+    (name,) = result.failed
+    assert name.startswith("demo_erm-")
+    assert name.endswith("-s5")
+    assert not result.complete
+    assert (result.done, result.left_out) == ((), {})
+    assert json.loads((result.folder / "logs" / f"{name}.json").read_text())["code"] == 1
+    assert SweepFolder("S").report.exists()
+
+
+def test_a_folder_of_another_sweep_is_left_alone(file, medldr, tmp_path):
+    folder = SweepFolder(tmp_path / "S")
+    write_sweep(folder, Sweep("other", Layout("Other"), (Member("a", "a", 0, "a", "c"),)))
+    before = folder.sweep.read_bytes()
+    ended = medldr("sweep", file, "--out", folder.path)
+    assert ended.code == 2
+    assert "'other'" in ended.err
+    assert folder.sweep.read_bytes() == before

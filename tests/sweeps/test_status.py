@@ -1,0 +1,183 @@
+"""What is told of a sweep from its folder alone, against folders written by hand."""
+
+import datetime
+import io
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from medldr.errors import InputError
+from medldr.files import RunFolder
+from medldr.members import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.owner import owned
+from medldr.sweeps.show import print_plan, print_status
+from medldr.sweeps.status import Standing, standing_of, status_of
+
+
+def _member(label, seed=0):
+    return Member(f"{label}-00000000-s{seed}", label, seed, label, "c")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = SweepFolder(tmp_path / "S")
+    members = tuple(_member(label, seed) for label in ("erm", "mixup") for seed in (0, 1, 2))
+    write_sweep(folder, Sweep("demo", Layout("Demo"), members))
+    folder.logs.mkdir()
+    return folder
+
+
+def _run(folder, label, seed, status, *, seconds=0.0, error=None, rows=(), ago=None, training=None):
+    run = folder.run(_member(label, seed).run)
+    run.path.mkdir()
+    times = {"seconds": seconds, "starts": 1}
+    if ago is not None:
+        began = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=ago)
+        times["latest_start"] = began.isoformat(timespec="seconds")
+    run.run.write_text(json.dumps({"status": status, "error": error, "times": times}))
+    run.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run.config.write_text(json.dumps({"training": training or {"epochs": 12, "steps": None}}))
+    if status == "done":
+        run.evaluation.write_text("{}")
+        run.model.touch()
+    return run
+
+
+def _states(status):
+    return [entry.standing.state for entry in status.members]
+
+
+def test_a_sweep_that_was_never_started_waits(folder):
+    status = status_of(folder)
+    assert status.counts == {"waiting": 6}
+    assert status.left_s is None
+
+
+def test_every_state_is_told(folder):
+    _run(folder, "erm", 0, "done", seconds=100)
+    _run(folder, "erm", 1, "failed", error="ValueError: boo")
+    _run(folder, "erm", 2, "interrupted", error="stopped by signal 15", rows=[{"epoch": 3}])
+    running = _run(folder, "mixup", 0, "running", rows=[{"epoch": 4}, {"epoch": 5}], ago=30)
+    _run(folder, "mixup", 1, "done").run.write_text("{half")
+    with owned(running):
+        status = status_of(folder)
+    assert _states(status) == [
+        "done", "failed", "interrupted", "running", "unreadable", "waiting",
+    ]  # fmt: skip
+    assert status.members[1].standing.error == "ValueError: boo"
+    assert status.members[2].position == "epoch 3 of 12"
+    assert status.members[3].position == "epoch 5 of 12"
+    assert 29 <= status.members[3].seconds <= 60
+    assert "run.json" in status.members[4].standing.error
+
+
+def test_a_run_whose_process_is_gone_is_interrupted_and_goes_on(folder):
+    _run(folder, "erm", 0, "running", rows=[{"epoch": 2}])
+    standing = standing_of(folder, _member("erm", 0).run)
+    assert (standing.state, standing.goes_on) == ("interrupted", True)
+
+
+def test_a_done_run_without_its_results_is_not_done(folder):
+    run = _run(folder, "erm", 0, "done")
+    run.model.unlink()
+    assert standing_of(folder, _member("erm", 0).run) == Standing("interrupted", goes_on=True)
+
+
+def test_an_ending_that_the_run_cannot_tell_is_told(folder):
+    name = _member("erm", 0).run
+    folder.ending(name).write_text(json.dumps({"code": 1, "error": "no module", "starts": 0}))
+    assert standing_of(folder, name) == Standing("failed", "no module", goes_on=False)
+    folder.ending(name).write_text(json.dumps({"code": -9, "error": "killed", "starts": 0}))
+    assert standing_of(folder, name) == Standing("failed", "killed", goes_on=True)
+    _run(folder, "erm", 0, "done")  # finished by hand meanwhile
+    assert standing_of(folder, name) == Standing("done")
+
+
+def test_a_run_that_counts_steps_is_told_in_steps(folder):
+    training = {"epochs": None, "steps": 500}
+    _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 1, "step": 40}], training=training)
+    assert status_of(folder).members[0].position == "step 40 of 500"
+
+
+def test_a_half_written_row_is_passed_over(folder):
+    run = _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 7}])
+    with run.metrics.open("a") as file:
+        file.write('{"epoch": 8, "st')
+    assert status_of(folder).members[0].position == "epoch 7 of 12"
+
+
+def test_the_time_left_is_that_of_runs_of_the_same_label(folder):
+    _run(folder, "erm", 0, "done", seconds=100)
+    _run(folder, "erm", 1, "done", seconds=140)
+    _run(folder, "mixup", 0, "done", seconds=30)
+    # Left: erm s2 at 120 s less the 50 s spent, and two of mixup at 30 s.
+    _run(folder, "erm", 2, "interrupted", seconds=50)
+    assert status_of(folder).left_s == pytest.approx(70 + 30 + 30)
+
+
+def test_a_label_without_a_finished_run_takes_the_mean_of_all_and_two_run_at_once(folder):
+    _run(folder, "erm", 0, "done", seconds=100)
+    _run(folder, "erm", 1, "done", seconds=200)
+    _run(folder, "erm", 2, "failed", error="x")
+    one, other = (_run(folder, "mixup", seed, "running", ago=seed * 150) for seed in (0, 1))
+    with owned(one), owned(other):
+        status = status_of(folder)
+    assert status.counts == {"done": 2, "running": 2, "failed": 1, "waiting": 1}
+    # 150 s for each of mixup; the second has used its time up; two at once.
+    assert status.left_s == pytest.approx((150 + 0 + 150) / 2, abs=2)
+
+
+def test_nothing_is_left_when_all_have_ended(folder):
+    for seed in (0, 1, 2):
+        _run(folder, "erm", seed, "done", seconds=1)
+        _run(folder, "mixup", seed, "failed", error="x")
+    assert status_of(folder).left_s == 0
+
+
+def _printed(show, *values):
+    text = io.StringIO()
+    show(*values, out=Console(file=text, width=80, highlight=False))
+    return text.getvalue()
+
+
+def test_what_is_printed_fits_80_columns_and_holds_everything(folder):
+    _run(folder, "erm", 0, "done", seconds=3725)
+    _run(folder, "erm", 1, "failed", error="ValueError: the reason")
+    running = _run(folder, "mixup", 0, "running", rows=[{"epoch": 5}], ago=30)
+    with owned(running):
+        text = _printed(print_status, status_of(folder))
+    table = [line for line in text.splitlines() if "s1 failed" not in line]
+    assert max(map(len, table)) <= 80
+    assert "demo: 6 runs: 1 done, 1 running, 1 failed, 3 waiting" in text
+    assert re.search(r"mixup +1 running, 2 waiting +s0: epoch 5 of 12, 0:00:3", text)
+    assert "1:02:05" in text
+    assert "erm-00000000-s1 failed: ValueError: the reason" in text
+    assert "expected time left: " in text
+
+
+def test_printing_says_what_is_not_known(folder):
+    assert "unknown until a first run is done" in _printed(print_status, status_of(folder))
+
+
+def test_a_plan_is_a_row_per_run(folder):
+    _run(folder, "erm", 0, "done")
+    members = status_of(folder).members
+    text = _printed(print_plan, "demo", [(m.member, m.standing) for m in members])
+    assert len(re.findall(r"-s\d", text)) == 6
+    assert "demo: 6 runs: 1 done, 5 waiting" in text
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "holds no sweep.json"),
+        (lambda path: (path.mkdir(), RunFolder(path).run.write_text("{}")), "is a run folder"),
+    ],
+)
+def test_a_folder_without_a_sweep_is_named(tmp_path, make, words):
+    make(tmp_path / "x")
+    with pytest.raises(InputError, match=words):
+        status_of(SweepFolder(tmp_path / "x"))
