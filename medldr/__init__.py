@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from medldr.api import evaluate as evaluate
     from medldr.api import load_model as load_model
     from medldr.api import report as report
+    from medldr.api import sweep as sweep
     from medldr.api import train as train
     from medldr.config import load_config as load_config
     from medldr.errors import InputError as InputError
@@ -31,6 +32,7 @@ _HOME = {
     "load_config": "config",
     "load_model": "api",
     "report": "api",
+    "sweep": "api",
     "train": "api",
 }
 

@@ -10,10 +10,12 @@ from medldr.config import load_config
 from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
 from medldr.files import RunFolder
-from medldr.reporting import write_report
+from medldr.reporting import report_folder
 from medldr.run import RunResult, evaluate_run, load_model, train_run
+from medldr.sweeps.command import run_sweep
+from medldr.sweeps.launch import SweepResult
 
-__all__ = ["RunResult", "compare", "evaluate", "load_model", "report", "train"]
+__all__ = ["RunResult", "compare", "evaluate", "load_model", "report", "sweep", "train"]
 
 
 def train(
@@ -64,5 +66,50 @@ def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict
 
 
 def report(folder: str | Path) -> Path:
-    """Write the page of a run anew from the files in its folder."""
-    return write_report(RunFolder(folder))
+    """Write the report of a run, of a sweep, or of a folder of runs, from the files in it.
+
+    Args:
+        folder: A run folder, a sweep's folder, or any folder of run folders.
+
+    Returns:
+        The page. For several runs `report.md`, `report.csv`, `report.tex` and `table.tex` are
+        written beside it.
+
+    Raises:
+        InputError: If the folder holds no runs, or what it holds cannot be read.
+    """
+    written = report_folder(folder)
+    return written if isinstance(written, Path) else written.page
+
+
+def sweep(
+    source: str | Path | Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    out: str | Path | None = None,
+    *,
+    jobs: int | None = None,
+    launcher: str = "local",
+    only: str | None = None,
+    retry_failed: bool = False,
+) -> SweepResult:
+    """Run what is missing of a sweep, each run as a process of its own, and write its report.
+
+    Args:
+        source: A packaged name, a YAML file, or a mapping with its content.
+        overrides: ``KEY=VALUE`` texts; ``seeds=...`` and ``axes.KEY=...`` change the sweep, any
+            other key every run.
+        out: Folder of the sweep; unset: ``runs/<its name>``.
+        jobs: Most runs at once; unset: one per GPU, and one where there is none.
+        launcher: ``local`` or ``slurm``.
+        only: Start only the runs whose label fits this pattern.
+        retry_failed: Start again what failed before.
+
+    Returns:
+        Its folder, and the names of the runs that are done, failed or were left out.
+
+    Raises:
+        InputError: If file, members, folder or launcher are at fault; then nothing was started.
+    """
+    return run_sweep(
+        source, overrides, out, jobs=jobs, launcher=launcher, only=only, retry_failed=retry_failed
+    )

@@ -115,22 +115,98 @@ def compare(
 
 
 @app.command()
-def report(
-    folders: Annotated[list[Path], typer.Argument(help="Run folders.")],
+def sweep(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a packaged sweep (see `medldr list sweeps`) or a YAML file; or the word "
+            "status, followed by a sweep's folder.",
+            metavar="FILE",
+        ),
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Changes: seeds=[0,1] and axes.KEY=[...] change the sweep, any other KEY=VALUE "
+            "every run, for example training.epochs=2.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the sweep; unset: runs/NAME.")
+    ] = None,
+    launcher: Annotated[
+        str,
+        typer.Option(
+            help="local: processes of this machine; slurm: jobs of a cluster, through submitit."
+        ),
+    ] = "local",
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Most runs at once; unset: one per GPU, and one where there is none."),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            help="Start only the runs whose label fits, for example '*_erm'.", metavar="PATTERN"
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the runs and where they stand; do nothing.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Start again what failed before.")
+    ] = False,
 ) -> None:
-    """Write the page of each run anew from the files in its folder."""
-    from medldr.files import RunFolder
-    from medldr.reporting import write_report
+    """Run what is missing of a sweep, several runs at once, and report it as one table.
 
+    `medldr sweep status DIR` tells how far a sweep is. Stopped, the same command goes on: nothing
+    that is done is done again. The exit code is 3 if some runs failed.
+    """
+    from medldr.sweeps.command import sweep_command
+
+    code = sweep_command(
+        file,
+        overrides or (),
+        out=out,
+        launcher=launcher,
+        jobs=jobs,
+        only=only,
+        dry=dry_run,
+        retry_failed=retry_failed,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Run folders, sweep folders, or folders of run folders.")
+    ],
+) -> None:
+    """Write the page of each run, or the tables of each sweep, from the files in its folder.
+
+    A sweep gives report.html, report.md, report.csv, and table.tex with the document report.tex.
+    The exit code is 3 if a run could not be read or compared and was left out.
+    """
+    from medldr.reporting import SweepReport, print_sweep, report_folder
+
+    code = 0
     for folder in folders:
-        typer.echo(write_report(RunFolder(folder)))
+        written = report_folder(folder)
+        if isinstance(written, SweepReport):
+            print_sweep(written)
+            code = code if written.complete else 3
+        else:
+            typer.echo(written)
+    raise typer.Exit(code)
 
 
 @app.command("list")
 def list_(
     kind: Annotated[
         str,
-        typer.Argument(help="runs, algorithms, datasets, models, losses or transforms."),
+        typer.Argument(help="runs, sweeps, algorithms, datasets, models, losses or transforms."),
     ] = "runs",
 ) -> None:
     """List what can be named in a configuration, with one line each."""
