@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from medldr.reporting.compare_tables import cell_of, rows_of, split_title
 from medldr.reporting.figures import COLOURS, DASHES, Drawing, draw, legend_below
 from medldr.reporting.forest import Whisker, forest_figure
-from medldr.reporting.measures import is_defined, measure
+from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure
 from medldr.reporting.source import Row, series, time_axis
 
 if TYPE_CHECKING:
@@ -34,14 +34,15 @@ def difference_figure(
     Args:
         result: What `medldr.evaluation.compare` returns.
         metric: The measure.
-        column: Title of the column of a sweep that this comparison is.
+        column: Title of the column of a sweep that this comparison is; its figures leave out
+            single domains, and say of a split only whether it was seen.
         number: Number of that column, from 1, which keeps names apart on one page.
     """
     others = [m["method"] for m in result["methods"] if m["method"] != result["reference"]]
     rows = []
     for split, about in result["splits"].items():
         places: list[tuple[str | None, str]] = [(None, split_title(result, split))]
-        if len(about.get("domains") or {}) > 1:
+        if len(about.get("domains") or {}) > 1 and not column:
             places += [(domain, f"  {domain}") for domain in about["domains"]]
         for domain, title in places:
             found = {
@@ -55,6 +56,9 @@ def difference_figure(
                 if row is None or paired is None or not is_defined(paired):
                     continue
                 label = title if len(others) == 1 else f"{method}, {title.strip()}"
+                if column:
+                    several = len(result["splits"]) > 1
+                    label = f"{method}, {SPLIT_TITLES.get(split, split)}" if several else method
                 unseen = row["seen"] is False if domain else "unseen" in title
                 rows.append(
                     Whisker(label, paired["value"], paired["low"], paired["high"], accent=unseen)

@@ -151,9 +151,8 @@ def latex_document(content: SweepContent) -> str:
         *banners,
         *found,
         *(rf"\noindent {escape(text)}\par\medskip" for text in lost),
-        r"\input{table.tex}",
-        r"\clearpage",
         rf"\noindent {escape(result.small) if result is not None else ''}",
+        r"\input{table.tex}",
         r"\end{document}",
     ]
     return "\n".join(lines) + "\n"

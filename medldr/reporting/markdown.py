@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from medldr.reporting.sweep_content import Section, SweepContent
+from medldr.reporting.sweep_content import SweepContent
+from medldr.reporting.sweep_sections import Section
 from medldr.reporting.tables import Cell, Row, Table
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")

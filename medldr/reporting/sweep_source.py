@@ -27,7 +27,7 @@ ROW_TITLES = {
     "erm_half_lr": "ERM, half the rate",
     "latentdr_full_lr": "LatentDR (Pool), full rate",
     "latentdr_sa_full_lr": "LatentDR (SA), full rate",
-    "mixstyle_cross_domain": "MixStyle, across domains",
+    "mixstyle_cross_domain": "MixStyle, cross-domain",
 }
 
 

@@ -115,7 +115,7 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
 def missing_table(study: Study) -> Table | None:
     """Runs without a result, and why, without any name of a patient; None where there are none."""
     table = Table(
-        "Runs without a result",
+        "By run",
         ["Run", "Method", "Column", "Seed", "State", "Why"],
         texts=(1, 2, 4, 5),
     )

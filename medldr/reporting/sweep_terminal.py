@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Group
@@ -9,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from medldr.members import SweepFolder
-from medldr.reporting.grid import AVERAGE, BEST, SECOND, Grid, GridCell, GridRow
-from medldr.reporting.measures import measure
+from medldr.reporting.grid import AVERAGE, BEST, SECOND, Grid, GridCell
+from medldr.reporting.measures import SPLIT_TITLES, measure
 from medldr.reporting.sweep_content import SweepContent, sweep_content
 from medldr.reporting.sweep_report import SweepReport
 from medldr.reporting.terminal import WIDTH, console
@@ -18,10 +19,15 @@ from medldr.reporting.terminal import WIDTH, console
 _STYLES = {BEST: "bold", SECOND: "underline"}
 _NAME = 22
 """Widest column of names; longer ones fold."""
+_HEAD = 14
+"""Widest heading that makes a column wider; longer ones fold."""
+
+Block = list[tuple[str, list[Text]]]
+"""Columns of one table: heading, and a text per row."""
 
 
 def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
-    """Print the grids of a sweep, what is missing, and where the page is.
+    """Print the grids of a sweep, what is missing, and which files were written.
 
     Args:
         folder: A report that was just written, which saves reading it again, or the folder.
@@ -29,29 +35,30 @@ def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
     Raises:
         InputError: If the folder holds no runs, or its `sweep.json` is damaged.
     """
-    report = folder if isinstance(folder, SweepReport) else None
-    if report is not None:
-        content = report.content
+    if isinstance(folder, SweepReport):
+        content, files = folder.content, folder.files
     else:
-        files = folder if isinstance(folder, SweepFolder) else SweepFolder(str(folder))
-        content = sweep_content(files)
+        given = folder if isinstance(folder, SweepFolder) else SweepFolder(folder)
+        content, files = sweep_content(given), ()
     out = console()
     out.print(sweep_tables(content, out.width))
-    if report is not None:
-        for path in report.files:
-            out.print(f"{path}", soft_wrap=True, highlight=False, markup=False)
+    for path in files:
+        out.print(f"{path}", soft_wrap=True, highlight=False, markup=False)
 
 
 def sweep_tables(content: SweepContent, width: int = WIDTH) -> Group:
     """The grids, cut into as many tables as the width asks for, and remarks below."""
     parts: list[Table | Text] = [Text(content.title, style="bold")]
-    parts += [
-        Text(text, style="bold" if kind == "remark" else "red") for kind, text in content.banners
-    ]
-    for grid in content.grids:
-        parts += _grid(grid, width)
+    for kind, text in content.banners:
+        parts.append(Text(text, style="bold" if kind == "remark" else "red"))
+    if len(content.columns) == 1 and content.grids:
+        block = [column for grid in content.grids for column in _single(grid)]
+        parts += _cut(content.columns[0].name, content.grids[0], block, width)
+    else:
+        for grid in content.grids:
+            parts += _cut(grid.caption, grid, _columns(grid), width)
     if content.grids:
-        remark = "mean ±SD over seeds (n of planned, where some are missing)"
+        remark = "mean ±SD over seeds (n/planned, where runs are missing)"
         parts.append(Text(f"\n{remark}; best bold, second best underlined"))
     for column in content.columns:
         if column.problem:
@@ -63,45 +70,59 @@ def sweep_tables(content: SweepContent, width: int = WIDTH) -> Group:
     return Group(*parts)
 
 
-def _grid(grid: Grid, width: int) -> list[Table | Text]:
-    average = any(row.average is not None for row in grid.rows)
-    heads = [*grid.columns, *([AVERAGE] if average else [])]
-    texts = [[_text(grid.metric, cell) for cell in _cells(row)] for row in grid.rows]
-    widths = [
-        max(min(len(head), 14), *(len(line[n].plain) for line in texts))
-        for n, head in enumerate(heads)
+def _columns(grid: Grid) -> Block:
+    block = [
+        (head, [_text(grid.metric, row.cells[number]) for row in grid.rows])
+        for number, head in enumerate(grid.columns)
     ]
+    averages = [row.average for row in grid.rows]
+    if any(cell is not None and cell.mean is not None for cell in averages):
+        texts = [Text("–") if cell is None else _text(grid.metric, cell) for cell in averages]
+        block.append((AVERAGE, texts))
+    return block
+
+
+def _single(grid: Grid) -> Block:
+    """The only set of a sweep, whose tables stand side by side."""
+    head = f"{measure(grid.metric).heading}, {SPLIT_TITLES.get(grid.split, grid.split).lower()}"
+    return [(head, texts) for _, texts in _columns(grid)]
+
+
+def _cut(title: str, grid: Grid, block: Block, width: int) -> list[Table | Text]:
+    """As many tables as it takes, each as wide as fits."""
     names = min(_NAME, max(len(row.title) for row in grid.rows))
     parts: list[Table | Text] = []
-    start = 0
-    while start < len(heads):
-        stop, room = start, width - names
-        while stop < len(heads) and (stop == start or room >= widths[stop] + 2):
-            room -= widths[stop] + 2
-            stop += 1
-        parts.append(_table(grid, heads, texts, range(start, stop), names))
-        start = stop
-    return parts
+    shown: Block = []
+    room = width - names
+    for head, texts in block:
+        needed = 2 + max(min(len(head), _HEAD), *(len(text.plain) for text in texts))
+        if shown and needed > room:
+            parts.append(_table(title, grid, shown, names))
+            shown, room = [], width - names
+        shown.append((head, texts))
+        room -= needed
+    return [*parts, _table(title, grid, shown, names)]
 
 
-def _table(
-    grid: Grid, heads: list[str], texts: list[list[Text]], shown: range, names: int
-) -> Table:
-    title = Text(f"\n{grid.caption}", style="bold")
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1))
+def _table(title: str, grid: Grid, block: Sequence[tuple[str, list[Text]]], names: int) -> Table:
+    table = Table(
+        title=Text(f"\n{title}", style="bold"),
+        title_justify="left", box=None, pad_edge=False, padding=(0, 1),
+    )  # fmt: skip
     table.add_column("method", overflow="fold", min_width=min(names, 12), max_width=names)
-    for number in shown:
-        width = max(len(line[number].plain) for line in texts)
-        table.add_column(Text(heads[number], overflow="fold"), justify="right", min_width=width)
-    for row, line in zip(grid.rows, texts, strict=True):
-        if row.control and not any(r.control for r in grid.rows[: grid.rows.index(row)]):
+    for head, texts in block:
+        width = max(len(text.plain) for text in texts)
+        table.add_column(
+            Text(head, overflow="fold"),
+            justify="right", min_width=width, max_width=max(width, _HEAD),
+        )  # fmt: skip
+    controls = False
+    for number, row in enumerate(grid.rows):
+        if row.control and not controls:
             table.add_row(Text("controls", style="italic"))
-        table.add_row(Text(row.title), *(line[number] for number in shown))
+            controls = True
+        table.add_row(Text(row.title), *(texts[number] for _, texts in block))
     return table
-
-
-def _cells(row: GridRow) -> list[GridCell]:
-    return [*row.cells, *([row.average] if row.average is not None else [])]
 
 
 def _text(metric: str, cell: GridCell) -> Text:
@@ -112,5 +133,5 @@ def _text(metric: str, cell: GridCell) -> Text:
     if cell.sd is not None:
         text += f" ±{known.show(cell.sd)}"
     if cell.runs < cell.planned:
-        text += f" ({cell.runs} of {cell.planned})"
+        text += f" ({cell.runs}/{cell.planned})"
     return Text(text, style=_STYLES.get(cell.mark, ""))

@@ -93,18 +93,24 @@ def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -
     for kind in ("better", "worse", "undecided"):
         names = [name for name, (said, _) in found.items() if said == kind]
         if names:
-            told = "; ".join(f"{name} {_number(metric, found[name][1])}" for name in names)
+            told = "; ".join(
+                f"{name} {_number(metric, found[name][1], whole=kind != 'undecided')}"
+                for name in names
+            )
             parts.append(f"{kind} in {len(names)} of {len(found)} ({told})")
     return ", ".join(parts)
 
 
-def _number(metric: str, number: Mapping[str, Any]) -> str:
+def _number(metric: str, number: Mapping[str, Any], *, whole: bool) -> str:
     known = measure(metric)
-    text = known.show_difference(number["value"]) + (" points" if known.percent else "")
+    text = known.show_difference(number["value"])
+    if not whole:
+        return text
+    text += " points" if known.percent else ""
     if number["low"] is not None and number["high"] is not None:
         text += f", {known.show_difference(number['low'])} to "
         text += known.show_difference(number["high"])
-    return f"{text}, corrected p {show_p(number['p_holm'])}"
+    return f"{text}, p {show_p(number['p_holm'])}"
 
 
 def _explained(
@@ -167,8 +173,11 @@ def _caveat(study: Study, columns: Sequence[Column], metric: str, split: str) ->
         f"A difference counts as shown where its p is below {ALPHA:g} after Holm's correction over "
         f"the comparisons of its column ({_most(tests)} with {study.reference}"
         + (f", and by themselves {_most(pairs)} chosen pairs" if any(pairs) else "")
-        + "); undecided does not mean equal."
+        + "); these are the p given here. Undecided does not mean equal."
     )
+    draws = min((column.result or {})["intervals"]["draws"] for column in columns)
+    if 2 / (draws + 1) * max(tests) >= ALPHA:
+        text += f" With {draws} bootstrap draws no corrected p can be that small."
     if len(columns) > 1:
         text += f" The correction does not count that there are {len(columns)} columns."
     seeds = {len(m["seeds"]) for column in columns for m in (column.result or {})["methods"]}

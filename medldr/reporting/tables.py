@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure
@@ -108,6 +108,29 @@ class Table:
         # A defined mean may still carry a remark, such as labels it had to leave out.
         mark = self.sign(str(number["reason"])) if number.get("reason") else ""
         return Cell(show(number["value"]), detail=detail, value=number["value"], mark=mark)
+
+
+def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
+    """Several tables of one number per row as one table with a column for each.
+
+    Args:
+        caption: Of the new table.
+        parts: Heading of the new column, and the table whose first column of numbers it gets.
+    """
+    table = Table(caption, [parts[0][1].columns[0], *(heading for heading, _ in parts)])
+    found = [{row.heading: row for row in part.rows} for _, part in parts]
+    rows = {row.heading: row for _, part in reversed(parts) for row in part.rows}
+    order = list(dict.fromkeys(row.heading for _, part in parts for row in part.rows))
+    for heading in sorted(order, key=lambda name: rows[name].apart):
+        cells = []
+        for (_, part), there in zip(parts, found, strict=True):
+            cell = there[heading].cells[0] if heading in there else Cell("–")
+            texts = dict(part.footnotes)
+            signs = [table.sign(texts[sign]) for sign in cell.mark.split(",") if sign]
+            cells.append(replace(cell, mark=",".join(signs)))
+        table.rows.append(replace(rows[heading], cells=cells))
+    table.notes = list(dict.fromkeys(note for _, part in parts for note in part.notes))
+    return table
 
 
 def ordered(keys: Iterable[str]) -> list[str]:
