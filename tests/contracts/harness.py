@@ -70,6 +70,25 @@ CASES: dict[str, Case] = {
     "latentdr pool, uneven": Case("latentdr", EXACT | {"degrade": "pool"}, rows=11),
     "latentdr with dropout": Case("latentdr", {"degrade": "pool"}, any_number=False),
     "latentdr local": Case("latentdr", EXACT | {"set_scope": "local"}, any_number=False),
+    "mixup": Case("mixup", {"alpha": 1.0}, any_number=False),
+    "mixup multi-label": Case("mixup", {"alpha": 1.0}, "multi-label", any_number=False),
+    "mixup without mixing": Case("mixup", {"alpha": 0.0}),
+    "cutmix": Case("cutmix", {"prob": 0.9}, any_number=False),
+    "manifold mixup": Case("manifold_mixup", {"alpha": 1.0}, any_number=False),
+    "batchformer": Case("batchformer", EXACT),
+    "batchformer, uneven": Case("batchformer", EXACT, rows=11),
+    "batchformer multi-label": Case("batchformer", EXACT | {"weights": [1, 2]}, "multi-label"),
+    "batchformer on a base": Case(
+        "batchformer", EXACT | {"base": "outside.projection", "share_classifier": False}
+    ),
+    "batchformer dropped": Case("batchformer", {"weights": [1, 0]}),
+    "batchformer with dropout": Case("batchformer", any_number=False),
+    "batchformer local": Case("batchformer", EXACT | {"set_scope": "local"}, any_number=False),
+    "mixstyle": Case("mixstyle", {"p": 1.0}, any_number=False),
+    "mixstyle cross-domain": Case(
+        "mixstyle", {"p": 1.0, "partners": "cross_domain"}, any_number=False
+    ),
+    "mixstyle never": Case("mixstyle", {"p": 0.0}),
 }
 
 

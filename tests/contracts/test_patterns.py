@@ -36,6 +36,21 @@ CASES = (
     "latentdr pool, uneven",
     "latentdr with dropout",
     "latentdr local",
+    "mixup",
+    "mixup multi-label",
+    "mixup without mixing",
+    "cutmix",
+    "manifold mixup",
+    "batchformer",
+    "batchformer, uneven",
+    "batchformer multi-label",
+    "batchformer on a base",
+    "batchformer dropped",
+    "batchformer with dropout",
+    "batchformer local",
+    "mixstyle",
+    "mixstyle cross-domain",
+    "mixstyle never",
 )
 
 
