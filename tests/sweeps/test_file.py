@@ -142,6 +142,13 @@ def test_narrowing_excuses_no_row_that_never_was(small, refusal):
     assert "Did you mean 'latentdr_pool'?" in message
 
 
+def test_narrowing_hides_no_mistake_of_the_file(small, refusal):
+    small.write_text(small.read_text().replace("reference: erm", "reference: emr"))
+    message = refusal(small, "axes.algorithm=[erm, latentdr_pool, erm_half_lr]")
+    assert message.startswith("1 problem")
+    assert "table.reference = 'emr'" in message
+
+
 def test_the_rest_of_the_sweep_can_be_changed_too(small):
     sweep = load_sweep(
         small,
