@@ -74,11 +74,16 @@ def read_split_ids(splits: Path) -> frozenset[str]:
     return frozenset(name for name in found if len(name) > 5 or not name.isdigit())
 
 
-def hide_names(text: str, ids: Collection[str]) -> str:
+def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> str:
     """The first lines of an error without what might name a patient, and still of use.
 
     Known ids go, and so does every word that looks like a path, the name of a file, or an id:
     three digits beside letters, or six digits. Names of our own files stay.
+
+    Args:
+        text: The error.
+        ids: Ids and names of groups.
+        keep: Words that stay although they look like an id, such as names of runs.
 
     Example:
         >>> hide_names("OSError: scans/anna_ct.nii: bad header of MRN-77123, see run.json", ())
@@ -90,7 +95,7 @@ def hide_names(text: str, ids: Collection[str]) -> str:
     def replace(match: re.Match[str]) -> str:
         word = match[0].rstrip(".!?")
         odd = "/" in word or "\\" in word or _FILE.search(word) or _LIKE_AN_ID.fullmatch(word)
-        return HIDDEN_NAME if odd and word not in _OURS else match[0]
+        return HIDDEN_NAME if odd and word not in _OURS and word not in keep else match[0]
 
     found = _WORD.sub(replace, hide_ids(" ".join(text.split()), ids))
     return found if len(found) <= LONGEST_ERROR else f"{found[:LONGEST_ERROR]} ..."

@@ -112,7 +112,8 @@ def _column(study: Study, name: str) -> Column:
     try:
         result, notes = _compare(study, name, there)
     except InputError as error:
-        problem = hide_names(str(error), _ids(there))
+        runs = {entry.member.run for entry in there}
+        problem = hide_names(str(error), _ids(there), runs)
         return Column(name, None, planned, missing, problem=problem)
     return Column(name, result, planned, missing, notes=tuple(notes))
 
@@ -138,10 +139,6 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[dict[st
     ]
     result = _renamed(compare(runs, reference=reference, contrasts=pairs), row_of)
     notes = [f"{name}: {note}" for note in result["notes"]]
-    for split, about in result["splits"].items():
-        if about["few_groups"]:
-            kind = f"{about['n_groups']} groups in {split}"
-            notes.append(f"{name}: only {kind}, so that the intervals are too narrow.")
     if reference is None:
         notes.append(f"{name}: {study.reference} has no result, so there are no differences to it.")
         result["reference"] = study.reference

@@ -115,7 +115,8 @@ def read_study(folder: SweepFolder) -> Study:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
     entries = [_read(folder, member) for member in members]
     ids = _ids(folder, entries)
-    clean = [replace(entry, error=hide_names(entry.error, ids)) for entry in entries]
+    runs = {member.run for member in members}
+    clean = [replace(entry, error=hide_names(entry.error, ids, runs)) for entry in entries]
     return _printed(sweep, clean, notes)
 
 

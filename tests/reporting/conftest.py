@@ -1,6 +1,8 @@
 """Run folders as a run leaves them, and a reader of pages that knows nothing of templates."""
 
+import functools
 import json
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,13 +13,15 @@ from medldr.config.yaml import write_yaml
 from medldr.evaluation import evaluate
 from medldr.evaluation.table import write_predictions
 from medldr.files import RunFolder
+from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
 from medldr.reporting import figures
+from medldr.reporting.sweep_content import sweep_content
 from medldr.types import Predictions
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")
 
 
-def predict(task, names, split, n, seed=0, domains=(), only=None):
+def predict(task, names, split, n, seed=0, domains=(), only=None, skill=1.0):
     """Predictions better than chance; ids and groups look like those of patients."""
     rng = np.random.default_rng([seed, len(split)])
     k = len(names)
@@ -31,7 +35,7 @@ def predict(task, names, split, n, seed=0, domains=(), only=None):
             else (np.full(n, only))
         )
         logits = rng.normal(size=(n, k))
-        logits[np.arange(n), label] += 1.0
+        logits[np.arange(n), label] += skill
         prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     return Predictions(
         task=task,
@@ -70,75 +74,178 @@ def curve(epochs, latent=True):
     return rows
 
 
+def write_run(
+    parent,
+    name="fracture_erm-aaaaaaaa-s0",
+    task="multi-class",
+    names=FRACTURES,
+    *,
+    domains=(),
+    held_out=(),
+    only=None,
+    epochs=3,
+    latent=True,
+    seed=0,
+    n=48,
+    selection=None,
+    notes=(),
+    config=None,
+    run=None,
+    splits=("val", "test"),
+    skill=1.0,
+):
+    """Write the files of a finished run."""
+    files = RunFolder(parent / name)
+    files.path.mkdir(parents=True)
+    seen = [domain for domain in domains if domain not in held_out]
+    places = {"test": list(held_out) or seen, "id_test": seen, "val": seen}
+    wanted = [*splits, *(["id_test"] if held_out else [])]
+    tables = {
+        split: predict(
+            task,
+            names,
+            split,
+            n,
+            seed,
+            places[split],
+            only if split == "test" else None,
+            skill,
+        )
+        for split in wanted
+    }
+    chosen = {"rule": "val_auc", "split": "val", "epoch": 2, "step": 16, "value": 0.7123,
+              "oracle": False} | (selection or {})  # fmt: skip
+    judged = evaluate(
+        tables, EvaluationConfig(draws=100), selection=chosen, seen=seen, notes=list(notes)
+    )
+    label, identity, _ = files.path.name.rsplit("-", 2)
+    settings = {
+        "seed": seed, "protocol": "medmnist-28", "label": label,
+        "data": {"name": "medmnist", "flag": "fracturemnist3d", "size": 28},
+        "transform": {"name": "medmnist3d"},
+        "model": {"name": "resnet18", "conv": "acs", "width": 0.125},
+        "algorithm": {"name": "latentdr", "degrade": "pool", "lr_scale": 0.5} if latent
+        else {"name": "erm", "lr_scale": 1.0},
+        "training": {"epochs": epochs, "batch_size": 128, "lr": 0.001, "optimizer": "sgd"},
+    }  # fmt: skip
+    record = {
+        "status": "done", "error": None, "label": label, "hash": identity, "seed": seed,
+        "protocol": "medmnist-28", "precision": "float32", "data_hash": "d" * 64,
+        "split_hash": "e" * 64, "spec": {"class_counts": [30, 20, 10]},
+        "data": {"name": "fracturemnist3d_28", "notes": list(notes), "files": {"a": "f0"}},
+        "provenance": {"command": ["medldr", "train", "x"], "packages": {"torch": "2.9.9"}},
+    }  # fmt: skip
+    files.config.write_text(write_yaml(settings | (config or {})))
+    files.run.write_text(json.dumps(record | (run or {})))
+    files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))
+    files.evaluation.write_text(json.dumps(judged, allow_nan=False))
+    write_predictions(files.predictions, join(list(tables.values())))
+    return files
+
+
 @pytest.fixture
 def run_folder(tmp_path):
     """Write the files of a finished run."""
+    return functools.partial(write_run, tmp_path)
 
-    def build(
-        name="fracture_erm-aaaaaaaa-s0",
-        task="multi-class",
-        names=FRACTURES,
-        *,
-        domains=(),
-        held_out=(),
-        only=None,
-        epochs=3,
-        latent=True,
-        seed=0,
-        n=48,
-        selection=None,
-        notes=(),
-        config=None,
-        run=None,
-        splits=("val", "test"),
-    ):
-        files = RunFolder(tmp_path / name)
-        files.path.mkdir()
-        seen = [domain for domain in domains if domain not in held_out]
-        places = {"test": list(held_out) or seen, "id_test": seen, "val": seen}
-        wanted = [*splits, *(["id_test"] if held_out else [])]
-        tables = {
-            split: predict(
-                task, names, split, n, seed, places[split], only if split == "test" else None
-            )
-            for split in wanted
-        }
-        chosen = {"rule": "val_auc", "split": "val", "epoch": 2, "step": 16, "value": 0.7123,
-                  "oracle": False} | (selection or {})  # fmt: skip
-        judged = evaluate(
-            tables, EvaluationConfig(draws=100), selection=chosen, seen=seen, notes=list(notes)
-        )
-        label, identity, _ = name.rsplit("-", 2)
-        settings = {
-            "seed": seed, "protocol": "medmnist-28", "label": label,
-            "data": {"name": "medmnist", "flag": "fracturemnist3d", "size": 28},
-            "transform": {"name": "medmnist3d"},
-            "model": {"name": "resnet18", "conv": "acs", "width": 0.125},
-            "algorithm": {"name": "latentdr", "degrade": "pool", "lr_scale": 0.5} if latent
-            else {"name": "erm", "lr_scale": 1.0},
-            "training": {"epochs": epochs, "batch_size": 128, "lr": 0.001, "optimizer": "sgd"},
-        }  # fmt: skip
-        record = {
-            "status": "done", "error": None, "label": label, "hash": identity, "seed": seed,
-            "protocol": "medmnist-28", "precision": "float32", "data_hash": "d" * 64,
-            "split_hash": "e" * 64, "spec": {"class_counts": [30, 20, 10]},
-            "data": {"name": "fracturemnist3d_28", "notes": list(notes), "files": {"a": "f0"}},
-            "provenance": {"command": ["medldr", "train", "x"], "packages": {"torch": "2.9.9"}},
-        }  # fmt: skip
-        files.config.write_text(write_yaml(settings | (config or {})))
-        files.run.write_text(json.dumps(record | (run or {})))
-        files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))
-        files.evaluation.write_text(json.dumps(judged, allow_nan=False))
-        write_predictions(files.predictions, join(list(tables.values())))
-        return files
 
-    return build
+ALGORITHMS = {
+    "erm": {"name": "erm", "lr_scale": 1.0},
+    "erm_half_lr": {"name": "erm", "lr_scale": 0.5},
+    "mixup": {"name": "mixup", "lr_scale": 1.0},
+    "latentdr_sa": {"name": "latentdr", "degrade": "attention", "lr_scale": 0.5},
+    "latentdr_pool": {"name": "latentdr", "degrade": "pool", "lr_scale": 0.5},
+    "latentdr_full_lr": {"name": "latentdr", "degrade": "pool", "lr_scale": 1.0},
+}
+
+
+def write_sweep_folder(path, rows, sets, seeds=(0, 1), *, without=(), oracle=(), **more):
+    """Write a sweep of small runs.
+
+    Args:
+        path: Its folder.
+        rows: Skill of the predictions of each algorithm.
+        sets: Data sets, the columns.
+        seeds: Of every cell.
+        without: Runs that get no folder, as (row, set, seed).
+        oracle: Rows that were selected on the test split.
+        more: ``layout``, or what `write_run` takes.
+    """
+    layout = Layout(**({"title": "A sweep", "rows": "algorithm"} | more.pop("layout", {})))
+    members = []
+    for dataset in sets:
+        for row, skill in rows.items():
+            identity = f"{zlib.crc32(f'{dataset} {row}'.encode()):08x}"
+            for seed in seeds:
+                name = f"{dataset}_{row}-{identity}-s{seed}"
+                members.append(Member(name, f"{dataset}_{row}", seed, row, dataset))
+                if (row, dataset, seed) in without:
+                    continue
+                config = {"algorithm": ALGORITHMS.get(row, {"name": row}), "seed": seed}
+                config["data"] = {"name": "medmnist", "flag": dataset, "size": 28}
+                run = {"seed": seed, "data": {"name": f"{dataset}_28"}} | more.get("run", {})
+                write_run(
+                    path, name, latent="latentdr" in row, skill=skill,
+                    seed=1000 * len(dataset) + zlib.crc32(row.encode()) % 997 + 10 * seed,
+                    selection={"rule": "oracle_auc", "oracle": True} if row in oracle else None,
+                    **{k: v for k, v in more.items() if k not in ("config", "run")},
+                    config=config | more.get("config", {}), run=run,
+                )  # fmt: skip
+    folder = SweepFolder(path)
+    write_sweep(folder, Sweep("a_sweep", layout, tuple(members)))
+    return folder
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    """Write a sweep of small runs."""
+    return functools.partial(write_sweep_folder, tmp_path / "S")
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """For tests of words and numbers: figures are left blank."""
     monkeypatch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
+
+
+@pytest.fixture(scope="session")
+def whole_folder(tmp_path_factory):
+    """A sweep of two sets with controls, an oracle, a failed run and two that never ran.
+
+    Its files are read by many tests, so that none may change them.
+    """
+    layout = {
+        "title": "Two <sets> & 100 %",
+        "columns": "data",
+        "reference": "erm",
+        "controls": ("erm_half_lr",),
+        "contrasts": (("latentdr_pool", "erm_half_lr"), ("latentdr_pool", "latentdr_sa")),
+        "titles": {"dermamnist": "Derma_1", "octmnist": "OCT"},
+        "remark": "A demonstration.",
+    }
+    rows = {"erm": 0.8, "erm_half_lr": 0.8, "mixup": 3.0, "latentdr_sa": 1.2, "latentdr_pool": 2.0}
+    gone = {
+        ("erm_half_lr", "octmnist", 0),
+        ("erm_half_lr", "octmnist", 1),
+        ("mixup", "octmnist", 1),
+    }
+    folder = write_sweep_folder(
+        tmp_path_factory.mktemp("whole") / "S", rows, ("dermamnist", "octmnist"),
+        layout=layout, without=gone, oracle=("mixup",), n=60,
+    )  # fmt: skip
+    failed = next(m for m in read_sweep(folder).members if m.label == "octmnist_mixup" and m.seed)
+    folder.logs.mkdir()
+    said = "InputError: scans/DOE_JANE.nii: item MRN-77test00001 of batch_size 0"
+    folder.ending(failed.run).write_text(json.dumps({"code": 2, "error": said, "starts": 0}))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def whole(whole_folder):
+    """What the report of `whole_folder` says; its figures are blank."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
+        return sweep_content(whole_folder)
 
 
 class Page(HTMLParser):
