@@ -23,6 +23,8 @@ def packaged_configs() -> Path:
 def packaged_names(section: str | None = None) -> list[str]:
     """Names of the packaged files: ``recipe/medmnist`` ..., or those of one section alone.
 
+    A sweep is no part of a run: sweeps are named only when their section is asked for.
+
     Example:
         >>> "erm" in packaged_names("algorithm"), "algorithm/erm" in packaged_names()
         (True, True)
@@ -30,4 +32,5 @@ def packaged_names(section: str | None = None) -> list[str]:
     root = packaged_configs()
     if section is not None:
         return sorted(path.stem for path in (root / section).glob("*.yaml"))
-    return sorted(f"{path.parent.name}/{path.stem}" for path in root.glob("*/*.yaml"))
+    paths = (path for path in root.glob("*/*.yaml") if path.parent.name != "sweep")
+    return sorted(f"{path.parent.name}/{path.stem}" for path in paths)

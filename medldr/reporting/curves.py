@@ -45,6 +45,10 @@ TERMS = (
     Line("train/loss/degraded", "degraded latents", ORANGE, "--"),
     Line("train/loss/restored", "restored latents", GREEN, "-."),
 )
+ATTENDED = (
+    Line("train/accuracy", "latents as they are", BLUE),
+    Line("train/accuracy/batchformer", "after attending to the batch", GREEN, "-."),
+)
 LATENTS = (
     Line("train/accuracy", "original latents", BLUE),
     Line("train/accuracy/original", "original latents", BLUE),
@@ -79,7 +83,7 @@ def learning_curves(rows: list[Row], selection: dict[str, Any] | None) -> list[D
 def latent_curves(
     rows: list[Row], selection: dict[str, Any] | None, chance: float | None
 ) -> list[Drawing]:
-    """LatentDR's own check: how well degraded and restored latents are still classified.
+    """A method's own check: how well the latents that it makes of the batch's are classified.
 
     Args:
         rows: Records of `metrics.jsonl`.
@@ -87,7 +91,7 @@ def latent_curves(
         chance: Accuracy of guessing, drawn as a line; None to leave it out.
 
     Returns:
-        Nothing unless the degraded or restored accuracy or loss was logged.
+        Nothing unless an accuracy or loss of such latents was logged.
     """
     keys = {key for row in rows for key in row}
     mark = _selected(rows, selection)
@@ -104,6 +108,15 @@ def latent_curves(
                 ylabel="accuracy", level=chance,
                 caption="Degrading should pull accuracy down towards guessing and restoring "
                 "should bring it back up; if the lines coincide, the method does nothing.",
+            )
+        )  # fmt: skip
+    if "train/accuracy/batchformer" in keys:
+        drawings.append(
+            _curves(
+                rows, "attended", "Accuracy after attending to the batch", ATTENDED, mark,
+                ylabel="accuracy", level=chance,
+                caption="One classifier serves both; latents that have looked at their batch "
+                "should be recognised about as well as those that have not.",
             )
         )  # fmt: skip
     if keys & {"train/loss/degraded", "train/loss/restored"}:

@@ -68,7 +68,7 @@ def test_all_problems_of_files_and_command_line_are_in_one_message(write, refusa
 def test_an_unknown_key_lists_its_neighbours(refusal):
     message = refusal("retinamnist_latentdr_pool", "algorithm.keeep=0.1")
     assert "Did you mean algorithm.keep?" in message
-    assert "Keys of algorithm: name, lr_scale, loss, degrade" in message
+    assert "Keys of algorithm: name, lr_scale, loss, set_scope, base, degrade" in message
 
 
 def test_a_key_of_another_algorithm_is_refused(refusal):

@@ -165,3 +165,13 @@ def test_a_forest_shows_values_with_and_without_intervals(low):
     drawing = forest_figure("f", rows, title="", caption="", xlabel="x", factor=100, reference=0)
     assert not drawing.error
     assert drawing.alt == ("x: a 25." if low is None else "x: a 25 (-10 to 50).")
+
+
+def test_batchformer_shows_its_latents_beside_the_plain_ones():
+    rows = [
+        {"epoch": e, "train/accuracy": 0.5 + e / 10, "train/accuracy/batchformer": 0.4 + e / 10}
+        for e in (1, 2, 3)
+    ]
+    (drawing,) = latent_curves(rows, None, 0.25)
+    assert drawing.name == "attended"
+    assert "after attending to the batch: from" in drawing.alt
