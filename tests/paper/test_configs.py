@@ -243,7 +243,8 @@ def test_batchformer_has_the_papers_settings():
 
 
 @pytest.mark.parametrize(
-    "name", ["mixup", "cutmix", "manifold_mixup", "mixstyle", "mixstyle_cross_domain", "batchformer"]
+    "name",
+    ["mixup", "cutmix", "manifold_mixup", "mixstyle", "mixstyle_cross_domain", "batchformer"],
 )
 def test_methods_that_are_compared_with_train_at_the_recipes_rate(name):
     assert load_config("dermamnist_224up_erm", [f"algorithm={name}"]).algorithm.lr_scale == 1
