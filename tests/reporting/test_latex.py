@@ -1,0 +1,75 @@
+"""LaTeX: tables hold the numbers, any name can be printed, the document compiles as it is."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from medldr.reporting.grid import make_grid
+from medldr.reporting.latex import escape, latex_document, latex_table, latex_tables
+from medldr.reporting.tables import Cell, Row, Table
+
+AWKWARD = '\\x{}$&#%_^~<>|"[*] -1 – — − ± × … “a” ’ ≤ † µ α ω é ą ß ł ő İ 骨 ½ ﬁ \u200b a\tb'
+needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
+
+
+def compile_(folder, name):
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", name],
+        cwd=folder, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    log = (folder / name).with_suffix(".log").read_text(errors="replace")
+    assert "LaTeX Error" not in log
+    assert "Missing character" not in log
+    return log
+
+
+@needs_latex
+def test_the_report_compiles_as_it_is_and_nothing_runs_over_the_page(whole, tmp_path):
+    (tmp_path / "report.tex").write_text(latex_document(whole), encoding="utf-8")
+    (tmp_path / "table.tex").write_text(latex_tables(whole), encoding="utf-8")
+    log = compile_(tmp_path, "report.tex")
+    assert "Overfull" not in log
+
+
+@needs_latex
+def test_the_tables_need_booktabs_alone_and_print_any_name(tmp_path):
+    table = Table(AWKWARD, ["Method", AWKWARD])
+    cell = Cell(AWKWARD, detail=AWKWARD, extra="[1]", mark=table.sign(AWKWARD), style="best")
+    rows = [Row(AWKWARD, [cell]), Row("[x]", [cell]), Row("* y", [Cell("2")], apart=True)]
+    table.rows = rows
+    text = latex_table(table, "tab:x")
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
+        f"{text}\n\\ref{{tab:x}}\\end{{document}}\n",
+        encoding="utf-8",
+    )
+    compile_(tmp_path, "t.tex")
+
+
+def test_the_grid_has_marks_rules_and_every_number(whole):
+    text = latex_tables(whole)
+    first = text.split(r"\end{table}")[0]
+    assert r"Method & Derma\_1 & OCT & Average \\" in first
+    assert r"\toprule" in first
+    assert first.count(r"\midrule") == 2  # below the heading, and above the control
+    assert first.index(r"\bottomrule") > first.index("ERM, half the rate")
+    grid = make_grid(whole.study, whole.columns, "accuracy", "test")
+    for row in grid.rows:
+        line = next(x for x in first.splitlines() if x.startswith(f"{row.title} &"))
+        for cell, shown in zip(row.cells, line.removesuffix(r" \\").split(" & ")[1:], strict=False):
+            if cell.mean is None:
+                assert shown == "not run"
+                continue
+            number = f"{100 * cell.mean:.1f}"
+            marked = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}"}
+            assert shown == marked.get(cell.mark, number)
+    assert "Mixup (oracle)" in first
+    assert "ORACLE SELECTION" in text.splitlines()[2]
+    assert "DOE_JANE" not in text + latex_document(whole)
+
+
+def test_minus_signs_are_set_as_such_but_hyphens_are_not():
+    assert escape("-0.5 to -0.1, medmnist-28, a-1") == "$-$0.5 to $-$0.1, medmnist-28, a-1"
+    assert escape("(-3)") == "($-$3)"
