@@ -212,16 +212,18 @@ def _table_cell(table: Table, metric: str, cell: GridCell) -> Cell:
     detail = ""
     if cell.low is not None and cell.high is not None:
         detail = f"{known.show(cell.low)} to {known.show(cell.high)}"
-    spread = "" if cell.sd is None else f"SD {known.show(cell.sd)}, "
+    spread = "" if cell.sd is None else known.show(cell.sd)
     if cell.reason:
         signs = ",".join(filter(None, (signs, table.sign(cell.reason))))
     return Cell(
         known.show(cell.mean),
         detail=detail,
-        extra=f"{spread}{cell.count}",
+        extra=f"SD {spread}, {cell.count}" if spread else cell.count,
         value=cell.mean,
         mark=signs,
         style=cell.mark,
+        spread=spread,
+        count=cell.count,
     )
 
 

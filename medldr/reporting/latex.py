@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.tables import Cell, Row, Table
@@ -59,7 +60,9 @@ def _letter(letter: str) -> str:
 
 
 def latex_table(table: Table, label: str) -> str:
-    """A table as a float: what a cell says in small stands below its number."""
+    """A table as a float: the spread beside a number, what else it says in small below it."""
+    counts = {cell.count for row in table.rows for cell in row.cells if cell.count}
+    spread = any(cell.spread for row in table.rows for cell in row.cells)
     left = {0, *table.texts}
     layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
     lines = [
@@ -77,9 +80,11 @@ def latex_table(table: Table, label: str) -> str:
     for number, row in enumerate(table.rows):
         if row.apart and number and not table.rows[number - 1].apart:
             lines.append(r"\midrule")
-        lines += _row(row)
+        lines += _row(row, counts)
     lines += [r"\bottomrule", r"\end{tabular}"]
-    notes = [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
+    notes = [r"Mean $\pm$ SD over seeds, 95\,\% interval."] if spread else []
+    notes += [f"${counts.pop().replace('n ', 'n = ')}$ runs each."] if len(counts) == 1 else []
+    notes += [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
     notes += [escape(note) for note in table.notes]
     if notes:
         lines.append(r"\par\smallskip")
@@ -90,19 +95,27 @@ def latex_table(table: Table, label: str) -> str:
     return "\n".join(lines)
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: Row, counts: Collection[str]) -> list[str]:
+    """Lines of a row; how many runs a number comes from stands in it only where that differs."""
     tags = [tag for tag in row.tags if tag == "oracle" and "(oracle)" not in row.heading]
     heading = escape(row.heading) + "".join(f" ({tag})" for tag in tags)
     lines = [_line([heading + _above(row.mark), *(_number(cell) for cell in row.cells)])]
-    for part in ("detail", "extra"):
-        texts = [escape(getattr(cell, part)) for cell in row.cells]
+    several = len(counts) > 1
+    below = [
+        [cell.detail for cell in row.cells],
+        [(cell.count if several else "") if cell.count else cell.extra for cell in row.cells],
+    ]
+    for texts in below:
         if any(texts):
-            lines.append(_line(["", *(rf"{{\scriptsize {t}}}" if t else "" for t in texts)]))
+            small = (rf"{{\scriptsize {escape(text)}}}" if text else "" for text in texts)
+            lines.append(_line(["", *small]))
     return lines
 
 
 def _number(cell: Cell) -> str:
-    return _MARKS.get(cell.style, "{}").format(escape(cell.text)) + _above(cell.mark)
+    text = _MARKS.get(cell.style, "{}").format(escape(cell.text))
+    text += rf" $\pm$ {escape(cell.spread)}" if cell.spread else ""
+    return text + _above(cell.mark)
 
 
 def _above(sign: str) -> str:

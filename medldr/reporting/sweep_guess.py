@@ -34,28 +34,28 @@ def guess_sweep(folder: SweepFolder) -> tuple[Sweep, list[str]]:
     """Lay out what a folder holds: methods down, data sets and protocols across.
 
     Returns:
-        The sweep, and notes on what could not be placed.
+        The sweep, and names of folders whose files cannot be read.
 
     Raises:
         InputError: If there is no run folder in it.
     """
     if not folder.path.is_dir():
         raise InputError(f"there is no folder {folder.path}")
-    members, notes = [], []
+    members, left_out = [], []
     for files in run_folders(folder.path):
         try:
             members.append(_member(files))
         except (InputError, AttributeError, KeyError, TypeError, ValueError):
-            notes.append(f"{files.path.name} is left out: its files cannot be read.")
+            left_out.append(files.path.name)
     if not members:
-        told = "".join(f"\n  {note}" for note in notes)
+        told = "".join(f"\n  {name} cannot be read" for name in left_out)
         raise InputError(
             f"{folder.path} is no run folder and holds none, nor a sweep.json. Give a folder that "
             f"`medldr train` or `medldr sweep` wrote{told}"
         )
     members.sort(key=_erm_first)
     name = folder.path.resolve().name
-    return Sweep(name, Layout(title=name), tuple(members)), notes
+    return Sweep(name, Layout(title=name), tuple(members)), left_out
 
 
 def _erm_first(member: Member) -> tuple[bool, str, str, int]:

@@ -85,6 +85,13 @@ def _ours(metric: str, mean: float | None) -> Cell:
     return Cell("–") if mean is None else Cell(measure(metric).show(mean), value=mean)
 
 
+def _relation(found: Beside) -> str:
+    if found.same:
+        return "same protocol"
+    changed = found.ours == f"{found.entry.protocol}+modified"
+    return "ours is modified" if changed else "other protocol"
+
+
 def _theirs(table: Table, metric: str, found: Sequence[Beside]) -> Cell:
     if not found:
         return Cell("–")
@@ -95,7 +102,7 @@ def _theirs(table: Table, metric: str, found: Sequence[Beside]) -> Cell:
     return Cell(
         measure(metric).show(first.entry.value),
         detail=first.entry.protocol,
-        extra="same protocol" if first.same else "other protocol",
+        extra=_relation(first),
         value=first.entry.value,
         mark=table.sign(note),
         style="same" if first.same else "",

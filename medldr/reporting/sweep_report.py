@@ -34,7 +34,8 @@ class SweepReport:
     def complete(self) -> bool:
         """Whether every run that was there could be read and compared."""
         unreadable = any(entry.state == "unreadable" for entry in self.content.study.entries)
-        return not unreadable and not any(column.problem for column in self.content.columns)
+        apart = any(column.problem for column in self.content.columns)
+        return not (unreadable or apart or self.content.study.left_out)
 
 
 def report_folder(folder: Path | str) -> SweepReport | Path:

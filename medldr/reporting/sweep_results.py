@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from medldr.reporting.sweep_source import Entry, Study
 
 STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
 """Why a run has no result, the worst first."""
+
+_HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
+"""Of a long hash the first eight digits tell as much to a reader."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class Column:
         """In what a row differs from the reference although it must not."""
         for method in (self.result or {}).get("methods") or ():
             if method["method"] == row and self.result is not None:
-                return [self.result["footnotes"][n - 1] for n in method["footnotes"]]
+                texts = [self.result["footnotes"][n - 1] for n in method["footnotes"]]
+                return [_HASH.sub(r"\1", text) for text in texts]
         return []
 
     def why_missing(self, row: str) -> str:

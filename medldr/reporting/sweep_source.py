@@ -61,6 +61,7 @@ class Study:
         entries: Every run, in the order of the sweep.
         keys: Printed row or column to its name in the sweep file.
         notes: What a reader must be told about the sweep as a whole.
+        left_out: Folders that could not even be placed in the table.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Study:
     entries: tuple[Entry, ...]
     keys: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def rows(self) -> list[str]:
@@ -107,9 +109,9 @@ def read_study(folder: SweepFolder) -> Study:
     Raises:
         InputError: If it holds neither, or its `sweep.json` is damaged.
     """
-    sweep, notes = read_sweep(folder), list[str]()
+    sweep, left_out = read_sweep(folder), list[str]()
     if sweep is None:
-        sweep, notes = guess_sweep(folder)
+        sweep, left_out = guess_sweep(folder)
     members = _one_configuration_a_row(sweep.members)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
@@ -117,7 +119,7 @@ def read_study(folder: SweepFolder) -> Study:
     ids = _ids(folder, entries)
     runs = {member.run for member in members}
     clean = [replace(entry, error=hide_names(entry.error, ids, runs)) for entry in entries]
-    return _printed(sweep, clean, notes)
+    return _printed(sweep, clean, left_out)
 
 
 def _read(folder: SweepFolder, member: Member) -> Entry:
@@ -187,13 +189,14 @@ def _identity(member: Member) -> str:
     return member.run.rpartition("-s")[0]
 
 
-def _printed(sweep: Sweep, entries: list[Entry], notes: list[str]) -> Study:
+def _printed(sweep: Sweep, entries: list[Entry], left_out: list[str]) -> Study:
     """Put the printed titles in place of the names of rows and columns."""
     layout = sweep.layout
     oracles = {e.member.row for e in entries if e.run is not None and e.run.oracle}
     rows = _titles([e.member.row for e in entries], {**ROW_TITLES, **layout.titles}, oracles)
     columns = _titles([e.member.column for e in entries], layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
+    notes = [f"{name} is left out: its files cannot be read." for name in left_out]
     notes += [
         f"The sweep file speaks of a row {name!r} that no run belongs to."
         for name in spoken
@@ -220,6 +223,7 @@ def _printed(sweep: Sweep, entries: list[Entry], notes: list[str]) -> Study:
         entries=tuple(placed(entry) for entry in entries),
         keys={title: name for names in (rows, columns) for name, title in names.items()},
         notes=tuple(dict.fromkeys(notes)),
+        left_out=tuple(left_out),
     )
 
 

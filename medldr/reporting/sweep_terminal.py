@@ -63,6 +63,7 @@ def sweep_tables(content: SweepContent, width: int = WIDTH) -> Group:
     for column in content.columns:
         if column.problem:
             parts.append(Text(f"{column.name} is left out: {column.problem}", style="red"))
+    parts += [Text(note, style="red") for note in content.study.notes]
     for entry in content.study.entries:
         if entry.run is None:
             why = f": {entry.error}" if entry.error else ""

@@ -24,6 +24,8 @@ class Cell:
         reason: Why the number is undefined.
         mark: Footnote sign.
         style: Class of the style sheet: `best`, `second`, `missing`, `same`, or empty.
+        spread: Standard deviation alone, for print; it is part of `extra` too.
+        count: How many runs it is the mean of, likewise.
     """
 
     text: str
@@ -33,6 +35,8 @@ class Cell:
     reason: str = ""
     mark: str = ""
     style: str = ""
+    spread: str = ""
+    count: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ def test_methods_go_down_and_data_with_their_protocol_across(run_folder, tmp_pat
     run_folder("S/octmnist_erm-cccccccc-s0.before-20260101-000000")
     broken = run_folder("S/zzz_erm-dddddddd-s0")
     broken.run.write_text("{")
-    sweep, notes = guess_sweep(SweepFolder(tmp_path / "S"))
+    sweep, left_out = guess_sweep(SweepFolder(tmp_path / "S"))
     assert [(m.run[-13:], m.row, m.column, m.seed) for m in sweep.members] == [
         ("m-bbbbbbbb-s0", "erm", "fracturemnist3d (medmnist-28)", 0),
         ("m-cccccccc-s0", "erm", "octmnist (p)", 0),
         ("l-aaaaaaaa-s0", "latentdr_pool", "fracturemnist3d (medmnist-28)", 0),
         ("l-aaaaaaaa-s1", "latentdr_pool", "fracturemnist3d (medmnist-28)", 1),
     ]
-    assert notes == ["zzz_erm-dddddddd-s0 is left out: its files cannot be read."]
+    assert left_out == ["zzz_erm-dddddddd-s0"]
     assert sweep.layout.title == "S"
 
 

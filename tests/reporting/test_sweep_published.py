@@ -50,7 +50,7 @@ def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(
     assert ours.value == found[0].row("test", "accuracy", "LatentDR (Pool)")["mean"]
     assert theirs.text == "78.4"
     assert theirs.detail == "medmnist-224up"
-    assert theirs.extra == ("same protocol" if first.same else "other protocol")
+    assert theirs.extra == ("same protocol" if first.same else "ours is modified")
     assert theirs.style == ("same" if first.same else "")
 
 
@@ -64,9 +64,11 @@ def test_controls_and_other_networks_have_no_published_number(sweep):
 
 
 def test_of_another_protocol_every_number_is_shown_with_its_id(sweep):
-    study, _ = make(sweep, "medmnist-28")
+    study, found_columns = make(sweep, "medmnist-28")
     (found,) = beside(study, "Derma", "LatentDR (Pool)", "accuracy")
     assert (found.entry.protocol, found.same) == ("medmnist-224up", False)
+    table, _ = published_tables(study, found_columns)
+    assert "other protocol" in {cell.extra for row in table.rows for cell in row.cells}
 
 
 def test_a_set_that_nobody_published_has_no_table(sweep):

@@ -56,10 +56,14 @@ def test_rows_that_differ_in_precision_carry_a_footnote_in_every_format(sweep, q
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
     member = next(m for m in read_sweep(folder).members if m.row == "mixup")
     files = folder.run(member.run).run
-    files.write_text(json.dumps(json.loads(files.read_text()) | {"precision": "bfloat16"}))
+    changed = {"precision": "bfloat16", "data_hash": "0123abcd" * 8}
+    files.write_text(json.dumps(json.loads(files.read_text()) | changed))
     written = write_sweep_report(folder)
     for path in written.files[:2] + written.files[3:4]:
         assert "precision differs" in path.read_text()
+    text = folder.markdown.read_text()
+    assert f"data\\_hash differs: {member.run}".replace("_mixup", "\\_mixup") in text
+    assert "has 0123abcd;" in text
 
 
 @pytest.mark.usefixtures("quick")
@@ -89,7 +93,7 @@ def test_an_unreadable_run_is_named_left_out_and_changes_the_exit_code(sweep, ca
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path):
+def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path, capsys):
     files = run_folder("S/fracturemnist3d_erm-aaaaaaaa-s0")
     run_folder("S/fracturemnist3d_latentdr_pool-bbbbbbbb-s0", seed=1)
     assert report_folder(files.path) == files.report
@@ -98,6 +102,10 @@ def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path):
     assert written.complete
     assert written.content.study.rows == ["ERM", "LatentDR (Pool)"]
     assert [c.name for c in written.content.columns] == ["fracturemnist3d (medmnist-28)"]
+    (tmp_path / "S" / "broken").mkdir()
+    (tmp_path / "S" / "broken" / "run.json").write_text("{")
+    assert app(["report", str(tmp_path / "S")], standalone_mode=False) == 3
+    assert "broken is left out: its files cannot be read." in capsys.readouterr().out
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no run folder and holds none"):
         report_folder(tmp_path / "empty")
