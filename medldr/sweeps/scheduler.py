@@ -19,6 +19,9 @@ from medldr.sweeps.stopping import StopWatch
 STOPPED_CODES: Final = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 """Exit codes of a run that was asked to stop."""
 
+SAVING_S: Final = 30.0
+"""Seconds that a run may still be at work after its job on a cluster has ended."""
+
 
 @dataclass
 class Outcome:
@@ -165,6 +168,8 @@ class Scheduler:
         if standing.state == "done":
             self._done(name)
             self.progress.done(name)
+        elif standing.state == "running" and self.watch.received and code != 2:
+            self._interrupted(name)  # it still saves
         elif standing.state == "running":
             self._wait_for(name)
         elif standing.state in ("failed", "unreadable"):
@@ -216,15 +221,18 @@ class Scheduler:
         for handle in self.running.values():
             handle.stop()
         killed = False
-        while self.running or any(self._is_saving(name) for name in started):
+        while self.running:
             self._collect()
             if self.watch.count > 1 and not killed:
                 killed = True
                 for handle in self.running.values():
                     handle.kill()
-            if killed and not self.running:
-                return
             time.sleep(min(self.launcher.pause_s, 0.1))
+        end = time.monotonic() + SAVING_S
+        while any(self._is_saving(name) for name in started):
+            if self.watch.count > 1 or time.monotonic() > end:
+                return
+            time.sleep(0.1)
 
     def _is_saving(self, name: str) -> bool:
         """Whether a member whose handle has ended is still at work, as one on a cluster may be."""

@@ -1,7 +1,12 @@
 """A sweep is checked wholly before anything is written, and its folder holds what status needs."""
 
+import dataclasses
 import json
+import os
+import signal
 import sys
+import threading
+import time
 
 import pytest
 
@@ -11,6 +16,8 @@ from medldr.files import RunFolder
 from medldr.members import SweepFolder, read_sweep
 from medldr.sweeps import launch
 from medldr.sweeps.launcher import Launcher
+from medldr.sweeps.local import local_launcher
+from medldr.sweeps.stopping import SweepStopped
 
 CONTENT = {
     "common": {"extends": ["run/retinamnist_erm"], "training": {"epochs": 1}},
@@ -117,6 +124,43 @@ def test_a_mistake_in_one_member_starts_and_writes_nothing(tmp_path):
     with pytest.raises(InputError, match="demo_erm"):
         launch.make_plan(content, ["algorithm.degrade=pool"], tmp_path / "S")
     assert list(tmp_path.iterdir()) == []
+
+
+SAVES = """
+import json, signal, sys, time
+def say(status): open(sys.argv[1], "w").write(json.dumps({"status": status, "error": "signal"}))
+signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.3), say("interrupted"), sys.exit(143)))
+say("running")
+time.sleep(60)
+"""
+
+
+def test_ctrl_c_waits_until_every_process_has_saved(tmp_path):
+    plan = launch.make_plan(CONTENT, (), tmp_path / "S")
+    local = local_launcher(2)
+    runs = []
+
+    def start(jobs):
+        for job in jobs:
+            runs.append(plan.folder.run(job.name).run)
+            runs[-1].parent.mkdir()
+        words = [(sys.executable, "-c", SAVES, str(run)) for run in runs[-len(jobs) :]]
+        pairs = zip(jobs, words, strict=True)
+        return local.start([dataclasses.replace(job, command=said) for job, said in pairs])
+
+    def press():
+        while not (len(runs) == 2 and all(run.exists() and run.read_text() for run in runs)):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    user = threading.Thread(target=press)
+    user.start()
+    with pytest.raises(SweepStopped, match="stopped; 0 done, 2 interrupted") as stop:
+        launch.run_plan(plan, dataclasses.replace(local, start=start))
+    user.join()
+    assert stop.value.signum == signal.SIGINT
+    assert [json.loads(run.read_text())["status"] for run in runs] == ["interrupted"] * 2
+    assert not list(plan.folder.logs.glob("*.json"))
 
 
 def _hold(path, name):

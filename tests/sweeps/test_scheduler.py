@@ -3,12 +3,14 @@
 import io
 import json
 import signal
+import time
 
 import pytest
 from rich.console import Console
 
 from medldr.members import Member, SweepFolder
 from medldr.owner import owned
+from medldr.sweeps import scheduler
 from medldr.sweeps.launcher import Job, Launcher
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.scheduler import Scheduler
@@ -266,6 +268,40 @@ def test_a_signal_has_all_save_and_end(tmp_path):
     assert stage.events == ["start a", "start b", "end a", "stop b", "end b"]
     assert stage.scheduler.interrupted == 1
     assert standing_of(stage.folder, "b").state == "interrupted"
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_a_run_that_still_saves_when_its_job_has_ended_is_waited_for(tmp_path, monkeypatch, saves):
+    stage = Stage(tmp_path, "a")
+    stage.polls["a"] = 10**9
+    other = owned(stage.folder.run("a"))
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        if saves and len(naps) == 5:
+            stage.says("a", "interrupted")
+            other.__exit__(None, None, None)
+
+    class Job(Played):
+        def stop(self):
+            stage.says("a", "running")
+            other.__enter__()
+            self.stopped = lambda: -15
+
+    stage.launcher = Launcher(
+        lambda jobs: [Job(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
+    )
+    stage.watch.wait = lambda seconds: stage.watch.note(signal.SIGTERM)
+    monkeypatch.setattr(scheduler, "SAVING_S", 0.5)
+    real = time.sleep
+    monkeypatch.setattr(scheduler.time, "sleep", lambda seconds: (nap(seconds), real(0.01)))
+    stage.run()
+    assert stage.scheduler.interrupted == 1
+    assert (standing_of(stage.folder, "a").state == "interrupted") is saves
+    assert len(naps) == 5 or not saves
+    if not saves:
+        other.__exit__(None, None, None)
 
 
 def test_a_second_signal_does_not_wait(tmp_path):
