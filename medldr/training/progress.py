@@ -21,6 +21,7 @@ from rich.progress import (
 SHOWN: Final = {
     "train/loss": "loss",
     "train/accuracy": "accuracy",
+    "train/accuracy/mixed": "accuracy (mixed)",
     "val/loss": "val loss",
     "val/accuracy": "val accuracy",
     "val/auc": "val AUC",
