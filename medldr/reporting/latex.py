@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections import Counter
 
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.tables import Cell, Row, Table
@@ -61,8 +61,8 @@ def _letter(letter: str) -> str:
 
 def latex_table(table: Table, label: str) -> str:
     """A table as a float: the spread beside a number, what else it says in small below it."""
-    counts = {cell.count for row in table.rows for cell in row.cells if cell.count}
-    spread = any(cell.spread for row in table.rows for cell in row.cells)
+    counts = Counter(cell.count for row in table.rows for cell in row.cells if cell.count)
+    usual = counts.most_common(1)[0][0] if counts else ""
     left = {0, *table.texts}
     layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
     lines = [
@@ -80,30 +80,28 @@ def latex_table(table: Table, label: str) -> str:
     for number, row in enumerate(table.rows):
         if row.apart and number and not table.rows[number - 1].apart:
             lines.append(r"\midrule")
-        lines += _row(row, counts)
+        lines += _row(row, usual)
     lines += [r"\bottomrule", r"\end{tabular}"]
-    notes = [r"Mean $\pm$ SD over seeds, 95\,\% interval."] if spread else []
-    notes += [f"${counts.pop().replace('n ', 'n = ')}$ runs each."] if len(counts) == 1 else []
+    notes = []
+    if usual:
+        runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
+        notes.append(rf"Mean $\pm$ SD over seeds ({runs}), 95\,\% interval.")
     notes += [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
     notes += [escape(note) for note in table.notes]
     if notes:
-        lines.append(r"\par\smallskip")
-        lines.append(
-            rf"\begin{{minipage}}{{\linewidth}}\footnotesize {' '.join(notes)}\end{{minipage}}"
-        )
+        lines += [r"\par\smallskip", r"{\footnotesize", *notes, r"\par}"]
     lines.append(r"\end{table}")
     return "\n".join(lines)
 
 
-def _row(row: Row, counts: Collection[str]) -> list[str]:
-    """Lines of a row; how many runs a number comes from stands in it only where that differs."""
+def _row(row: Row, usual: str) -> list[str]:
+    """Lines of a row; how many runs a number comes from stands there only if that is unusual."""
     tags = [tag for tag in row.tags if tag == "oracle" and "(oracle)" not in row.heading]
     heading = escape(row.heading) + "".join(f" ({tag})" for tag in tags)
     lines = [_line([heading + _above(row.mark), *(_number(cell) for cell in row.cells)])]
-    several = len(counts) > 1
     below = [
         [cell.detail for cell in row.cells],
-        [(cell.count if several else "") if cell.count else cell.extra for cell in row.cells],
+        ["" if usual and cell.count == usual else cell.count or cell.extra for cell in row.cells],
     ]
     for texts in below:
         if any(texts):

@@ -66,10 +66,11 @@ def test_the_grid_has_marks_rules_and_every_number(whole):
             marked = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}"}
             spread = "" if cell.sd is None else rf" $\pm$ {100 * cell.sd:.1f}"
             assert shown == marked.get(cell.mark, number) + spread
-    assert r"{\scriptsize n 1 of 2}" in first  # counts differ, so that every number has its own
-    assert r"Mean $\pm$ SD over seeds" in first
+    assert r"{\scriptsize n 1 of 2}" in first
+    assert r"\scriptsize n 2}" not in first  # that is the usual number, which the note gives
+    assert r"Mean $\pm$ SD over seeds ($n = 2$ unless noted)" in first
     derma = latex_table(Table("t", ["a", "b"], [Row("x", [Cell("1", count="n 3")])]), "l")
-    assert "$n = 3$ runs each." in derma
+    assert "($n = 3$)" in derma
     assert r"\scriptsize n 3" not in derma
     assert "Mixup (oracle)" in first
     assert "ORACLE SELECTION" in text.splitlines()[2]
