@@ -59,7 +59,8 @@ class Study:
         name: Name of the sweep.
         layout: How it is laid out, by printed rows and columns.
         entries: Every run, in the order of the sweep.
-        keys: Printed row or column to its name in the sweep file.
+        keys: Printed row to its name in the sweep file.
+        column_keys: Printed column to its name in the sweep file.
         notes: What a reader must be told about the sweep as a whole.
         left_out: Folders that could not even be placed in the table.
     """
@@ -68,6 +69,7 @@ class Study:
     layout: Layout
     entries: tuple[Entry, ...]
     keys: Mapping[str, str]
+    column_keys: Mapping[str, str]
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -221,7 +223,8 @@ def _printed(sweep: Sweep, entries: list[Entry], left_out: list[str]) -> Study:
         name=sweep.name,
         layout=shown,
         entries=tuple(placed(entry) for entry in entries),
-        keys={title: name for names in (rows, columns) for name, title in names.items()},
+        keys={title: name for name, title in rows.items()},
+        column_keys={title: name for name, title in columns.items()},
         notes=tuple(dict.fromkeys(notes)),
         left_out=tuple(left_out),
     )

@@ -74,7 +74,7 @@ def _head(content: SweepContent, column: Column, row: str) -> dict[str, Any]:
     source = study.source(row, column.name)
     return {
         "kind": "result",
-        "column": study.keys[column.name],
+        "column": study.column_keys[column.name],
         "row": study.keys[row],
         "status": f"not comparable: {column.problem}" if column.problem else _status(column, row),
         "planned": column.planned[row],

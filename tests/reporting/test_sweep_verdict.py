@@ -51,7 +51,7 @@ def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS
         result = {"rows": found, "contrasts": pairs, "methods": methods,
                   "intervals": {"draws": draws}}  # fmt: skip
         columns.append(Column(name, result, {}, {}))
-    return Study("t", layout, entries, {}), columns
+    return Study("t", layout, entries, {}, {}), columns
 
 
 def test_wins_losses_and_undecided_sets_are_counted_apart():
