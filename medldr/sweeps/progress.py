@@ -93,6 +93,12 @@ class SweepProgress:
         """A member will not be brought to its end now."""
         self._end(name, f"left out: {reason}", shown=True)
 
+    def interrupted(self, name: str) -> None:
+        """A member was stopped, and goes on at the next start."""
+        self._begun.pop(name, None)
+        self._say(f"{name} interrupted")
+        self._show()
+
     def elsewhere(self, name: str) -> None:
         """Another process works on a member that was started here."""
         self._begun.pop(name, None)

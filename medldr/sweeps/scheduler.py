@@ -191,9 +191,8 @@ class Scheduler:
 
     def _interrupted(self, name: str) -> None:
         self.interrupted += 1
-        reason = "it was stopped, and goes on at the next start"
-        self.outcome.left_out[name] = reason
-        self.progress.left_out(name, reason)
+        self.outcome.left_out[name] = "it was stopped, and goes on at the next start"
+        self.progress.interrupted(name)
 
     def _visit(self) -> None:
         """Look at the members that other processes work on."""

@@ -31,8 +31,8 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     out.print(Text(f"{status.name}: {counts_line(status)}"), soft_wrap=soft)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("label", overflow="fold", min_width=12)
-    table.add_column("runs", overflow="fold")
-    table.add_column("now", overflow="fold")
+    table.add_column("runs", no_wrap=True)
+    table.add_column("now", no_wrap=True)
     table.add_column("mean time", justify="right", no_wrap=True)
     for label in dict.fromkeys(entry.member.label for entry in status.members):
         entries = [entry for entry in status.members if entry.member.label == label]
@@ -67,18 +67,24 @@ def time_line(status: SweepStatus) -> str:
 
 def _row(entries: Sequence[MemberStatus]) -> tuple[Text, Text, str]:
     counts = Counter(entry.standing.state for entry in entries)
-    said = Text(", ").join(
+    said = Text("\n").join(
         Text(f"{counts[state]} {state}", style=COLOURS.get(state, ""))
         for state in STATES
         if counts[state]
     )
-    running = [entry for entry in entries if entry.standing.state == "running"]
-    now = "\n".join(
-        f"s{entry.member.seed}: {entry.position or 'starting'}, {clock(entry.seconds)}"
-        for entry in running
-    )
+    now = Text("\n".join(filter(None, map(_position, entries))))
     spent = [entry.seconds for entry in entries if entry.standing.state == "done"]
-    return said, Text(now), clock(sum(spent) / len(spent)) if spent else ""
+    return said, now, clock(sum(spent) / len(spent)) if spent else ""
+
+
+def _position(entry: MemberStatus) -> str:
+    """Where a started member is; empty for the others."""
+    seed, state = f"s{entry.member.seed}", entry.standing.state
+    if state == "running":
+        return f"{seed}: {entry.position or 'starting'}, {clock(entry.seconds)}"
+    if state == "interrupted" and entry.position:
+        return f"{seed}: {entry.position}, stopped"
+    return ""
 
 
 def print_plan(

@@ -114,7 +114,9 @@ def _goes_on(error: str) -> Standing:
 
 
 def _reason(run: RunFolder) -> str:
-    return str(read_json(run.run).get("error") or "its process was killed")
+    """What stopped a run; nothing if it was asked to stop."""
+    error = str(read_json(run.run).get("error") or "its process was killed")
+    return "" if error.startswith("stopped by") else error
 
 
 def status_of(folder: SweepFolder) -> SweepStatus:

@@ -58,7 +58,7 @@ def test_a_sweep_that_was_never_started_waits(folder):
 def test_every_state_is_told(folder):
     _run(folder, "erm", 0, "done", seconds=100)
     _run(folder, "erm", 1, "failed", error="ValueError: boo")
-    _run(folder, "erm", 2, "interrupted", error="stopped by signal 15", rows=[{"epoch": 3}])
+    _run(folder, "erm", 2, "interrupted", error="stopped by signal 15; ...", rows=[{"epoch": 3}])
     running = _run(folder, "mixup", 0, "running", rows=[{"epoch": 4}, {"epoch": 5}], ago=30)
     _run(folder, "mixup", 1, "done").run.write_text("{half")
     with owned(running):
@@ -68,6 +68,7 @@ def test_every_state_is_told(folder):
     ]  # fmt: skip
     assert status.members[1].standing.error == "ValueError: boo"
     assert status.members[2].position == "epoch 3 of 12"
+    assert status.members[2].standing.error == ""  # the user knows
     assert status.members[3].position == "epoch 5 of 12"
     assert 29 <= status.members[3].seconds <= 60
     assert "run.json" in status.members[4].standing.error
@@ -76,7 +77,7 @@ def test_every_state_is_told(folder):
 def test_a_run_whose_process_is_gone_is_interrupted_and_goes_on(folder):
     _run(folder, "erm", 0, "running", rows=[{"epoch": 2}])
     standing = standing_of(folder, _member("erm", 0).run)
-    assert (standing.state, standing.goes_on) == ("interrupted", True)
+    assert standing == Standing("interrupted", "its process was killed", goes_on=True)
 
 
 def test_a_done_run_without_its_results_is_not_done(folder):
@@ -146,12 +147,15 @@ def test_what_is_printed_fits_80_columns_and_holds_everything(folder):
     _run(folder, "erm", 0, "done", seconds=3725)
     _run(folder, "erm", 1, "failed", error="ValueError: the reason")
     running = _run(folder, "mixup", 0, "running", rows=[{"epoch": 5}], ago=30)
+    _run(folder, "mixup", 1, "interrupted", error="stopped by signal 2", rows=[{"epoch": 9}])
     with owned(running):
         text = _printed(print_status, status_of(folder))
     table = [line for line in text.splitlines() if "s1 failed" not in line]
     assert max(map(len, table)) <= 80
-    assert "demo: 6 runs: 1 done, 1 running, 1 failed, 3 waiting" in text
-    assert re.search(r"mixup +1 running, 2 waiting +s0: epoch 5 of 12, 0:00:3", text)
+    assert "demo: 6 runs: 1 done, 1 running, 1 interrupted, 1 failed, 2 waiting" in text
+    assert re.search(r"mixup +1 running +s0: epoch 5 of 12, 0:00:3", text)
+    assert "s1: epoch 9 of 12, stopped" in text
+    assert "interrupted:" not in text
     assert "1:02:05" in text
     assert "erm-00000000-s1 failed: ValueError: the reason" in text
     assert "expected time left: " in text
