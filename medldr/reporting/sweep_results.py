@@ -117,8 +117,8 @@ def _column(study: Study, name: str) -> Column:
     try:
         result, notes = _compare(study, name, there)
     except InputError as error:
-        runs = {entry.member.run for entry in there}
-        problem = hide_names(str(error), _ids(there), runs)
+        names = {text for e in there for text in (e.member.run, e.member.label)}
+        problem = hide_names(str(error), _ids(there), names)
         return Column(name, None, planned, missing, problem=problem)
     return Column(name, result, planned, missing, notes=tuple(notes))
 

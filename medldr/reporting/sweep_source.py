@@ -119,8 +119,8 @@ def read_study(folder: SweepFolder) -> Study:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
     entries = [_read(folder, member) for member in members]
     ids = _ids(folder, entries)
-    runs = {member.run for member in members}
-    clean = [replace(entry, error=hide_names(entry.error, ids, runs)) for entry in entries]
+    names = {name for member in members for name in (member.run, member.label)}
+    clean = [replace(entry, error=hide_names(entry.error, ids, names)) for entry in entries]
     return _printed(sweep, clean, left_out)
 
 

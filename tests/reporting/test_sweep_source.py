@@ -114,6 +114,12 @@ def test_what_helps_is_kept_and_what_may_name_somebody_goes(text, kept):
     assert hide_names(text, ()).startswith(text.split(":")[0])
 
 
+def test_names_of_runs_stay():
+    name = "dermamnist_224up_erm-0a1b2c3d-s0"
+    assert hide_names(f"{name} has no weights", (), {name}) == f"{name} has no weights"
+    assert hide_names(f"{name} has no weights", ()).startswith("[hidden name]")
+
+
 def test_a_long_error_is_cut_and_stands_on_one_line():
     found = hide_names("word\n" * 200, ())
     assert len(found) < 300
