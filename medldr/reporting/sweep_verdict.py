@@ -103,10 +103,9 @@ def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -
 
 def _number(metric: str, number: Mapping[str, Any], *, whole: bool) -> str:
     known = measure(metric)
-    text = known.show_difference(number["value"])
+    text = known.show_difference(number["value"]) + (" points" if known.percent else "")
     if not whole:
         return text
-    text += " points" if known.percent else ""
     if number["low"] is not None and number["high"] is not None:
         text += f", {known.show_difference(number['low'])} to "
         text += known.show_difference(number["high"])
