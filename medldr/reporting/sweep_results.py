@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from medldr.errors import InputError
 from medldr.evaluation import compare
-from medldr.evaluation.runs import methods
+from medldr.evaluation.runs import Run, methods
 from medldr.reporting.compare_tables import cell_of, rows_of
 from medldr.reporting.privacy import hide_names
 from medldr.reporting.sweep_source import Entry, Study
@@ -130,8 +130,8 @@ def _ids(entries: Sequence[Entry]) -> set[str]:
 
 
 def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[dict[str, Any], list[str]]:
-    runs = [entry.run for entry in entries if entry.run is not None]
     row_of_run = {entry.member.run: entry.member.row for entry in entries}
+    runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run)
     # The draws of a method follow its name, so that the numbers are those of `medldr compare`
     # only if the runs keep their own.
     row_of = {m.name: row_of_run[m.runs[0].name] for m in methods(runs)}
@@ -149,6 +149,18 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[dict[st
         result["reference"] = study.reference
         result["rows"] = [{**row, "difference": None} for row in result["rows"]]
     return result, notes
+
+
+def _one_method_per_row(runs: Sequence[Run], row_of_run: Mapping[str, str]) -> list[Run]:
+    """Runs of one row and label as one method, also where the seed shows in their configuration.
+
+    A run that starts from another one's weights names that run's folder, which holds the seed.
+    """
+    first: dict[tuple[str, str], str] = {}
+    return [
+        replace(run, hash=first.setdefault((row_of_run[run.name], run.label), run.hash))
+        for run in runs
+    ]
 
 
 def _renamed(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -89,3 +89,19 @@ def test_few_groups_are_told(sweep):
     folder = sweep({"erm": 1.0}, ("octmnist",), n=20)
     (column,) = columns(read_study(folder))
     assert column.notes == ("octmnist: test: few groups (10); intervals are too narrow.",)
+
+
+def test_seeds_whose_configurations_differ_are_one_row_all_the_same(sweep):
+    """A run that goes on from another's weights names a folder that holds the seed."""
+    folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
+    before = columns(read_study(folder))[0]
+    for number, member in enumerate(read_sweep(folder).members):
+        path = folder.run(member.run).run
+        facts = json.loads(path.read_text())
+        path.write_text(json.dumps({**facts, "hash": f"{number:08d}"}))
+    after = columns(read_study(folder))[0]
+    assert len(before.result["methods"]) == 2
+    assert [m["seeds"] for m in after.result["methods"]] == [
+        m["seeds"] for m in before.result["methods"]
+    ]
+    assert after.result["rows"] == before.result["rows"]
