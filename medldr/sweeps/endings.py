@@ -54,8 +54,8 @@ def describe(code: int, line: str) -> str:
     """An ending in words.
 
     Example:
-        >>> describe(-9, "epoch 3/12")
-        'killed by SIGKILL, often for want of memory; its last line: epoch 3/12'
+        >>> describe(-9, "epoch 3/12, step 40/160")
+        'killed by SIGKILL, often for want of memory'
         >>> describe(2, "machine.device: there is no cuda device here")
         'machine.device: there is no cuda device here'
     """
@@ -63,7 +63,9 @@ def describe(code: int, line: str) -> str:
         return line or f"ended with exit code {code} and said nothing"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
     cause = ", often for want of memory" if code == -signal.SIGKILL else ""
-    return f"killed by {name}{cause}" + (f"; its last line: {line}" if line else "")
+    # How far it was does not explain it, and is told elsewhere.
+    last = f"; its last line: {line}" if line and not line.startswith("epoch ") else ""
+    return f"killed by {name}{cause}{last}"
 
 
 def write_ending(folder: SweepFolder, name: str, code: int) -> str:

@@ -50,7 +50,7 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
 def counts_line(status: SweepStatus) -> str:
     """Members in each state, as text: ``5 runs: 3 done, 1 running, 1 waiting``."""
     parts = ", ".join(f"{count} {state}" for state, count in status.counts.items())
-    return f"{len(status.members)} runs: {parts}"
+    return f"{_runs(len(status.members))}: {parts}"
 
 
 def time_line(status: SweepStatus) -> str:
@@ -109,7 +109,11 @@ def print_plan(
     out.print(table)
     counts = Counter(standing.state for _, standing in standings)
     parts = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
-    out.print(f"{name}: {len(standings)} runs: {parts}", markup=False)
+    out.print(f"{name}: {_runs(len(standings))}: {parts}", markup=False)
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def clock(seconds: float) -> str:
