@@ -20,7 +20,7 @@ from medldr.sweeps.status import standing_of, status_of
 
 LAUNCHERS: Final = ("local", "slurm")
 SOME_MISSING: Final = 3
-"""Exit code of a sweep of which some members failed or were left out."""
+"""Exit code of a sweep of which something failed or was left out."""
 
 
 def choose_launcher(name: str, plan: Plan, jobs: int | None = None) -> Launcher:
@@ -146,7 +146,7 @@ def sweep_command(
     result, report = _run(source, words, out, jobs, launcher, only, retry_failed)
     print_sweep(report)
     if result.complete:
-        return 0
+        return 0 if report.complete else SOME_MISSING
     console = Console(stderr=True, highlight=False)
     text = f"{len(result.failed)} failed, {len(result.left_out)} left out"
     cure = f"`medldr sweep status {result.folder}` says why, and --retry-failed tries again"
