@@ -72,8 +72,11 @@ def known_names(table: TableContent, names: Names) -> set[str]:
 def check_sides(table: TableContent, names: Names, tell: Tell) -> None:
     """Tell rows and columns that are no axes."""
     for side in ("rows", "columns"):
-        for key in getattr(table, side) or ():
-            if key not in names:
+        keys = getattr(table, side) or ()
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                said = f"{key!r} stands twice"
+            elif key not in names:
                 near = [name for name in names if last_word(name) == key]
                 hint = f" Did you mean {near[0]!r}?" if near else did_you_mean(key, names)
                 said = f"{key!r} is no axis of this sweep.{hint} Known: {', '.join(names)}"

@@ -159,4 +159,4 @@ def _one_folder(words: Sequence[str]) -> Path:
         raise InputError(
             "medldr sweep status takes one folder, that of a sweep: medldr sweep status DIR"
         )
-    return Path(words[0])
+    return Path(words[0]).expanduser()

@@ -30,7 +30,7 @@ def begin_log(path: Path, command: tuple[str, ...]) -> None:
 def last_line(path: Path) -> str:
     """The last line of a log that says something; empty if its last process said nothing.
 
-    A message of ours wins over what a library prints after it.
+    A message of ours wins over what a library prints after it, and comes with its further lines.
     """
     try:
         with path.open("rb") as file:
@@ -43,6 +43,8 @@ def last_line(path: Path) -> str:
     for line in lines:
         if line.startswith(HEADER):
             said = []
+        elif line.startswith("  ") and said and said[-1].startswith("error: "):
+            said[-1] += f" {line.strip()}"
         elif line.strip():
             said.append(line.strip())
     errors = [line.removeprefix("error: ") for line in said if line.startswith("error: ")]

@@ -113,8 +113,10 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
             run; without ``*``, ``?`` and ``[`` a part of ``<label>-s<seed>`` or a run's name.
 
     Raises:
-        InputError: If it means none, with the nearest label.
+        InputError: If it means none, with the nearest label, or is empty.
     """
+    if not pattern:
+        raise InputError("--only: the pattern is empty, and would mean every run. Leave --only out")
     wild = any(sign in pattern for sign in "*?[")
     wanted = set()
     for entry in planned:

@@ -82,7 +82,8 @@ def make_plan(
         InputError: If the file or any member is at fault, or the folder holds something else.
     """
     sweep = load_sweep(source, overrides)
-    folder = SweepFolder(Path(out) if out is not None else Path("runs") / sweep.name)
+    where = Path(out).expanduser() if out is not None else Path("runs") / sweep.name
+    folder = SweepFolder(where)
     planned = tuple(expand(sweep, folder.path))
     record = as_record(sweep, list(planned))
     chosen = planned if only is None else tuple(select(list(planned), only))

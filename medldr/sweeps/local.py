@@ -23,7 +23,14 @@ def local_launcher(jobs: int | None = None) -> Launcher:
     shares = Shares(devices)
 
     def start(wanted: Sequence[Job]) -> list[Handle]:
-        return [LocalProcess(job, shares) for job in wanted]
+        handles: list[Handle] = []
+        try:
+            handles.extend(LocalProcess(job, shares) for job in wanted)
+        except BaseException:  # nobody else knows yet of those before the one that failed
+            for handle in handles:
+                handle.stop()
+            raise
+        return handles
 
     return Launcher(start, slots, cores=max(1, cores() // slots))
 

@@ -106,15 +106,22 @@ def head(path: KeyPath, merged: Merged) -> str:
     """A key, its value if that is short, and where it stands."""
     value: Any = merged.values
     for step in path:
-        value = value[step]
+        if isinstance(value, Mapping) and step not in value:  # a key that YAML reads as a number
+            value = next((inner for key, inner in value.items() if str(key) == step), None)
+        else:
+            value = value[step]
     plain = isinstance(value, (str, int, float))
     shown = f" = {value!r}" if isinstance(value, str) else f" = {value}" if plain else ""
     return f"{dotted(path)}{shown} ({merged.where(path)})"
 
 
 def _faults(error: ValidationError, values: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
-    for fault in error.errors():
-        path = _trimmed(fault["loc"], values)
+    faults = [(_trimmed(fault["loc"], values), fault) for fault in error.errors()]
+    for path, fault in faults:
+        if fault["type"] == "too_short" and any(
+            len(inner) > len(path) and inner[: len(path)] == path for inner, _ in faults
+        ):
+            continue  # a list is not short of what is told to be wrong in it
         if fault["type"] == "extra_forbidden":
             yield path, _unknown(path)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 from collections import Counter
@@ -161,8 +162,9 @@ def position_of(run: RunFolder, config: Path) -> str:
         return ""
     length: dict[str, Any] = {}
     path = run.config if run.config.exists() else config
-    if path.exists():
-        length = read_yaml(path).values.get("training") or {}
+    with contextlib.suppress(InputError):  # damaged: how far of how much cannot be said
+        if path.exists():
+            length = read_yaml(path).values.get("training") or {}
     unit = "step" if length.get("steps") else "epoch"
     total = length.get(f"{unit}s")
     return f"{unit} {row.get(unit, '?')}" + (f" of {total}" if total else "")
@@ -170,7 +172,7 @@ def position_of(run: RunFolder, config: Path) -> str:
 
 def _last_row(path: Path) -> dict[str, Any] | None:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return None
     for line in reversed(lines):

@@ -26,6 +26,8 @@ def folder(tmp_path):
         ("=== now\nerror: old\n=== now\nnew\n", "new"),
         ("=== now\nold\n=== now\n", ""),
         ("=== now\n" + "x" * 1000, "x" * 400 + " ..."),
+        ("=== now\nerror: 1 problem in the file:\n  data.root: a number\nbye\n",
+         "1 problem in the file: data.root: a number"),
         ("=== now\nTraceback (most recent call last):\n  File\nValueError: boo\n",
          "ValueError: boo"),
     ],

@@ -190,6 +190,8 @@ def test_all_other_keys_go_to_the_runs(small):
         ("rows: algorithm", "rows: algorith", "table.rows = 'algorith' (FILE:15): 'algorith' is"),
         ("columns: run", "columns: data", "table.columns = 'data' (FILE:16): 'data' is no axis"),
         ("columns: run", "columns: algorithm", "'algorithm' makes the rows already"),
+        ("rows: algorithm", "rows: [algorithm, algorithm]", "'algorithm' stands twice"),
+        ("axes:", "axes:\n  3: [1]", "axes.3 (FILE:12): a run has no key '3'"),
         ("columns: run", "column: run", "table.column = 'run' (FILE:16): there is no such key. Di"),
         ("reference: erm", "reference: emr", "table.reference = 'emr' (FILE:17): 'emr' is no row"),
         ("controls: [erm_half_lr]", "controls: [half]", "table.controls[0] = 'half' (FILE:18)"),
@@ -270,6 +272,12 @@ def test_a_mistake_on_the_command_line_is_told(small, refusal, text, said):
 def test_ill_typed_parts_are_told_and_not_stumbled_over(write, refusal, text):
     path = write("s.yaml", f"common: {ENTRY}\n{text}\n")
     assert f"({path}:2): should be a " in refusal(path)
+
+
+def test_a_list_is_not_called_short_of_what_is_wrong_in_it(write, refusal):
+    message = refusal(write("s.yaml", f"common: {ENTRY}\nruns:\n  - label: é\n"))
+    assert message.startswith("1 problem")
+    assert "runs[0].label" in message
 
 
 def test_a_sweep_is_found_by_name_or_path(small, monkeypatch):

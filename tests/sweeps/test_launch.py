@@ -98,6 +98,16 @@ def test_the_command_of_a_member_trains_it_into_the_folder_of_the_sweep(tmp_path
     assert (job.devices, job.cores) == (1, 3)
 
 
+def test_the_home_folder_may_be_written_as_a_tilde(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    runs = [{"label": "one"}, {"label": "two", "after": "one", "training": {"init_from": "after"}}]
+    plan = launch.make_plan(CONTENT | {"runs": runs}, ["seeds=0"], "~/S")
+    assert plan.folder.path == tmp_path / "S"
+    assert {entry.config.training.init_from for entry in plan.planned[-2:]} == {
+        tmp_path / "S" / entry.member.run for entry in plan.planned[:2]
+    }
+
+
 def test_only_some_are_started_and_all_are_on_record(tmp_path):
     plan = launch.make_plan(CONTENT, (), tmp_path / "S", only="demo_erm")
     started = []

@@ -76,6 +76,25 @@ def test_stopping_lets_it_save_and_killing_does_not(tmp_path):
     handle.kill()
 
 
+def test_where_one_cannot_start_those_before_it_are_stopped(tmp_path, monkeypatch):
+    stopped = []
+
+    class Played:
+        def __init__(self, job, shares):
+            self.name = job.name
+            if self.name == "b":
+                raise BlockingIOError("no more processes")
+
+        def stop(self):
+            stopped.append(self.name)
+
+    monkeypatch.setattr(local, "LocalProcess", Played)
+    jobs = [Job(name, ("true",), tmp_path / "x.log") for name in "abc"]
+    with pytest.raises(BlockingIOError):
+        local.local_launcher(3).start(jobs)
+    assert stopped == ["a"]
+
+
 def test_devices_are_shared_out_evenly():
     shares = local.Shares(["0", "1", "2"])
     first, second = shares.take(2), shares.take(1)

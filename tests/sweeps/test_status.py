@@ -102,6 +102,14 @@ def test_a_run_that_counts_steps_is_told_in_steps(folder):
     assert status_of(folder).members[0].position == "step 40 of 500"
 
 
+def test_damaged_files_of_one_run_do_not_hide_the_others(folder):
+    run = _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 7}])
+    run.config.write_text("training: {")
+    with run.metrics.open("ab") as file:
+        file.write(b"\xff\xfe")
+    assert status_of(folder).members[0].position == "epoch 7"
+
+
 def test_a_half_written_row_is_passed_over(folder):
     run = _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 7}])
     with run.metrics.open("a") as file:
