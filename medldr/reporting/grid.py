@@ -15,6 +15,7 @@ from decimal import Decimal
 from medldr.reporting.measures import SPLIT_TITLES, Measure, measure
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
+from medldr.reporting.sweep_training import differing
 from medldr.reporting.tables import Cell, Row, Table
 
 BEST, SECOND = "best", "second"
@@ -74,6 +75,7 @@ class GridRow:
         control: Set apart and not competing.
         oracle: Not competing.
         reference: What the others are compared with.
+        notes: In what it was trained otherwise than the reference.
     """
 
     title: str
@@ -82,6 +84,7 @@ class GridRow:
     control: bool
     oracle: bool
     reference: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -151,6 +154,7 @@ def make_grid(study: Study, columns: Sequence[Column], metric: str, split: str) 
                 control=row in study.layout.controls,
                 oracle=study.oracle(row),
                 reference=row == study.reference,
+                notes=tuple(differing(study, row, [column.name for column in shown])),
             )
         )
     return grid
@@ -198,7 +202,8 @@ def grid_table(grid: Grid) -> Table:
         tags += ["control"] if row.control else []
         tags += ["oracle"] if row.oracle else []
         style = "reference" if row.reference else ""
-        table.rows.append(Row(row.title, cells, tuple(tags), style, apart=row.control))
+        mark = ",".join(table.sign(note) for note in row.notes)
+        table.rows.append(Row(row.title, cells, tuple(tags), style, mark, apart=row.control))
     return table
 
 

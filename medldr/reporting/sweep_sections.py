@@ -15,6 +15,7 @@ from medldr.reporting.measures import MEASURES, SPLIT_TITLES, measure
 from medldr.reporting.sweep_published import published_tables
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
+from medldr.reporting.sweep_training import training_table
 from medldr.reporting.sweep_verdict import verdict
 from medldr.reporting.tables import Table, side_by_side
 
@@ -227,6 +228,8 @@ def runs(parts: Parts) -> Section:
     section = Section("runs", "Sets and runs", "Runs")
     section.tables.append(sweep_tables.sets_table(parts.study, parts.columns))
     for column in parts.columns:
+        trained = training_table(parts.study, column)
+        section.tables += [trained] if trained is not None else []
         if column.result is not None:
             table = compare_tables.runs_table(column.result)
             section.tables.append(replace(table, caption=f"{column.name}: {table.caption}"))

@@ -2,7 +2,8 @@
 
 Two questions: does each LatentDR row differ from the reference, and does the learning rate alone
 explain it? A difference counts as found only if its p, corrected for the comparisons of its
-column, is below 0.05; everything else is undecided, which is not the same as equal.
+column, is below 0.05; everything else is undecided, which is not the same as equal. A single seed
+tells nothing of how another would do, so that no difference of such a row is judged.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
+from medldr.reporting.sweep_training import rate_of
 
 ALPHA = 0.05
-FEW_SEEDS = 5
-"""With fewer the draws of seeds say little of how far another seed would lie."""
+CHANCE = {2: 35, 3: 18, 4: 14}
+"""Per cent of comparisons of equal methods with an uncorrected p below 0.05, by seeds a row, where
+nothing but the seed makes results differ. Draws of so few seeds spread too little.
 
-Finding = Literal["better", "worse", "undecided"]
+Source:
+    Our simulation of normal results with `medldr.evaluation.intervals`, which a test repeats.
+"""
+
+Finding = Literal["better", "worse", "undecided", "not judged"]
 
 
 def finding(metric: str, number: Mapping[str, Any] | None) -> Finding | None:
@@ -46,16 +53,17 @@ def finding(metric: str, number: Mapping[str, Any] | None) -> Finding | None:
 def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "test") -> list[str]:
     """The sentences, or one that says that there is nothing to judge."""
     shown = [column for column in columns if column.result is not None]
-    rows = [row for row in _asked(study) if _findings(shown, metric, split, row)]
+    rows = [row for row in _asked(study) if _findings(study, shown, metric, split, row)]
     if not rows:
         return ["There is no second row with results beside the reference, so nothing to judge."]
     sentences = [_against_reference(study, shown, metric, split, row) for row in rows]
     sentences += [
         f"Control: {_against_reference(study, shown, metric, split, row)}"
         for row in study.layout.controls
-        if row != study.reference and _findings(shown, metric, split, row)
+        if row != study.reference and _findings(study, shown, metric, split, row)
     ]
     sentences += [text for row in rows for text in _explained(study, shown, metric, split, row)]
+    sentences += _unexplained(study, rows)
     return [*sentences, _caveat(study, shown, metric, split)]
 
 
@@ -67,21 +75,28 @@ def _asked(study: Study) -> list[str]:
 
 
 def _findings(
-    columns: Sequence[Column], metric: str, split: str, row: str
+    study: Study, columns: Sequence[Column], metric: str, split: str, row: str
 ) -> dict[str, tuple[Finding, Mapping[str, Any]]]:
     found = {}
     for column in columns:
         numbers = column.row(split, metric, row)
         said = finding(metric, numbers and numbers["difference"])
         if said is not None and numbers is not None:
-            found[column.name] = (said, numbers["difference"])
+            judged = _fewest(column, row, study.reference) > 1
+            found[column.name] = (said if judged else "not judged", numbers["difference"])
     return found
+
+
+def _fewest(column: Column, *rows: str) -> int:
+    """Seeds of the row that has the fewest of these."""
+    methods = (column.result or {})["methods"]
+    return min(len(method["seeds"]) for method in methods if method["method"] in rows)
 
 
 def _against_reference(
     study: Study, columns: Sequence[Column], metric: str, split: str, row: str
 ) -> str:
-    found = _findings(columns, metric, split, row)
+    found = _findings(study, columns, metric, split, row)
     title = measure(metric).title
     title = title if title.isupper() else title.lower()
     where = SPLIT_TITLES.get(split, split).lower()
@@ -90,11 +105,12 @@ def _against_reference(
 
 def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -> str:
     parts = []
-    for kind in ("better", "worse", "undecided"):
+    for kind in ("better", "worse", "undecided", "not judged"):
         names = [name for name, (said, _) in found.items() if said == kind]
         if names:
             told = "; ".join(
-                f"{name} {_number(metric, found[name][1], whole=kind != 'undecided')}"
+                f"{name} {_number(metric, found[name][1], whole=kind in ('better', 'worse'))}"
+                + (", a single seed" if kind == "not judged" else "")
                 for name in names
             )
             parts.append(f"{kind} in {len(names)} of {len(found)} ({told})")
@@ -116,7 +132,7 @@ def _explained(
     study: Study, columns: Sequence[Column], metric: str, split: str, row: str
 ) -> list[str]:
     """What each comparison of a row with a control says of the row's gain over the reference."""
-    gains = _findings(columns, metric, split, row)
+    gains = _findings(study, columns, metric, split, row)
     sentences = []
     for pair in study.layout.contrasts:
         if pair[0] != row or pair[1] not in study.layout.controls:
@@ -126,7 +142,8 @@ def _explained(
             number = column.contrast(split, metric, pair)
             said = finding(metric, number)
             if said is not None and number is not None:
-                found[column.name] = (said, number)
+                judged = _fewest(column, *pair) > 1
+                found[column.name] = (said if judged else "not judged", number)
         if not found:
             sentences.append(f"{row} cannot be compared with {pair[1]}: no result in common.")
             continue
@@ -145,20 +162,40 @@ def _explained(
     return sentences
 
 
+def _unexplained(study: Study, rows: Sequence[str]) -> list[str]:
+    """Rows at another rate than the reference that no control row at their rate stands beside."""
+    told: dict[tuple[float, float], list[str]] = {}
+    for row in rows:
+        paired = (two for one, two in study.layout.contrasts if one == row)
+        controls = [two for two in paired if two in study.layout.controls]
+        rates = _rates(study, row, study.reference)
+        alike = any(len(set(_rates(study, row, two))) == 1 for two in controls)
+        if len(set(rates)) == 2 and not alike:
+            told.setdefault((rates[0], rates[1]), []).append(row)
+    return [
+        f"{' and '.join(names)}: trained at learning rate {rate:g}, {study.reference} at {base:g}. "
+        "No control row shows what the rate alone does, so that no difference can be put down to "
+        "the method."
+        for (rate, base), names in told.items()
+    ]
+
+
+def _rates(study: Study, *rows: str) -> list[float]:
+    """Learning rates of rows in the first column where all of them have one; else empty."""
+    for column in study.columns:
+        found = [rate_of(study.source(row, column)) for row in rows]
+        known = [rate for rate in found if rate is not None]
+        if len(known) == len(rows):
+            return known
+    return []
+
+
 def _cause(study: Study, pair: tuple[str, str]) -> tuple[str, str]:
     """What a control tells apart, and how it stands to the row: only what configurations show."""
-    rates = [_rate(study.source(name)) for name in (*pair, study.reference)]
-    if None not in rates and rates[0] == rates[1] != rates[2]:
+    rates = _rates(study, *pair, study.reference)
+    if rates and rates[0] == rates[1] != rates[2]:
         return "the learning rate", f" (both at learning rate {rates[0]:g})"
     return "what the control shares with it", ""
-
-
-def _rate(source: RunSource | None) -> float | None:
-    rate = section(source.config, "training").get("lr") if source is not None else None
-    scale = _algorithm(source).get("lr_scale", 1.0)
-    if not isinstance(rate, int | float) or not isinstance(scale, int | float):
-        return None
-    return float(rate) * float(scale)
 
 
 def _algorithm(source: RunSource | None) -> Mapping[str, Any]:
@@ -180,11 +217,18 @@ def _caveat(study: Study, columns: Sequence[Column], metric: str, split: str) ->
     if len(columns) > 1:
         text += f" The correction does not count that there are {len(columns)} columns."
     seeds = {len(m["seeds"]) for column in columns for m in (column.result or {})["methods"]}
-    if min(seeds) < FEW_SEEDS:
-        least = min(seeds)
+    if 1 in seeds:
         text += (
-            f" With as few as {least} seed{'' if least == 1 else 's'} a row, the 95{PERCENT} "
-            "intervals tell little of how far another seed would lie, and are rather too narrow."
+            " Rows with a single seed are not judged: their intervals and p speak of the trained "
+            "networks at hand, and of no other seed."
+        )
+    few = min((seed for seed in seeds if seed in CHANCE), default=None)
+    if few is not None:
+        text += (
+            f" With as few as {few} seeds a row intervals are too narrow and p too small: where "
+            "results vary mostly with the seed, equal methods come out with an uncorrected p below "
+            f"{ALPHA:g} in about {CHANCE[few]}{PERCENT} of comparisons, not in {100 * ALPHA:g}"
+            f"{PERCENT}."
         )
     return text
 

@@ -125,14 +125,19 @@ def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
     found = [{row.heading: row for row in part.rows} for _, part in parts]
     rows = {row.heading: row for _, part in reversed(parts) for row in part.rows}
     order = list(dict.fromkeys(row.heading for _, part in parts for row in part.rows))
+
+    def signed(part: Table, mark: str) -> str:
+        texts = dict(part.footnotes)
+        return ",".join(table.sign(texts[sign]) for sign in mark.split(",") if sign)
+
     for heading in sorted(order, key=lambda name: rows[name].apart):
-        cells = []
+        cells, marks = [], ""
         for (_, part), there in zip(parts, found, strict=True):
+            if heading in there and not marks:
+                marks = signed(part, there[heading].mark)
             cell = there[heading].cells[0] if heading in there else Cell("–")
-            texts = dict(part.footnotes)
-            signs = [table.sign(texts[sign]) for sign in cell.mark.split(",") if sign]
-            cells.append(replace(cell, mark=",".join(signs)))
-        table.rows.append(replace(rows[heading], cells=cells))
+            cells.append(replace(cell, mark=signed(part, cell.mark)))
+        table.rows.append(replace(rows[heading], cells=cells, mark=marks))
     table.notes = list(dict.fromkeys(note for _, part in parts for note in part.notes))
     return table
 

@@ -69,6 +69,7 @@ def assemble(
         "compile": config.machine.compile,
         "lr": training.lr * algorithm.config.lr_scale,
         "batch_size": rows,
+        "sampler": sampler,
         "set_size": start.set_size(training, algorithm, rows, processes.world),
     }
 

@@ -1,5 +1,6 @@
 """The verdict claims what corrected tests show and no more: made-up differences, worked by hand."""
 
+import numpy as np
 import pytest
 
 from medldr.evaluation import intervals
@@ -7,7 +8,7 @@ from medldr.members import Layout, Member
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Entry, Study
-from medldr.reporting.sweep_verdict import finding, verdict
+from medldr.reporting.sweep_verdict import CHANCE, finding, verdict
 
 ROWS = {
     "ERM": {"name": "erm", "lr_scale": 1.0},
@@ -47,7 +48,13 @@ def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS
             {"split": "test", "domain": None, "metric": "accuracy", "method": "Pool",
              "minus": "Half", **number(*contrasts[place])}
         ] if contrasts else []  # fmt: skip
-        methods = [{"method": row, "seeds": list(seeds)} for row in rows]
+        methods = [
+            {
+                "method": row,
+                "seeds": list(seeds.get(row, (0, 1, 2)) if isinstance(seeds, dict) else seeds),
+            }
+            for row in rows
+        ]
         result = {"rows": found, "contrasts": pairs, "methods": methods,
                   "intervals": {"draws": draws}}  # fmt: skip
         columns.append(Column(name, result, {}, {}))
@@ -107,6 +114,8 @@ def test_the_caveat_counts_tests_columns_seeds_and_draws():
     assert "(3 with ERM, and by themselves 1 chosen pairs)" in last
     assert "2 columns" in last
     assert "With as few as 3 seeds" in last
+    assert "p below 0.05 in about 18" in last
+    assert "single" not in last
     assert "no corrected p" not in last
     alone = verdict(*build(differences, seeds=range(5), draws=99, sets=("A",)), "accuracy")[-1]
     assert "columns" not in alone
@@ -114,6 +123,52 @@ def test_the_caveat_counts_tests_columns_seeds_and_draws():
     # The smallest p of 99 draws is 2 / 100, and three tests make 0.06 of it.
     assert "With 99 bootstrap draws no corrected p can be that small." in alone
     assert intervals.holm(dict.fromkeys("abc", 2 / 100))["a"] == pytest.approx(0.06)
+
+
+def test_a_row_of_one_seed_is_not_judged_whatever_its_p():
+    gains = {"Pool": [(0.05, 0.001)] * 2, "Half": [(0.01, 0.9)] * 2}
+    study, columns = build(gains, [(0.05, 0.001)] * 2, seeds={"Pool": (0,), "Half": (0, 1)})
+    sentences = verdict(study, columns, "accuracy")
+    told = "not judged in 2 of 2 (A +5.0 points, a single seed; B +5.0 points, a single seed)."
+    assert sentences[0] == f"Pool against ERM, accuracy (test): {told}"
+    assert sentences[1].startswith("Control: Half against ERM, accuracy (test): undecided in 2")
+    assert told in sentences[2]
+    assert "no shown gain" in sentences[2]
+    assert "Rows with a single seed are not judged" in sentences[-1]
+    assert "With as few as 2 seeds" in sentences[-1]
+    # One seed of the reference is no better than one of the row.
+    alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": (0,)}), "accuracy")
+    assert "better" not in " ".join(alone)
+
+
+def test_another_rate_without_a_control_at_that_rate_is_told():
+    rows = {row: ROWS[row] for row in ("ERM", "Pool", "Mixup")}
+    gains = {"Pool": [(0.05, 0.01)] * 2}
+    told = verdict(*build(gains, rows=rows), "accuracy")[1]
+    assert told == (
+        "Pool: trained at learning rate 0.0005, ERM at 0.001. No control row shows what the rate "
+        "alone does, so that no difference can be put down to the method."
+    )
+    with_control = verdict(*build(gains, [(0.05, 0.01)] * 2), "accuracy")
+    assert not any("No control row" in text for text in with_control)
+    # A control that is there but not compared with the row does not answer the question.
+    assert any("No control row" in text for text in verdict(*build(gains), "accuracy"))
+    same = {**rows, "Pool": {"name": "latentdr", "lr_scale": 1.0}}
+    assert not any("No control row" in t for t in verdict(*build(gains, rows=same), "accuracy"))
+
+
+@pytest.mark.parametrize("seeds", CHANCE)
+def test_equal_methods_of_few_seeds_differ_as_often_as_the_caveat_says(seeds):
+    generator = np.random.default_rng(0)
+    below = 0
+    for repeat in range(600):
+        means = []
+        for name in ("a", "b"):
+            weights = intervals.run_weights(seeds, 200, intervals.stream(repeat, name))
+            means.append(generator.normal(size=seeds) @ weights)
+        below += intervals.p_value(means[0] - means[1]) < 0.05
+    # The standard error of a share of 0.35 in 600 is 0.019.
+    assert 100 * below / 600 == pytest.approx(CHANCE[seeds], abs=5)
 
 
 @pytest.mark.parametrize(
