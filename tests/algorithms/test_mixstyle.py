@@ -288,6 +288,15 @@ def test_with_several_domains_each_meets_each():
     assert pairs == {(a, b) for a in range(4) for b in range(4) if a != b}
 
 
+def test_every_distance_that_no_block_spans_is_drawn_equally_often():
+    domain = torch.arange(3)
+    torch.manual_seed(0)
+    found = [tuple(other_domain_partners(domain).tolist()) for _ in range(300)]
+    assert set(found) == {(1, 2, 0), (2, 0, 1)}
+    # Standard error of a share of one half in 300 draws: 0.029.
+    assert found.count((1, 2, 0)) / 300 == pytest.approx(0.5, abs=0.12)
+
+
 @pytest.mark.parametrize("rows", [1, 5])
 def test_one_domain_alone_is_everybodys_own_partner(rows):
     assert torch.equal(other_domain_partners(torch.full((rows,), 2)), torch.arange(rows))
