@@ -10,10 +10,11 @@ from typing import Final
 
 from medldr.members import Member, SweepFolder
 from medldr.owner import says_owned
-from medldr.sweeps.endings import begin_log, last_line, write_ending
+from medldr.sweeps.endings import begin_log, last_line, starts, write_ending
+from medldr.sweeps.launched import at_work, forget_launch, note_launch
 from medldr.sweeps.launcher import Handle, Job, Launcher
 from medldr.sweeps.progress import SweepProgress
-from medldr.sweeps.status import standing_of
+from medldr.sweeps.status import AT_WORK, standing_of
 from medldr.sweeps.stopping import StopWatch
 
 STOPPED_CODES: Final = (130, 143, -signal.SIGINT, -signal.SIGTERM)
@@ -75,6 +76,8 @@ class Scheduler:
         self.pending: list[str] = []
         self.elsewhere: set[str] = set()
         self.running: dict[str, Handle] = {}
+        self.starts: dict[str, int] = {}
+        self.retried: set[str] = set()
         self.interrupted = 0
         self._sort(retry_failed)
 
@@ -84,19 +87,22 @@ class Scheduler:
         After a signal every process was asked to save and has ended; a second one ends them.
         """
         self._tell()
-        try:
-            while not self.watch.received:
-                self._collect()
-                self._visit()
-                self._start()
-                if not (self.pending or self.elsewhere or self.running):
-                    return self.outcome
-                self._pause()
-            self._stop()
-        except BaseException:  # nothing that was started may go on unseen
-            for handle in self.running.values():
-                handle.stop()
-            raise
+        if not (self.pending or self.elsewhere):
+            return self.outcome
+        with at_work(self.folder) as self.mine:
+            try:
+                while not self.watch.received:
+                    self._collect()
+                    self._visit()
+                    self._start()
+                    if not (self.pending or self.elsewhere or self.running):
+                        return self.outcome
+                    self._pause()
+                self._stop()
+            except BaseException:  # nothing that was started may go on unseen
+                for handle in self.running.values():
+                    handle.stop()
+                raise
         return self.outcome
 
     def _sort(self, retry_failed: bool) -> None:
@@ -104,12 +110,14 @@ class Scheduler:
             standing = standing_of(self.folder, name)
             if standing.state == "done":
                 self._done(name)
-            elif standing.state == "running":
+            elif standing.state in AT_WORK:
                 self.elsewhere.add(name)
             elif standing.state == "unreadable":
                 self.outcome.left_out[name] = standing.error
             elif standing.goes_on or retry_failed:
                 self.pending.append(name)
+                if standing.state == "failed":
+                    self.retried.add(name)
             else:
                 self.outcome.failed[name] = standing.error
 
@@ -129,13 +137,17 @@ class Scheduler:
     def _start(self) -> None:
         slots = self.launcher.slots
         free = len(self.pending) if slots is None else slots - len(self.running)
-        ready = [name for name in list(self.pending) if self._is_ready(name)]
-        chosen = ready[: max(0, free)]
+        chosen: list[str] = []
+        for name in list(self.pending):
+            if self._is_ready(name) and len(chosen) < free and self._is_missing(name):
+                chosen.append(name)
         if self.watch.received or not chosen:
             return
         jobs = [self.job(name) for name in chosen]
         for name, job in zip(chosen, jobs, strict=True):
             self.pending.remove(name)
+            self.starts[name] = starts(self.folder.run(name))
+            note_launch(self.mine, name, self.starts[name])
             self.folder.ending(name).unlink(missing_ok=True)
             begin_log(job.log, job.command)
         for name, handle in zip(chosen, self.launcher.start(jobs), strict=True):
@@ -155,6 +167,21 @@ class Scheduler:
             return False
         return True
 
+    def _is_missing(self, name: str) -> bool:
+        """Whether a member still has to be started; another sweep may have done so meanwhile."""
+        standing = standing_of(self.folder, name)
+        if standing.state == "done":
+            self._done(name)
+            self.progress.done(name)
+        elif standing.state in AT_WORK:
+            self._wait_for(name)
+        elif standing.goes_on or name in self.retried:
+            return True
+        else:
+            self._failed(name, standing.error)
+        self.pending.remove(name)
+        return False
+
     def _collect(self) -> None:
         """Look at the processes that run."""
         for name, handle in list(self.running.items()):
@@ -164,15 +191,16 @@ class Scheduler:
                 self._ended(name, code)
 
     def _ended(self, name: str, code: int) -> None:
+        forget_launch(self.mine, name)
         standing = standing_of(self.folder, name)
         if standing.state == "done":
             self._done(name)
             self.progress.done(name)
         elif standing.state == "running" and self.watch.received and code != 2:
             self._interrupted(name)  # it still saves
-        elif standing.state == "running":
+        elif standing.state in AT_WORK:
             self._wait_for(name)
-        elif standing.state in ("failed", "unreadable"):
+        elif standing.state == "unreadable" or (standing.state == "failed" and self._began(name)):
             self._failed(name, standing.error)
         elif code == 2 and says_owned(last_line(self.folder.log(name))):
             self.pending.append(name)  # its owner has left it unfinished meanwhile
@@ -180,6 +208,10 @@ class Scheduler:
             self._interrupted(name)
         else:
             self._failed(name, write_ending(self.folder, name, code))
+
+    def _began(self, name: str) -> bool:
+        """Whether the run has started since it was launched: else its `run.json` is of before."""
+        return starts(self.folder.run(name)) != self.starts[name]
 
     def _wait_for(self, name: str) -> None:
         self.elsewhere.add(name)
@@ -198,13 +230,13 @@ class Scheduler:
         """Look at the members that other processes work on."""
         for name in sorted(self.elsewhere):
             standing = standing_of(self.folder, name)
-            if standing.state == "running":
+            if standing.state in AT_WORK:
                 continue
             self.elsewhere.discard(name)
             if standing.state == "done":
                 self._done(name)
                 self.progress.done(name)
-            elif standing.state == "interrupted":
+            elif standing.state in ("interrupted", "waiting"):
                 self.pending.append(name)
             else:
                 self._failed(name, standing.error)

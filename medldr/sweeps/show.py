@@ -13,9 +13,15 @@ from rich.text import Text
 
 from medldr.members import Member
 from medldr.reporting.terminal import console
-from medldr.sweeps.status import STATES, MemberStatus, Standing, SweepStatus
+from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, SweepStatus
 
-COLOURS: Final = {"failed": "red", "unreadable": "red", "running": "green", "done": "dim"}
+COLOURS: Final = {
+    "failed": "red",
+    "unreadable": "red",
+    "running": "green",
+    "launched": "green",
+    "done": "dim",
+}
 _PROBLEMS: Final = ("failed", "unreadable", "interrupted")
 
 
@@ -55,12 +61,11 @@ def counts_line(status: SweepStatus) -> str:
 
 def time_line(status: SweepStatus) -> str:
     """The expected time left, as a sentence."""
-    counts = status.counts
-    if status.left_s == 0 and not counts.get("running"):
+    running = sum(status.counts.get(state, 0) for state in AT_WORK)
+    if status.left_s == 0 and not running:
         return "nothing is left to run"
     if status.left_s is None:
         return "expected time left: unknown until a first run is done"
-    running = counts.get("running", 0)
     rate = f"{running} at once, as now" if running else "nothing is running now; one after another"
     return f"expected time left: {clock(status.left_s)} ({rate})"
 

@@ -18,17 +18,22 @@ from medldr.errors import InputError
 from medldr.files import RunFolder, read_json
 from medldr.members import Member, SweepFolder, read_sweep
 from medldr.sweeps.endings import read_ending
+from medldr.sweeps.launched import is_launched
 
-State = Literal["done", "running", "interrupted", "failed", "waiting", "unreadable"]
+State = Literal["done", "running", "launched", "interrupted", "failed", "waiting", "unreadable"]
 
 STATES: Final[tuple[State, ...]] = (
     "done",
     "running",
+    "launched",
     "interrupted",
     "failed",
     "waiting",
     "unreadable",
 )
+
+AT_WORK: Final[tuple[State, ...]] = ("running", "launched")
+"""Where a member is another process's matter."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,9 @@ class Standing:
     """Where a run stands.
 
     Attributes:
-        state: ``done``, ``running`` (somewhere), ``interrupted`` (goes on at the next start),
-            ``failed``, ``waiting`` (never started) or ``unreadable``.
+        state: ``done``, ``running`` (somewhere), ``launched`` (its process is starting, or its job
+            queues), ``interrupted`` (goes on at the next start), ``failed``, ``waiting`` (never
+            started) or ``unreadable``.
         error: Why it failed or cannot be read; for an interrupted one, what stopped it, if that
             was not the user.
         goes_on: Whether the next start of the sweep takes it up without being asked to.
@@ -98,9 +104,12 @@ def standing_of(folder: SweepFolder, name: str) -> Standing:
             return Standing("done") if lifecycle.is_done(run) else _goes_on("")
         if said == "running":
             return Standing("running")
-        if said == "failed":
-            return Standing("failed", str(read_json(run.run).get("error") or "no error recorded"))
+        if is_launched(folder, name):
+            return Standing("launched")
+        # Where there is one, it is of a later process than what the run's own folder says.
         ending = read_ending(folder, name)
+        if ending is None and said == "failed":
+            return Standing("failed", str(read_json(run.run).get("error") or "no error recorded"))
     except InputError as error:
         return Standing("unreadable", str(error))
     if ending is not None:
@@ -141,7 +150,7 @@ def status_of(folder: SweepFolder) -> SweepStatus:
 
 def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
     standing = standing_of(folder, member.run)
-    if standing.state in ("waiting", "unreadable"):
+    if standing.state in ("launched", "waiting", "unreadable"):
         return MemberStatus(member, standing)
     run = folder.run(member.run)
     facts = read_json(run.run) if run.run.exists() else {}
@@ -192,7 +201,7 @@ def expected_left(members: Sequence[MemberStatus]) -> float | None:
     """
     done = [entry for entry in members if entry.standing.state == "done"]
     unfinished = [
-        entry for entry in members if entry.standing.state == "running" or entry.standing.goes_on
+        entry for entry in members if entry.standing.state in AT_WORK or entry.standing.goes_on
     ]
     if not unfinished:
         return 0.0
@@ -203,5 +212,5 @@ def expected_left(members: Sequence[MemberStatus]) -> float | None:
     for entry in unfinished:
         alike = [other.seconds for other in done if other.member.label == entry.member.label]
         left += max(0.0, (fmean(alike) if alike else of_all) - entry.seconds)
-    running = sum(entry.standing.state == "running" for entry in members)
+    running = sum(entry.standing.state in AT_WORK for entry in members)
     return left / max(1, running)

@@ -11,6 +11,7 @@ from rich.console import Console
 from medldr.members import Member, SweepFolder
 from medldr.owner import owned
 from medldr.sweeps import scheduler
+from medldr.sweeps.launched import at_work, note_launch
 from medldr.sweeps.launcher import Job, Launcher
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.scheduler import Scheduler
@@ -175,6 +176,35 @@ def test_a_mistake_before_the_folder_exists_is_not_made_again_unasked(tmp_path):
     assert Stage(tmp_path, "a").run(retry_failed=True).done == ["a"]
 
 
+def test_a_retry_that_does_not_come_to_run_tells_why_and_not_what_was_before(tmp_path):
+    stage = Stage(tmp_path, "a")
+    stage.says("a", "failed", error="ValueError: boo")
+
+    def refuse():
+        with stage.folder.log("a").open("a") as log:
+            log.write("error: machine.device: there is no cuda device here\n")
+        return 2
+
+    stage.plays["a"] = refuse
+    said = {"a": "machine.device: there is no cuda device here"}
+    assert stage.run(retry_failed=True).failed == said
+    assert standing_of(stage.folder, "a").error == said["a"]
+    again = Stage(tmp_path, "a")
+    again.plays["a"] = lambda: (
+        again.says("a", "failed", error="ValueError: new", times={"starts": 2}) or 1
+    )
+    assert again.run(retry_failed=True).failed == {"a": "ValueError: new"}
+
+
+def test_a_retry_that_is_stopped_before_it_runs_is_interrupted(tmp_path):
+    stage = Stage(tmp_path, "a")
+    stage.says("a", "failed", error="ValueError: boo")
+    stage.plays["a"] = lambda: 143
+    outcome = stage.run(retry_failed=True)
+    assert not outcome.failed
+    assert stage.scheduler.interrupted == 1
+
+
 def test_an_unreadable_run_is_named_and_left_out(tmp_path):
     stage = Stage(tmp_path, "a", "b")
     stage.says("a", "done")
@@ -223,6 +253,75 @@ def test_a_run_that_another_process_owns_and_leaves_unfinished_is_taken_up(tmp_p
     stage.plays["b"] = lambda: other.__exit__(None, None, None) or stage.done("b")()
     assert sorted(stage.run().done) == ["a", "b"]
     assert stage.events[-2:] == ["start a", "end a"]
+
+
+def test_a_run_that_another_process_moves_aside_is_started(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "running")
+    other = owned(stage.folder.run("a"))
+    other.__enter__()
+
+    def aside():
+        stage.folder.run("a").path.rename(tmp_path / "aside")
+        return stage.done("b")()
+
+    stage.plays["b"] = aside
+    outcome = stage.run()
+    other.__exit__(None, None, None)
+    assert outcome.done == ["b", "a"]
+    assert not outcome.failed
+
+
+def test_what_another_sweep_has_brought_to_an_end_meanwhile_is_not_started(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c")
+
+    def meanwhile():
+        stage.says("b", "done")
+        stage.says("c", "failed", error="ValueError: boo")
+        return stage.done("a")()
+
+    stage.plays["a"] = meanwhile
+    outcome = stage.run()
+    assert outcome.done == ["a", "b"]
+    assert outcome.failed == {"c": "ValueError: boo"}
+    assert stage.events == ["start a", "end a"]
+
+
+def test_what_another_sweep_has_launched_is_waited_for_until_that_sweep_is_gone(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c")
+    other = at_work(stage.folder)
+    theirs = other.__enter__()
+    note_launch(theirs, "a", 0)
+
+    def meanwhile():
+        note_launch(theirs, "c", 0)
+        return stage.done("b")()
+
+    stage.plays["b"] = meanwhile
+    stage.watch.wait = lambda seconds: (
+        "c is being worked on" in stage.text.getvalue() and other.__exit__(None, None, None)
+    )
+    outcome = stage.run()
+    assert stage.events == [f"{what} {name}" for name in "bac" for what in ("start", "end")]
+    assert outcome.done == ["b", "a", "c"]
+
+
+def test_a_member_is_launched_until_it_runs(tmp_path):
+    stage = Stage(tmp_path, "a")
+    seen = []
+
+    class Watched(Played):
+        def poll(self):
+            seen.append(standing_of(stage.folder, "a").state)
+            return super().poll()
+
+    stage.launcher = Launcher(
+        lambda jobs: [Watched(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
+    )
+    stage.plays["a"] = lambda: 2
+    stage.run()
+    assert seen == ["launched", "launched"]
+    assert standing_of(stage.folder, "a").state == "failed"
 
 
 def test_losing_the_race_for_a_folder_is_no_failure(tmp_path):

@@ -12,6 +12,7 @@ from medldr.errors import InputError
 from medldr.files import RunFolder
 from medldr.members import Layout, Member, Sweep, SweepFolder, write_sweep
 from medldr.owner import owned
+from medldr.sweeps.launched import at_work, note_launch
 from medldr.sweeps.show import print_plan, print_status
 from medldr.sweeps.status import Standing, standing_of, status_of
 
@@ -72,6 +73,19 @@ def test_every_state_is_told(folder):
     assert status.members[3].position == "epoch 5 of 12"
     assert 29 <= status.members[3].seconds <= 60
     assert "run.json" in status.members[4].standing.error
+
+
+def test_a_launched_run_is_at_work(folder):
+    _run(folder, "erm", 0, "done", seconds=100)
+    with at_work(folder) as mine:
+        for seed in (1, 2):
+            note_launch(mine, _member("erm", seed).run, 0)
+        status = status_of(folder)
+    assert status.counts == {"done": 1, "launched": 2, "waiting": 3}
+    assert status.left_s == 250
+    out = Console(file=io.StringIO(), width=80)
+    print_status(status, out)
+    assert "2 at once, as now" in out.file.getvalue()
 
 
 def test_a_run_whose_process_is_gone_is_interrupted_and_goes_on(folder):
