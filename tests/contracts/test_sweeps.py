@@ -1,6 +1,7 @@
 """Every packaged sweep, found by its file: it expands, and no two of its runs are confused."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,14 @@ def test_a_sweep_is_listed_with_its_first_line(medldr):
     for name in NAMES:
         assert name in ended.out
     assert medldr("list", "sweep").err.count("Did you mean 'sweeps'?") == 1
+
+
+def test_the_readmes_example_is_a_sweep(tmp_path):
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?\naxes:.*?)```", text, re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(example, encoding="utf-8")
+    sweep = load_sweep(tmp_path / "mine.yaml")
+    planned = expand(sweep, tmp_path)
+    assert len(planned) == 2 * 3 * 2 * 3
+    assert as_record(sweep, planned).layout.reference == "erm, slow"
+    assert sweep.slurm == {"partition": "gpu", "time": 240, "mem": "16GB"}
