@@ -24,6 +24,7 @@ from medldr.sweeps.endings import starts
 @contextlib.contextmanager
 def at_work(folder: SweepFolder) -> Iterator[Path]:
     """Show that a sweep process lives, for the length of the block; yields its own folder."""
+    _remove_leftovers(folder)
     mine = RunFolder(_all(folder) / uuid.uuid4().hex[:12])
     try:
         with owned(mine):
@@ -64,6 +65,15 @@ def is_launched(folder: SweepFolder, name: str) -> bool:
         if record["starts"] == starts(folder.run(name)) and is_owned(RunFolder(other)):
             return True
     return False
+
+
+def _remove_leftovers(folder: SweepFolder) -> None:
+    """Remove what killed sweep processes left."""
+    for owner in _all(folder).glob("*/owner.json"):
+        with contextlib.suppress(FileNotFoundError):  # its sweep has just ended by itself
+            # An empty one is just being written.
+            if owner.stat().st_size and not is_owned(RunFolder(owner.parent)):
+                shutil.rmtree(owner.parent, ignore_errors=True)
 
 
 def _all(folder: SweepFolder) -> Path:

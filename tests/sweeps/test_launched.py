@@ -57,3 +57,6 @@ def test_a_killed_sweep_launches_nothing_and_hides_no_living_one(folder):
         (one / "owner.json").write_text(json.dumps(owner | {"start": "another process"}))
         assert not launched.is_launched(folder, "a")
         assert launched.is_launched(folder, "b")
+        with launched.at_work(folder):
+            assert two.exists()
+            assert not one.exists()
