@@ -125,7 +125,7 @@ def training_table(study: Study, column: Column) -> Table | None:
             _cell(t.rate for t in found),
             _cell(t.images for t in found),
             _cell(t.steps for t in found),
-            Cell(", ".join(dict.fromkeys(t.sampler or DASH for t in found))),
+            Cell(", ".join(dict.fromkeys(t.sampler for t in found if t.sampler)) or DASH),
         ]
         tags = ("reference",) if row == study.reference else ()
         apart = row in study.layout.controls

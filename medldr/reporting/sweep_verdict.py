@@ -13,20 +13,12 @@ from typing import Any, Literal
 
 from medldr.reporting.compare_tables import show_p
 from medldr.reporting.describe import section
-from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure
+from medldr.reporting.measures import SPLIT_TITLES, measure
 from medldr.reporting.source import RunSource
+from medldr.reporting.sweep_caveats import ALPHA, caveats, spoken
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
 from medldr.reporting.sweep_training import rate_of
-
-ALPHA = 0.05
-CHANCE = {2: 35, 3: 18, 4: 14}
-"""Per cent of comparisons of equal methods with an uncorrected p below 0.05, by seeds a row, where
-nothing but the seed makes results differ. Draws of so few seeds spread too little.
-
-Source:
-    Our simulation of normal results with `medldr.evaluation.intervals`, which a test repeats.
-"""
 
 Finding = Literal["better", "worse", "undecided", "not judged"]
 
@@ -64,7 +56,7 @@ def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "
     ]
     sentences += [text for row in rows for text in _explained(study, shown, metric, split, row)]
     sentences += _unexplained(study, rows)
-    return [*sentences, _caveat(study, shown, metric, split)]
+    return [*sentences, *caveats(study, shown, metric, split)]
 
 
 def _asked(study: Study) -> list[str]:
@@ -97,10 +89,9 @@ def _against_reference(
     study: Study, columns: Sequence[Column], metric: str, split: str, row: str
 ) -> str:
     found = _findings(study, columns, metric, split, row)
-    title = measure(metric).title
-    title = title if title.isupper() else title.lower()
     where = SPLIT_TITLES.get(split, split).lower()
-    return f"{row} against {study.reference}, {title} ({where}): {_told(metric, found)}."
+    what = f"{spoken(metric)} ({where})"
+    return f"{row} against {study.reference}, {what}: {_told(metric, found)}."
 
 
 def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -> str:
@@ -109,19 +100,18 @@ def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -
         names = [name for name, (said, _) in found.items() if said == kind]
         if names:
             told = "; ".join(
-                f"{name} {_number(metric, found[name][1], whole=kind in ('better', 'worse'))}"
-                + (", a single seed" if kind == "not judged" else "")
+                f"{name} {_number(metric, found[name][1], judged=kind != 'not judged')}"
                 for name in names
             )
             parts.append(f"{kind} in {len(names)} of {len(found)} ({told})")
     return ", ".join(parts)
 
 
-def _number(metric: str, number: Mapping[str, Any], *, whole: bool) -> str:
+def _number(metric: str, number: Mapping[str, Any], *, judged: bool) -> str:
     known = measure(metric)
     text = known.show_difference(number["value"]) + (" points" if known.percent else "")
-    if not whole:
-        return text
+    if not judged:
+        return f"{text}, a single seed"
     if number["low"] is not None and number["high"] is not None:
         text += f", {known.show_difference(number['low'])} to "
         text += known.show_difference(number["high"])
@@ -200,48 +190,3 @@ def _cause(study: Study, pair: tuple[str, str]) -> tuple[str, str]:
 
 def _algorithm(source: RunSource | None) -> Mapping[str, Any]:
     return section(source.config, "algorithm") if source is not None else {}
-
-
-def _caveat(study: Study, columns: Sequence[Column], metric: str, split: str) -> str:
-    tests = [_count(c, "rows", split, metric) for c in columns]
-    pairs = [_count(c, "contrasts", split, metric) for c in columns]
-    text = (
-        f"A difference counts as shown where its p is below {ALPHA:g} after Holm's correction over "
-        f"the comparisons of its column ({_most(tests)} with {study.reference}"
-        + (f", and by themselves {_most(pairs)} chosen pairs" if any(pairs) else "")
-        + "); these are the p given here. Undecided does not mean equal."
-    )
-    draws = min((column.result or {})["intervals"]["draws"] for column in columns)
-    if 2 / (draws + 1) * max(tests) >= ALPHA:
-        text += f" With {draws} bootstrap draws no corrected p can be that small."
-    if len(columns) > 1:
-        text += f" The correction does not count that there are {len(columns)} columns."
-    seeds = {len(m["seeds"]) for column in columns for m in (column.result or {})["methods"]}
-    if 1 in seeds:
-        text += (
-            " Rows with a single seed are not judged: their intervals and p speak of the trained "
-            "networks at hand, and of no other seed."
-        )
-    few = min((seed for seed in seeds if seed in CHANCE), default=None)
-    if few is not None:
-        text += (
-            f" With as few as {few} seeds a row intervals are too narrow and p too small: where "
-            "results vary mostly with the seed, equal methods come out with an uncorrected p below "
-            f"{ALPHA:g} in about {CHANCE[few]}{PERCENT} of comparisons, not in {100 * ALPHA:g}"
-            f"{PERCENT}."
-        )
-    return text
-
-
-def _count(column: Column, key: str, split: str, metric: str) -> int:
-    """How many comparisons Holm's correction counted in a column."""
-    found = [
-        row["difference"] if key == "rows" else row
-        for row in (column.result or {key: ()})[key]
-        if (row["split"], row["domain"], row["metric"]) == (split, None, metric)
-    ]
-    return sum(number is not None and number["p"] is not None for number in found)
-
-
-def _most(counts: Sequence[int]) -> str:
-    return str(max(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"

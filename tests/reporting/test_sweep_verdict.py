@@ -6,9 +6,10 @@ import pytest
 from medldr.evaluation import intervals
 from medldr.members import Layout, Member
 from medldr.reporting.source import RunSource
+from medldr.reporting.sweep_caveats import CHANCE
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Entry, Study
-from medldr.reporting.sweep_verdict import CHANCE, finding, verdict
+from medldr.reporting.sweep_verdict import finding, verdict
 
 ROWS = {
     "ERM": {"name": "erm", "lr_scale": 1.0},
@@ -69,7 +70,7 @@ def test_wins_losses_and_undecided_sets_are_counted_apart():
     assert first == (
         "Pool against ERM, accuracy (test): better in 1 of 3 (A +5.0 points, +3.0 to +7.0, "
         "p 0.004), worse in 1 of 3 (B -4.0 points, -6.0 to -2.0, p 0.010), undecided in 1 of 3 "
-        "(C +3.0 points)."
+        "(C +3.0 points, +1.0 to +5.0, p 0.060)."
     )
 
 
@@ -89,7 +90,8 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     assert sentences[1].startswith("Control: Half against ERM")
     assert sentences[2] == (
         "Pool against the control Half (both at learning rate 0.0005): better in 1 of 2 (A +5.0 "
-        "points, +3.0 to +7.0, p 0.010), undecided in 1 of 2 (B +1.0 points). In A the learning "
+        "points, +3.0 to +7.0, p 0.010), undecided in 1 of 2 (B +1.0 points, -1.0 to +3.0, "
+        "p 0.300). In A the learning "
         "rate alone does not explain the gain. In B the gain may come from the learning rate alone."
     )
 
@@ -110,7 +112,8 @@ def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
 
 def test_the_caveat_counts_tests_columns_seeds_and_draws():
     differences = {row: [(0.05, 0.01)] * 2 for row in ("Pool", "Mixup", "Half")}
-    last = verdict(*build(differences, [(0.05, 0.01)] * 2), "accuracy")[-1]
+    last = " ".join(verdict(*build(differences, [(0.05, 0.01)] * 2), "accuracy")[-2:])
+    assert "Only accuracy is judged here" in last
     assert "(3 with ERM, and by themselves 1 chosen pairs)" in last
     assert "2 columns" in last
     assert "With as few as 3 seeds" in last
@@ -134,7 +137,7 @@ def test_a_row_of_one_seed_is_not_judged_whatever_its_p():
     assert sentences[1].startswith("Control: Half against ERM, accuracy (test): undecided in 2")
     assert told in sentences[2]
     assert "no shown gain" in sentences[2]
-    assert "Rows with a single seed are not judged" in sentences[-1]
+    assert "Rows with a single seed are not judged" in sentences[-2]
     assert "With as few as 2 seeds" in sentences[-1]
     # One seed of the reference is no better than one of the row.
     alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": (0,)}), "accuracy")
