@@ -96,8 +96,22 @@ def read_ending(folder: SweepFolder, name: str) -> tuple[int, str] | None:
 
 
 def starts(run: RunFolder) -> int:
-    """How often a run was started, as its `run.json` counts; 0 where there is none."""
+    """How often a run was started, as its `run.json` counts; 0 where there is none.
+
+    Raises:
+        InputError: If that is damaged.
+    """
     if not run.run.exists():
         return 0
-    times = read_json(run.run).get("times") or {}
-    return int(times.get("starts", 0))
+    try:
+        return int((read_json(run.run).get("times") or {}).get("starts", 0))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise damaged(run, error) from error
+
+
+def damaged(run: RunFolder, error: Exception) -> InputError:
+    """What to say of a `run.json` whose entries make no sense."""
+    return InputError(
+        f"{run.run} is damaged: {error}. Put the file back, or begin the run anew with "
+        "`medldr train ... --restart`"
+    )

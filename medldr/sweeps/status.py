@@ -17,7 +17,7 @@ from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.files import RunFolder, read_json
 from medldr.members import Member, SweepFolder, read_sweep
-from medldr.sweeps.endings import read_ending
+from medldr.sweeps.endings import damaged, read_ending, starts
 from medldr.sweeps.launched import is_launched
 
 State = Literal["done", "running", "launched", "interrupted", "failed", "waiting", "unreadable"]
@@ -99,6 +99,7 @@ def standing_of(folder: SweepFolder, name: str) -> Standing:
     run = folder.run(name)
     try:
         said = lifecycle.status(run)
+        starts(run)  # damaged ones are told before anything depends on them
         if said == "done":
             # Without its results a run has to be looked at once more.
             return Standing("done") if lifecycle.is_done(run) else _goes_on("")
@@ -153,15 +154,24 @@ def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
     if standing.state in ("launched", "waiting", "unreadable"):
         return MemberStatus(member, standing)
     run = folder.run(member.run)
+    try:
+        seconds = _seconds(run, standing.state)
+    except (TypeError, ValueError) as error:
+        return MemberStatus(member, Standing("unreadable", str(damaged(run, error))))
+    told = standing.state in ("running", "interrupted", "failed")
+    position = position_of(run, folder.config(member.run)) if told else ""
+    return MemberStatus(member, standing, position, seconds)
+
+
+def _seconds(run: RunFolder, state: State) -> float:
+    """Time spent on a run so far."""
     facts = read_json(run.run) if run.run.exists() else {}
     times = facts.get("times") or {}
     seconds = float(times.get("seconds") or 0.0)
-    if standing.state == "running" and times.get("latest_start"):
+    if state == "running" and times.get("latest_start"):
         began = datetime.datetime.fromisoformat(times["latest_start"])
         seconds += (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
-    told = standing.state in ("running", "interrupted", "failed")
-    position = position_of(run, folder.config(member.run)) if told else ""
-    return MemberStatus(member, standing, position, max(seconds, 0.0))
+    return max(seconds, 0.0)
 
 
 def position_of(run: RunFolder, config: Path) -> str:

@@ -124,6 +124,18 @@ def test_damaged_files_of_one_run_do_not_hide_the_others(folder):
     assert status_of(folder).members[0].position == "epoch 7"
 
 
+@pytest.mark.parametrize(
+    "times", [[1], {"starts": "x"}, {"seconds": "y"}, {"latest_start": "noon"}, {"starts": [1]}]
+)
+def test_times_that_make_no_sense_are_told(folder, times):
+    run = _run(folder, "erm", 0, "running")
+    run.run.write_text(json.dumps({"status": "running", "times": times}))
+    with owned(run):
+        status = status_of(folder)
+    assert status.counts == {"unreadable": 1, "waiting": 5}
+    assert "run.json is damaged" in status.members[0].standing.error
+
+
 def test_a_half_written_row_is_passed_over(folder):
     run = _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 7}])
     with run.metrics.open("a") as file:
