@@ -112,6 +112,9 @@ def dry_run(
         InputError: If file, members or folder are at fault.
     """
     plan = make_plan(source, overrides, out, only)
+    said = Console(stderr=True, highlight=False)
+    for note in plan.notes:
+        said.print(note, soft_wrap=not said.is_terminal, markup=False)
     members = [entry.member for entry in plan.chosen]
     standings = [(member, standing_of(plan.folder, member.run)) for member in members]
     print_plan(plan.record.name, standings)

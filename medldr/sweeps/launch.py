@@ -23,7 +23,7 @@ from medldr.sweeps.stopping import StopWatch, SweepStopped
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep that was expanded and checked; nothing was read or written in its folder.
+    """A sweep that was expanded and checked; nothing was written in its folder.
 
     Attributes:
         folder: Where it goes.

@@ -42,8 +42,9 @@ class Outcome:
 class Scheduler:
     """Starts what is missing, in order, as many at once as the launcher takes.
 
-    A member that another process works on is waited for; one whose predecessors (`Member.after`)
-    are not done waits for them; one whose predecessor failed is left out.
+    A member that another process works on, or that another sweep has launched, is waited for; one
+    whose predecessors (`Member.after`) are not done waits for them; one whose predecessor failed is
+    left out.
 
     Args:
         folder: The sweep's folder.

@@ -69,6 +69,13 @@ def test_a_dry_run_shows_every_run_and_writes_nothing(file, medldr):
     assert [path.name for path in file.parent.iterdir()] == ["demo.yaml"]
 
 
+def test_a_dry_run_tells_what_the_table_will_lack(file, medldr):
+    file.write_text(FILE + "  controls: [erm]\n")
+    ended = medldr("sweep", file, "axes.algorithm=[latentdr_pool]", "--dry-run")
+    assert ended.code == 0
+    assert "the table is without control erm" in ended.err
+
+
 def test_failures_are_reported_and_told_by_the_exit_code(file, medldr, played):
     ended = medldr("sweep", file, "--jobs", "2")
     assert ended.code == 3
