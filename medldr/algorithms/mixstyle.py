@@ -14,7 +14,10 @@ Cost: no extra parameters; a few per cent of the time of a step. Prediction does
 
 Works with: every task, model and loss, in 2D and 3D; accumulation (partners are then those of a
 pass); as a base of ``latentdr`` and ``batchformer``. ``cross_domain`` needs two training domains or
-more and asks for the sampler ``domains``; in a batch of one domain nothing is mixed.
+more and asks for the sampler ``domains``; in a batch of one domain nothing is mixed. That sampler
+changes the training too: every batch holds as many images of each domain, so that it may be
+smaller than ``training.batch_size`` and an epoch have more steps. Compare with ``erm`` at
+``training.sampler: domains`` to tell the two apart.
 
 Settings: p 0.5, alpha 0.1, after stages 1 to 3; ``partners`` ``random`` or ``cross_domain``.
 
