@@ -2,7 +2,8 @@
 
 The best and the second best of a column are decided on the printed numbers, so that equal print
 shares the mark. Control and oracle rows do not compete: the first explain others, the second
-have seen the test split.
+have seen the test split. Nor does a number of fewer runs than others have: which runs are missing
+may not be by chance.
 """
 
 from __future__ import annotations
@@ -140,7 +141,9 @@ def make_grid(study: Study, columns: Sequence[Column], metric: str, split: str) 
     averages = {row: _average(cells[row]) for row in rows}
     competing = [r for r in rows if r not in study.layout.controls and not study.oracle(r)]
     for number in range(len(shown)):
-        found = marks({row: cells[row][number].mean for row in competing}, known)
+        most = max((cells[row][number].runs for row in competing), default=0)
+        full = [row for row in competing if cells[row][number].runs == most]
+        found = marks({row: cells[row][number].mean for row in full}, known)
         for row, mark in found.items():
             cells[row][number] = _marked(cells[row][number], mark)
     for row, mark in marks({row: averages[row].mean for row in competing}, known).items():

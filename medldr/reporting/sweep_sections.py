@@ -111,7 +111,7 @@ def result(parts: Parts) -> Section:
         )
     words += (
         " The best number of a column is bold and the second best underlined, as printed, among "
-        "rows that are neither controls nor chosen by an oracle."
+        "rows that are neither controls nor chosen by an oracle, nor have fewer runs than others."
     )
     leads = ["No run has a result yet."]
     if parts.splits:

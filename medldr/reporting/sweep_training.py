@@ -27,6 +27,7 @@ class Training(NamedTuple):
         images: Images of a step, over all processes.
         steps: Steps made.
         sampler: How batches were drawn.
+        protocol: Protocol id, with ``+modified`` where a key that it pins was changed.
         early: Whether early stopping decided on the number of steps.
     """
 
@@ -34,6 +35,7 @@ class Training(NamedTuple):
     images: int | None
     steps: int | None
     sampler: str | None
+    protocol: str
     early: bool = False
 
 
@@ -48,6 +50,7 @@ def training_of(source: RunSource | None) -> Training | None:
         images=_whole(said.get("batch_size")),
         steps=_whole(said.get("steps")),
         sampler=None if sampler is None else str(sampler),
+        protocol=source.protocol,
         early=bool(said.get("stopped_early")),
     )
 
@@ -98,6 +101,8 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
 
 
 def _differing(own: Training, other: Training) -> Iterator[str]:
+    if own.protocol != other.protocol:
+        yield f"protocol {own.protocol or 'none'} ({other.protocol or 'none'})"
     if None not in (own.rate, other.rate) and own.rate != other.rate:
         yield f"learning rate {own.rate:g} ({other.rate:g})"
     if None not in (own.images, other.images) and own.images != other.images:

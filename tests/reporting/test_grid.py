@@ -17,6 +17,7 @@ from medldr.reporting.grid import (
     marks,
 )
 from medldr.reporting.measures import measure
+from medldr.reporting.sweep_content import sweep_content
 
 TITLES = {"Derma_1": "dermamnist", "OCT": "octmnist"}
 
@@ -69,6 +70,17 @@ def test_marks_are_given_on_the_printed_number_among_those_that_compete(whole, r
             assert mark == {1: BEST, 2: SECOND}.get(ranked.get(row), "")
     # The oracle row is better than all others, and the control better than none.
     assert means.max() < 100 * runs[runs["row"] == "mixup"]["accuracy"].min() or metric == "ece"
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_number_of_fewer_runs_than_others_have_does_not_compete(sweep):
+    rows = {"erm": 0.8, "mixup": 3.0, "latentdr_pool": 1.5}
+    content = sweep_content(sweep(rows, ("octmnist",), without=[("mixup", "octmnist", 1)]))
+    grid = make_grid(content.study, content.columns, "accuracy", "test")
+    marks_of = {content.study.keys[row.title]: row.cells[0].mark for row in grid.rows}
+    means = {content.study.keys[row.title]: row.cells[0].mean for row in grid.rows}
+    assert means["mixup"] == max(means.values())
+    assert marks_of == {"erm": SECOND, "mixup": "", "latentdr_pool": BEST}
 
 
 def test_controls_stand_last_and_apart_and_an_oracle_says_so(whole):
