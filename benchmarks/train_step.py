@@ -186,7 +186,14 @@ def operations(net, images):
     return counter.get_total_flops() / 2
 
 
-def measure(case, batch, pairs, rates, asked):
+LATENTDR = {"medldr LatentDR SA": "latentdr_sa", "medldr LatentDR Pool": "latentdr_pool"}
+OTHERS = {
+    f"medldr {name}": name
+    for name in ("mixup", "cutmix", "manifold_mixup", "mixstyle", "batchformer")
+}
+
+
+def measure(case, batch, pairs, rates, asked, methods):
     """Time the loops in turns and relate them."""
     volumes = case == "3d"
     with tempfile.TemporaryDirectory() as temporary:
@@ -204,11 +211,7 @@ def measure(case, batch, pairs, rates, asked):
             config = load_config(f"{name}_erm", [f"data.root={root}", "data.md5=any"])
             own = build_model(config.model, build_data(config).spec, seed=0)
             loops["plain bfloat16, medldr layers"] = plain_bfloat16(own, images, labels, batch)
-        for title, method in (
-            ("medldr ERM", "erm"),
-            ("medldr LatentDR SA", "latentdr_sa"),
-            ("medldr LatentDR Pool", "latentdr_pool"),
-        ):
+        for title, method in {"medldr ERM": "erm", **methods}.items():
             loops[title], precision = medldr_loop(name, method, root, root / method, batch, asked)
         for step in loops.values():
             step()  # warm up: allocate, choose kernels
@@ -250,10 +253,7 @@ def measure(case, batch, pairs, rates, asked):
             )
             if b in seconds
         },
-        "latentdr_time_over_erm": {
-            title: ratio(seconds[title], seconds["medldr ERM"])
-            for title in ("medldr LatentDR SA", "medldr LatentDR Pool")
-        },
+        "time_over_erm": {title: ratio(seconds[title], seconds["medldr ERM"]) for title in methods},
     }
 
 
@@ -298,10 +298,11 @@ def show(found, console):
         console.print(
             f"{title}: {value['median']:.3f} ({value['min']:.3f} to {value['max']:.3f}){wanted}"
         )
-    for title, value in found["latentdr_time_over_erm"].items():
+    for title, value in found["time_over_erm"].items():
+        target = f"  (target at most {LATENTDR_AT_MOST})" if title in LATENTDR else ""
         console.print(
             f"{title}, time over ERM's: {value['median']:.3f} "
-            f"({value['min']:.3f} to {value['max']:.3f})  (target at most {LATENTDR_AT_MOST})"
+            f"({value['min']:.3f} to {value['max']:.3f}){target}"
         )
 
 
@@ -318,8 +319,12 @@ def main():
         default="auto",
         help="training.precision of medldr's loops",
     )
+    parser.add_argument(
+        "--all-methods", action="store_true", help="time the methods compared with LatentDR too"
+    )
     parser.add_argument("--json", type=Path, default=Path("train_step.json"))
     given = parser.parse_args()
+    methods = LATENTDR | (OTHERS if given.all_methods else {})
     console = Console()
     rates = {"float32": matrix_rate(torch.float32), "bfloat16": matrix_rate(torch.bfloat16)}
     fast = has_fast_bfloat16("cpu")
@@ -334,7 +339,7 @@ def main():
     found = []
     for case, batch in (("2d", given.batch_2d), ("3d", given.batch_3d)):
         if given.only in (None, case):
-            found.append(measure(case, batch, given.pairs, rates, given.precision))
+            found.append(measure(case, batch, given.pairs, rates, given.precision, methods))
             show(found[-1], console)
     given.json.write_text(json.dumps({"matrix_rate": rates, "cases": found}, indent=1) + "\n")
     console.print(f"written to {given.json}")
