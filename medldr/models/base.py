@@ -14,6 +14,9 @@ from medldr.config import PluginSection
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
+NARROW = 8
+"""Channels of a stage below which pictures lie channels first; see `FeatureModel.memory_format`."""
+
 Tap = Callable[[Tensor], Tensor]
 """Receives a stage's output and returns what goes on to the next stage."""
 
@@ -123,8 +126,15 @@ class FeatureModel(nn.Module):
 
     @property
     def memory_format(self) -> torch.memory_format:
-        """How images should lie in memory: channels last is the fastest everywhere we measured."""
-        return torch.channels_last if self.spatial_dims == 2 else torch.channels_last_3d
+        """How images should lie in memory: channels last is the fastest everywhere we measured.
+
+        Not for pictures in a network with a stage of fewer than `NARROW` channels: there torch
+        2.14's CPU kernel for the gradient of a strided 1x1 convolution writes beyond its memory.
+        """
+        if self.spatial_dims == 3:
+            return torch.channels_last_3d
+        narrow = min(self.stage_dims) < NARROW
+        return torch.contiguous_format if narrow else torch.channels_last
 
     def to_fast_memory(self) -> FeatureModel:
         """Lay kernels out as `memory_format` says, in place; values do not change."""
@@ -135,6 +145,8 @@ class FeatureModel(nn.Module):
 
     def arrange(self, image: Tensor) -> Tensor:
         """The image laid out as `memory_format` says, so that every later stage is too."""
+        if self.memory_format == torch.contiguous_format:
+            return image.contiguous()
         if image.shape[1] == 1:
             # One channel is contiguous either way, and torch would then fall back to channels
             # first for all that follows. A view whose strides say "last" costs nothing.
