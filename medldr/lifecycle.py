@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from medldr import provenance
 from medldr.config import RunConfig, run_hash, run_name, write_config
@@ -71,7 +71,7 @@ def status(folder: RunFolder) -> Status | None:
         facts = read_json(folder.run)
     except InputError as error:
         raise InputError(f"{error}. {cure}") from error
-    if not isinstance(facts, dict) or "status" not in facts:
+    if not isinstance(facts, dict) or facts.get("status") not in get_args(Status):
         raise InputError(f"{folder.run} does not say how the run ended. {cure}")
     said: Status = facts["status"]
     if said != "running" or is_owned(folder):

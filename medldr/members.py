@@ -129,8 +129,11 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     """
     if not folder.sweep.is_file():
         return None
-    content = read_json(folder.sweep)
     cure = "Start the sweep again to write it anew; finished runs are kept"
+    try:
+        content = read_json(folder.sweep)
+    except InputError as error:
+        raise InputError(f"{error}. {cure}") from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise InputError(f"{folder.sweep} is not a sweep of this version of medldr. {cure}")
     try:

@@ -22,6 +22,7 @@ from medldr.files import RunFolder, atomic, storage_errors
 
 STALE_AFTER_S = 300.0
 BEAT_EVERY_S = 20.0
+_KEYS = {"host", "pid", "start", "heartbeat"}
 
 
 class OwnedError(InputError):
@@ -148,7 +149,7 @@ def _read(path: Path) -> dict[str, Any] | None:
         except json.JSONDecodeError:
             time.sleep(0.1)
             continue
-        return owner if isinstance(owner, dict) else None
+        return owner if isinstance(owner, dict) and owner.keys() >= _KEYS else None
     return None
 
 

@@ -128,3 +128,11 @@ def test_no_environment_variable_is_recorded(config, tmp_path, monkeypatch):
 
 def test_there_is_no_status_where_there_is_no_run(tmp_path):
     assert lifecycle.status(RunFolder(tmp_path)) is None
+
+
+@pytest.mark.parametrize("content", ["{}", '{"status": 5}', '{"status": "finished"}', "[]", "{"])
+def test_a_record_that_does_not_say_how_the_run_ended_names_the_cure(tmp_path, content):
+    folder = RunFolder(tmp_path)
+    folder.run.write_text(content)
+    with pytest.raises(InputError, match=r"run\.json.*--restart"):
+        lifecycle.status(folder)

@@ -64,9 +64,10 @@ def test_another_host_is_believed_until_its_heartbeat_is_old(tmp_path):
         pass
 
 
-def test_an_owner_file_cut_short_is_taken_over(tmp_path):
+@pytest.mark.parametrize("content", ["{", "{}", "7"])
+def test_an_owner_file_that_names_nobody_is_taken_over(tmp_path, content):
     folder = RunFolder(tmp_path)
-    folder.owner.write_text("{")
+    folder.owner.write_text(content)
     with owner.owned(folder):
         assert owner.is_owned(folder)
 
