@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from medldr.files import write_text
 NOT_HASHED: Final = ("seed", "label", "machine", "pinned", "config_version")
 """Top-level keys outside the hash; `pinned` says what a protocol fixes, not what a run does."""
 
+_RUN_NAME: Final = re.compile(r".+-[0-9a-f]{8}-s\d+")
+
 
 def run_hash(config: RunConfig) -> str:
     """Eight hexadecimal digits that are equal for runs that differ in their seed at most.
@@ -21,13 +24,17 @@ def run_hash(config: RunConfig) -> str:
     They are of the SHA-256 of the canonical JSON (sorted keys, no blanks) of `config_version` and
     of all values that differ from their defaults, without `seed`, `label`, `data.root`,
     `data.download` and the section `machine`. The protocol id is among them; the values it pins
-    are there anyway.
+    are there anyway. Of `training.init_from` the name of the folder counts where it is one that
+    `run_name` makes: it says which run that is, wherever the folder lies.
     """
     values = differing(config)
     for key in NOT_HASHED:
         values.pop(key, None)
     for key in ("root", "download"):  # where the files come from, not what is in them
         values["data"].pop(key, None)
+    start = config.training.init_from
+    if start is not None and _RUN_NAME.fullmatch(start.name):
+        values["training"]["init_from"] = start.name
     payload = {"config_version": config.config_version, "values": values}
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:8]

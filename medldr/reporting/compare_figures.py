@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from medldr.reporting.compare_tables import cell_of, rows_of, split_title
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 Curves = Mapping[str, Sequence[list[Row]]]
 """Records of `metrics.jsonl` of each run, by method."""
+
+MOST_LINES = 12
+"""More curves in one figure cannot be told apart."""
 
 OVERLAYS = (
     ("val/auc", "Validation AUC", "higher is better"),
@@ -83,7 +87,10 @@ def difference_figure(
 
 
 def overlay_figures(curves: Curves, column: str = "", number: int = 0) -> list[Drawing]:
-    """Learning curves of all methods in one figure per quantity; one line per run.
+    """Learning curves of all methods in one figure per quantity.
+
+    There is one line per run, or one per method, the mean of its runs, where they would be too
+    many to tell apart.
 
     Args:
         curves: Records of each run, by method.
@@ -104,12 +111,16 @@ def overlay_figures(curves: Curves, column: str = "", number: int = 0) -> list[D
             for method, lines in found.items()
         )
         axis = _axis(curves)
+        one = "One line per run, one colour per method"
+        if sum(map(len, found.values())) > MOST_LINES:
+            found = {method: [_mean(lines)] for method, lines in found.items()}
+            one = "One line per method, the mean of its runs as far as all of them went"
         drawings.append(
             draw(
                 f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}",
                 _painter(found, axis, title),
                 title=f"{column}: {title}" if column else title,
-                caption=f"One line per run, one colour per method; {hint}.",
+                caption=f"{one}; {hint}.",
                 alt=f"{title} over training: {ends}.",
                 size=(4.6, 3.1 + 0.17 * len(found)),
             )
@@ -124,6 +135,18 @@ def _axis(curves: Curves) -> str:
 
 def _points(rows: list[Row], key: str) -> tuple[list[float], list[float]]:
     return series(rows, key, time_axis(rows)) if rows else ([], [])
+
+
+def _mean(lines: Sequence[tuple[list[float], list[float]]]) -> tuple[list[float], list[float]]:
+    """Mean of curves where all of them have a point.
+
+    Example:
+        >>> _mean([([1, 2, 3], [0.0, 1.0, 2.0]), ([1, 2], [1.0, 2.0])])
+        ([1, 2], [0.5, 1.5])
+    """
+    values = [dict(zip(x, y, strict=True)) for x, y in lines]
+    shared = [x for x in lines[0][0] if all(x in found for found in values)]
+    return shared, [fmean(found[x] for found in values) for x in shared]
 
 
 def _painter(

@@ -163,3 +163,13 @@ def test_a_default_changes_only_with_the_config_version():
 def test_every_default_of_the_loop_is_stored(section):
     stored = json.loads(STORED.read_text())["defaults"]
     assert set(stored[section]) == set(current_defaults()[section])
+
+
+def test_a_run_to_start_from_counts_by_its_name_wherever_it_lies():
+    def started_from(folder):
+        return run_hash(load_config("octmnist_erm", [f"training.init_from={folder}"]))
+
+    assert started_from("/a/erm-0a1b2c3d-s0") == started_from("/b/c/erm-0a1b2c3d-s0")
+    assert started_from("/a/erm-0a1b2c3d-s0") != started_from("/a/erm-0a1b2c3d-s1")
+    # Any other name may stand for different weights in different places.
+    assert started_from("/a/pretrained") != started_from("/b/pretrained")

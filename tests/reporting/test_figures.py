@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from medldr.reporting import write_report
+from medldr.reporting.compare_figures import overlay_figures
 from medldr.reporting.confusion import confusion_figures
 from medldr.reporting.curves import latent_curves, learning_curves
 from medldr.reporting.figures import draw
@@ -175,3 +176,15 @@ def test_batchformer_shows_its_latents_beside_the_plain_ones():
     (drawing,) = latent_curves(rows, None, 0.25)
     assert drawing.name == "attended"
     assert "after attending to the batch: from" in drawing.alt
+
+
+def test_many_runs_are_drawn_as_the_mean_of_each_method():
+    def run(level):
+        return [{"epoch": e, "val/auc": level + e / 100} for e in (1, 2)]
+
+    few = overlay_figures({"erm": [run(0.5), run(0.7)]})[0]
+    assert "One line per run" in few.caption
+    assert "erm ends at 0.520, 0.720" in few.alt
+    many = overlay_figures({f"m{i}": [run(0.5), run(0.7)] for i in range(7)})[0]
+    assert "One line per method" in many.caption
+    assert "m6 ends at 0.520, 0.720" in many.alt
