@@ -15,7 +15,7 @@ from typing import Any
 
 HIDDEN = "[hidden id]"
 HIDDEN_NAME = "[hidden name]"
-LONGEST_ERROR = 240
+LONGEST_ERROR = 480
 ID_KEYS = ("exclude",)
 """Keys of the configuration whose values are ids."""
 
@@ -27,6 +27,22 @@ _FILE = re.compile(
 )
 _LIKE_AN_ID = re.compile(r"(?=.*\d{3})(?=.*[^\W\d]).*|\d{6,}")
 _WORD = re.compile(r"[^\s,;:=\"'`()\[\]{}<>]+")
+_SCAN = re.compile(r"\.(nii|dcm|dicom|png|jpe?g|tiff?|mha|mhd|nrrd)(\.gz)?$", re.IGNORECASE)
+_PUBLIC_FILE = re.compile(r"[a-z]*mnist(3d)?(_\d{2,3})?\.npz")
+"""Files of a public collection, which hold no single patient."""
+_PUBLIC_HOST = re.compile(
+    r"https?://([\w-]+\.)*(zenodo\.org|github\.com|githubusercontent\.com|pytorch\.org|huggingface\.co)"
+    r"(?=/|$)"
+)
+_COUNT = re.compile(r"\d{1,5}/\d{1,5}")
+_PART = re.compile(
+    r"(?P<url>https?://[^\s,;\"'`()<>]+)"
+    r"|(?P<sum>\b(?:MD5|SHA-?256)(?: expected)? [0-9a-f]{32,64}(?:, found [0-9a-f]{32,64})?\b)"
+    r"|\b(?P<key>(?:model|training|algorithm|transform|evaluation)\.[\w.]+=)"
+    rf"(?P<value>{_WORD.pattern})"
+    rf"|(?P<word>{_WORD.pattern})"
+)
+"""What an error is read as: addresses and checksums, keys with a value, and other words."""
 
 
 def read_ids(predictions: Path) -> frozenset[str]:
@@ -78,7 +94,9 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
     """The first lines of an error without what might name a patient, and still of use.
 
     Known ids go, and so does every word that looks like a path, the name of a file, or an id:
-    three digits beside letters, or six digits. Names of our own files stay.
+    three digits beside letters, or six digits. What the cure of an error needs stays: addresses,
+    checksums, keys with their value, our own files and those of public collections. Of a path to
+    such a file its name is left.
 
     Args:
         text: The error.
@@ -90,15 +108,48 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
         'OSError: [hidden name]: bad header of [hidden name], see run.json'
         >>> hide_names("InputError: training.batch_size is 0; float32, 28 pixels", ())
         'InputError: training.batch_size is 0; float32, 28 pixels'
+        >>> hide_names("/data/octmnist.npz is cut off in epoch 4/100", ())
+        '.../octmnist.npz is cut off in epoch 4/100'
     """
 
-    def replace(match: re.Match[str]) -> str:
-        word = match[0].rstrip(".!?")
-        odd = "/" in word or "\\" in word or _FILE.search(word) or _LIKE_AN_ID.fullmatch(word)
-        return HIDDEN_NAME if odd and word not in _OURS and word not in keep else match[0]
+    def stays(name: str) -> bool:
+        return name in _OURS or name in keep or _PUBLIC_FILE.fullmatch(name) is not None
 
-    found = _WORD.sub(replace, hide_ids(" ".join(text.split()), ids))
+    def word(found: str) -> str:
+        bare = found.rstrip(".!?")
+        rest = found[len(bare) :]
+        if stays(bare) or _COUNT.fullmatch(bare):
+            return found
+        if "/" in bare or "\\" in bare:
+            name = re.split(r"[/\\]", bare)[-1]
+            return f".../{name}{rest}" if stays(name) else f"{HIDDEN_NAME}{rest}"
+        odd = _FILE.search(bare) or _LIKE_AN_ID.fullmatch(bare)
+        return f"{HIDDEN_NAME}{rest}" if odd else found
+
+    def replace(match: re.Match[str]) -> str:
+        if match["word"] is not None:
+            return word(match["word"])
+        if match["url"] is not None:
+            return match["url"] if _is_public(match["url"]) else HIDDEN_NAME
+        if match["key"] is not None:
+            value = match["value"]
+            named = "/" in value or "\\" in value or _FILE.search(value)
+            return match["key"] + (word(value) if named else value)
+        return match[0]  # a checksum
+
+    found = _PART.sub(replace, hide_ids(" ".join(text.split()), ids))
     return found if len(found) <= LONGEST_ERROR else f"{found[:LONGEST_ERROR]} ..."
+
+
+def _is_public(url: str) -> bool:
+    """Whether an address names no patient: not that of a scan, nor of a record in a hospital."""
+    if _PUBLIC_HOST.match(url):
+        return True
+    parts = [part.rstrip(".!?") for part in re.split(r"[/?&=#]", url)[3:]]
+    return not any(
+        _SCAN.search(part) or (_LIKE_AN_ID.fullmatch(part) and not _PUBLIC_FILE.fullmatch(part))
+        for part in parts
+    )
 
 
 def hide_in_config(config: Mapping[str, Any], ids: Collection[str]) -> dict[str, Any]:
