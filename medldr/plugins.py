@@ -10,8 +10,8 @@ What a plug-in module offers, by kind:
 kind              module-level names
 ================  =========================================================
 ``datasets``      ``Config``, ``load(config) -> ImageTable``,
-                  ``present(config) -> str`` (where its files are, for people),
-                  ``present(config) -> str``: where its files are, or ``absent``
+                  ``present(config) -> str`` (where its files are, for people);
+                  where there are files: ``require(config)`` (they are there)
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
 ``models``        ``Config``, ``build(config, spec) -> FeatureModel``

@@ -2,7 +2,9 @@
 
 A dataset says what there is (images, labels, ids, domains, groups, its own splits); it does not
 split, sample, augment or move anything. Those belong to `medldr.data` and are the same for all.
-`present` tells a person in a few words where the files are, or that they are absent.
+`present` tells a person in a few words where the files are, or that they are absent. A dataset of
+files also offers `require(config)`, which raises the `InputError` that `load` would raise for an
+absent one, without reading any: many runs are refused at once before the first of them starts.
 """
 
 from __future__ import annotations

@@ -112,6 +112,17 @@ def present(config: Config) -> str:
     return f"absent ({entry.file})" if path is None else f"in {path.parent}"
 
 
+def require(config: Config) -> None:
+    """Check that the file is there, or may be fetched; it is not read.
+
+    Raises:
+        InputError: Naming the file, where it was looked for and how to get it.
+    """
+    entry = catalogue.entry(config.flag, config.size)
+    if _find(config, entry) is None and not config.download:
+        raise _absent(config, entry)
+
+
 def _find(config: Config, entry: catalogue.Entry) -> Path | None:
     places = (folder / entry.file for folder in folders(config.root))
     return next((place for place in places if place.is_file()), None)
@@ -121,12 +132,15 @@ def _locate(config: Config, entry: catalogue.Entry) -> Path:
     path = _find(config, entry)
     if path is not None:
         return path
-    searched = folders(config.root)
-    target = searched[0] / entry.file
     if config.download:
-        return fetch(entry.url, target, md5=entry.md5)
+        return fetch(entry.url, folders(config.root)[0] / entry.file, md5=entry.md5)
+    raise _absent(config, entry)
+
+
+def _absent(config: Config, entry: catalogue.Entry) -> InputError:
+    searched = folders(config.root)
     others = f" (also looked in {', '.join(map(str, searched[1:]))})" if searched[1:] else ""
-    raise InputError(
+    return InputError(
         f"{entry.file} is not in {searched[0]}{others}. Set data.root to the folder that has it, "
         f"or fetch it by hand from {entry.url} (MD5 {entry.md5}) into that folder, or allow the "
         f"download with data.download=true."

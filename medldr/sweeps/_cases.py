@@ -14,6 +14,7 @@ from medldr.config.load import check, merge, refusal
 from medldr.config.yaml import Document
 from medldr.errors import InputError
 from medldr.sweeps._labels import LONGEST
+from medldr.sweeps._lost import lost_keys
 from medldr.sweeps._table import RUN
 from medldr.sweeps.parts import Axis, Entry, SweepFile
 
@@ -100,6 +101,9 @@ def check_cases(sweep: SweepFile, found: list[Case], out: Path) -> list[Checked]
     Raises:
         InputError: Naming every problem once, with the cases that have it.
     """
+    lost = lost_keys(sweep)
+    if lost:
+        raise refusal(f"the sweep {sweep.source}", lost)
     problems: dict[str, list[str]] = {}
     done = []
     bases: dict[str | None, Layers | InputError] = {}
@@ -115,7 +119,7 @@ def check_cases(sweep: SweepFile, found: list[Case], out: Path) -> list[Checked]
             for line in result:
                 problems.setdefault(line, []).append(case.label)
     if problems:
-        lines = [f"{line}\n    in {_some(labels)}" for line, labels in problems.items()]
+        lines = [in_some(line, labels) for line, labels in problems.items()]
         raise refusal(f"the runs of the sweep {sweep.source}", lines)
     return done
 
@@ -178,6 +182,11 @@ def _init_from(merged: Merged) -> object:
 def _label(entry: str | None, choice: tuple[str, ...], otherwise: str) -> str:
     """Label of an entry with values of the axes; the sweep's name where there is neither."""
     return "_".join([*([] if entry is None else [entry]), *choice]) or otherwise
+
+
+def in_some(problem: str, labels: list[str]) -> str:
+    """A problem with the runs that have it, on two lines."""
+    return f"{problem}\n    in {_some(labels)}"
 
 
 def _some(labels: list[str]) -> str:

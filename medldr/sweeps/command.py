@@ -8,9 +8,13 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from medldr.config.load import refusal
 from medldr.errors import InputError, did_you_mean
 from medldr.members import SweepFolder
 from medldr.reporting import SweepReport, print_sweep, write_sweep_report
+from medldr.sweeps._files import absent_files
+from medldr.sweeps.alike import error_lines
+from medldr.sweeps.file import find_sweep
 from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
 from medldr.sweeps.launcher import Launcher
 from medldr.sweeps.local import local_launcher
@@ -96,6 +100,9 @@ def _run(
 ) -> tuple[SweepResult, SweepReport]:
     check_launcher(launcher, jobs)
     plan = make_plan(source, overrides, out, only)
+    absent = absent_files(plan.folder, plan.chosen)
+    if absent:
+        raise refusal(f"the data of the sweep {plan.record.name}", absent)
     result = run_plan(plan, choose_launcher(launcher, plan, jobs), retry_failed=retry_failed)
     return result, write_sweep_report(plan.folder)
 
@@ -113,11 +120,11 @@ def dry_run(
     """
     plan = make_plan(source, overrides, out, only)
     said = Console(stderr=True, highlight=False)
-    for note in plan.notes:
+    for note in (*plan.notes, *absent_files(plan.folder, plan.chosen)):
         said.print(note, soft_wrap=not said.is_terminal, markup=False)
     members = [entry.member for entry in plan.chosen]
     standings = [(member, standing_of(plan.folder, member.run)) for member in members]
-    print_plan(plan.record.name, standings)
+    print_plan(plan.record.name, plan.folder.path, standings)
 
 
 def sweep_command(
@@ -142,6 +149,7 @@ def sweep_command(
     if source == "status":
         print_status(status_of(SweepFolder(_one_folder(words))))
         return 0
+    _refuse_misspelt_status(source)
     check_launcher(launcher, jobs)
     if dry:
         dry_run(source, words, out, only)
@@ -151,10 +159,22 @@ def sweep_command(
     if result.complete:
         return 0 if report.complete else SOME_MISSING
     console = Console(stderr=True, highlight=False)
+    for line in (*error_lines(result.failed), *error_lines(result.left_out)):
+        console.print(line, soft_wrap=not console.is_terminal, markup=False)
     text = f"{len(result.failed)} failed, {len(result.left_out)} left out"
-    cure = f"`medldr sweep status {result.folder}` says why, and --retry-failed tries again"
+    cure = f"`medldr sweep status {result.folder}` tells more, and --retry-failed tries again"
     console.print(f"{text}: {cure}", soft_wrap=not console.is_terminal, markup=False)
     return SOME_MISSING
+
+
+def _refuse_misspelt_status(source: str) -> None:
+    """Tell the word from a sweep that there is not."""
+    near = did_you_mean(source, ["status"])
+    if near:
+        try:
+            find_sweep(source)
+        except InputError as error:
+            raise InputError(f"{error}.{near} `medldr sweep status DIR` tells how far") from error
 
 
 def _one_folder(words: Sequence[str]) -> Path:

@@ -128,7 +128,9 @@ def test_killed_and_started_twice_at_once_it_repeats_nothing(file, undisturbed, 
 def test_a_member_that_fails_stops_no_other_and_submitit_gives_the_same_numbers(
     file, undisturbed, tmp_path
 ):
-    broken = "  - label: broken\n    extends: [data/retinamnist]\n    data: {root: nowhere}\n"
+    broken = "  - label: broken\n    extends: [data/retinamnist]\n    data: {root: damaged}\n"
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "retinamnist.npz").write_text("no archive")
     both = tmp_path / "tiny.yaml"
     both.write_text(file.read_text().replace("axes:\n", broken + "axes:\n"))
     result = package.sweep(

@@ -71,7 +71,7 @@ def test_entries_beat_what_is_common_axes_beat_entries_the_command_line_beats_al
 def test_a_bare_word_on_an_axis_replaces_the_section_and_keys_change_what_it_brings():
     sweep = load_sweep(
         {
-            "common": {**BASE, "algorithm": {"name": "latentdr", "sigma": 3}},
+            "common": {**BASE, "algorithm": "latentdr_gaussian"},
             "axes": {"algorithm.keep": [0.25], "algorithm": ["latentdr_pool", "latentdr_full_lr"]},
         },
         ["algorithm.dropout=0.1"],

@@ -1,0 +1,55 @@
+"""Whether the files that runs will read are there, asked before any of them starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medldr import plugins
+from medldr.config import PluginSection
+from medldr.errors import InputError
+from medldr.lifecycle import is_done
+from medldr.members import SweepFolder
+from medldr.sweeps._cases import in_some
+from medldr.sweeps.expand import Planned
+
+
+def absent_files(folder: SweepFolder, planned: Sequence[Planned]) -> list[str]:
+    """What is absent, each thing once, with the runs that need it.
+
+    Runs that are done need nothing more. What only reading a file can tell is told by the run.
+
+    Args:
+        folder: The sweep's folder.
+        planned: The runs that are to be started.
+    """
+    needed: dict[str, list[str]] = {}
+    known: dict[str, str | None] = {}
+    for entry in planned:
+        if _finished(folder, entry.member.run):
+            continue
+        data = entry.config.data
+        key = data.model_dump_json()
+        if key not in known:
+            known[key] = _absence(data)
+        problem = known[key]
+        if problem is not None and entry.member.label not in needed.setdefault(problem, []):
+            needed[problem].append(entry.member.label)
+    return [in_some(problem, labels) for problem, labels in needed.items()]
+
+
+def _absence(data: PluginSection) -> str | None:
+    require = getattr(plugins.load("datasets", data.name), "require", None)
+    if require is None:
+        return None
+    try:
+        require(data)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _finished(folder: SweepFolder, name: str) -> bool:
+    try:
+        return is_done(folder.run(name))
+    except InputError:  # its record is damaged, which is told where its state is
+        return True

@@ -1,0 +1,51 @@
+"""Absent files are told before anything starts, once, with the runs that need them."""
+
+import pytest
+
+from medldr.files import RunFolder, write_json
+from medldr.members import SweepFolder
+from medldr.sweeps._files import absent_files
+from medldr.sweeps.expand import expand
+from medldr.sweeps.file import load_sweep
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "data"))
+
+
+def planned(*overrides):
+    return expand(load_sweep("retina_small", ["seeds=[0, 1]", *overrides]), "S")
+
+
+def test_each_absent_file_is_told_once_with_its_runs(tmp_path):
+    one, other = absent_files(SweepFolder(tmp_path), planned())
+    assert one.startswith(f"retinamnist.npz is not in {tmp_path / 'data'}")
+    assert one.endswith("in retinamnist_erm and 3 more runs")
+    assert "breastmnist.npz" in other
+
+
+def test_files_that_are_there_or_may_be_fetched_are_no_problem(tmp_path):
+    (tmp_path / "data").mkdir()
+    for name in ("retinamnist", "breastmnist"):
+        (tmp_path / "data" / f"{name}.npz").touch()
+    assert absent_files(SweepFolder(tmp_path), planned()) == []
+    assert absent_files(SweepFolder(tmp_path), planned("data.root=empty")) != []
+    assert absent_files(SweepFolder(tmp_path), planned("data.root=x", "data.download=true")) == []
+
+
+def test_a_phantom_needs_no_files(tmp_path):
+    members = expand(load_sweep("phantom_table", ["seeds=[0]"]), "S")
+    assert absent_files(SweepFolder(tmp_path), members) == []
+
+
+def test_runs_that_are_done_need_nothing(tmp_path):
+    members = planned("axes.algorithm=[erm]")
+    for entry in members:
+        folder = RunFolder(tmp_path / entry.member.run)
+        folder.path.mkdir()
+        write_json(folder.run, {"status": "done"})
+        folder.evaluation.touch()
+        folder.model.touch()
+    assert absent_files(SweepFolder(tmp_path), members) == []
