@@ -112,10 +112,10 @@ def test_errors_name_no_patient(folder, run_folder):
         ("broken: model.name=resnet152 and data.root=/data/hospital/anna", False),
         ("broken: training.init_from=anna.pt is no folder", False),
         ("see https://download.pytorch.org/models/resnet18-f37072fd.pth", True),
-        ("see https://pacs.example.org/patients/12345678", False),
-        ("see https://pacs.example.org/anna.dcm", False),
-        ("see https://zenodo.org.example.org/records/12345678", False),
-        ("broken: " + "0f" * 16, False),
+        ("broken: see https://pacs.example.org/patients/12345678", False),
+        ("broken: see https://pacs.example.org/anna.dcm", False),
+        ("broken: see https://zenodo.org.example.org/records/12345678", False),
+        ("broken: " + "123f" * 8, False),
     ],
 )
 def test_what_helps_is_kept_and_what_may_name_somebody_goes(text, kept):
