@@ -12,6 +12,7 @@ from medldr.reporting.comparison import interval_words
 from medldr.reporting.figures import Drawing
 from medldr.reporting.grid import Grid, grid_table, make_grid
 from medldr.reporting.measures import MEASURES, SPLIT_TITLES, measure
+from medldr.reporting.sweep_missing import missing_table
 from medldr.reporting.sweep_published import published_tables
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
@@ -123,7 +124,7 @@ def result(parts: Parts) -> Section:
 
 def missing(parts: Parts) -> Section:
     """Runs without a result, and columns that could not be compared."""
-    table = sweep_tables.missing_table(parts.study)
+    table = missing_table(parts.study)
     leads = [f"{c.name} is left out: {c.problem}" for c in parts.columns if c.problem]
     tables = [table] if table is not None else []
     return Section("missing", "Runs without a result", "Missing", leads=leads, tables=tables)

@@ -40,6 +40,7 @@ class Entry:
         state: ``done``, ``failed``, ``running``, ``interrupted``, ``not run``, ``no result`` or
             ``unreadable``.
         error: Why, without names of files or patients.
+        said: Why, word for word: for the terminal of whoever ran it, never for a page.
         run: Its predictions and what it is; None unless done.
         source: The other files of its folder; None unless done.
     """
@@ -47,6 +48,7 @@ class Entry:
     member: Member
     state: str
     error: str = ""
+    said: str = ""
     run: Run | None = None
     source: RunSource | None = None
 
@@ -120,7 +122,7 @@ def read_study(folder: SweepFolder) -> Study:
     entries = [_read(folder, member) for member in members]
     ids = _ids(folder, entries)
     names = {name for member in members for name in (member.run, member.label)}
-    clean = [replace(entry, error=hide_names(entry.error, ids, names)) for entry in entries]
+    clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in entries]
     return _printed(sweep, clean, left_out)
 
 

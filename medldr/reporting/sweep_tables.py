@@ -1,4 +1,4 @@
-"""Tables of a sweep beside its grid: sets, paired differences, recall, missing runs."""
+"""Tables of a sweep beside its grid: sets, paired differences, recall."""
 
 from __future__ import annotations
 
@@ -110,29 +110,6 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
         cells += [number_cell(table, "recall", found.get((name, row))) for row in names]
         table.rows.append(Row(name, cells))
     return table
-
-
-def missing_table(study: Study) -> Table | None:
-    """Runs without a result, and why, without any name of a patient; None where there are none."""
-    table = Table(
-        "By run",
-        ["Run", "Method", "Column", "Seed", "State", "Why"],
-        texts=(1, 2, 4, 5),
-    )
-    for entry in study.entries:
-        if entry.run is not None:
-            continue
-        member = entry.member
-        words = [Cell(member.row), Cell(member.column)]
-        seed = Cell(str(member.seed), value=float(member.seed))
-        state = [Cell(entry.state, style="missing"), Cell(entry.error or DASH, style="wide")]
-        table.rows.append(Row(member.run, [*words, seed, *state]))
-    if any(entry.error for entry in study.entries):
-        table.notes.append(
-            "Names of files and items are hidden here; the whole text is in the run's folder "
-            "(run.json) and in its log."
-        )
-    return table if table.rows else None
 
 
 def _where(split: str) -> str:

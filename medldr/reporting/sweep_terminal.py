@@ -13,6 +13,7 @@ from medldr.members import SweepFolder
 from medldr.reporting.grid import AVERAGE, BEST, SECOND, Grid, GridCell
 from medldr.reporting.measures import SPLIT_TITLES, measure
 from medldr.reporting.sweep_content import SweepContent, sweep_content
+from medldr.reporting.sweep_missing import missing_lines
 from medldr.reporting.sweep_report import SweepReport
 from medldr.reporting.terminal import WIDTH, console
 
@@ -37,17 +38,25 @@ def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
     """
     if isinstance(folder, SweepReport):
         content, files = folder.content, folder.files
+        given = SweepFolder(folder.page.parent)
     else:
         given = folder if isinstance(folder, SweepFolder) else SweepFolder(folder)
         content, files = sweep_content(given), ()
     out = console()
-    out.print(sweep_tables(content, out.width))
+    known = given.sweep.is_file()  # else there is nothing that `medldr sweep status` could read
+    out.print(sweep_tables(content, out.width, f"{given.path}" if known else ""))
     for path in files:
         out.print(f"{path}", soft_wrap=True, highlight=False, markup=False)
 
 
-def sweep_tables(content: SweepContent, width: int = WIDTH) -> Group:
-    """The grids, cut into as many tables as the width asks for, and remarks below."""
+def sweep_tables(content: SweepContent, width: int = WIDTH, folder: str = "") -> Group:
+    """The grids, cut into as many tables as the width asks for, and remarks below.
+
+    Args:
+        content: What to show.
+        width: Characters of a line.
+        folder: The sweep's folder, for a hint at what is told in few words; none if empty.
+    """
     parts: list[Table | Text] = [Text(content.title, style="bold")]
     for kind, text in content.banners:
         parts.append(Text(text, style="bold" if kind == "remark" else "red"))
@@ -64,10 +73,7 @@ def sweep_tables(content: SweepContent, width: int = WIDTH) -> Group:
         if column.problem:
             parts.append(Text(f"{column.name} is left out: {column.problem}", style="red"))
     parts += [Text(note, style="red") for note in content.study.notes]
-    for entry in content.study.entries:
-        if entry.run is None:
-            why = f": {entry.error}" if entry.error else ""
-            parts.append(Text(f"{entry.state}: {entry.member.run}{why}", style="red"))
+    parts += [Text(line, style="red") for line in missing_lines(content.study, folder)]
     return Group(*parts)
 
 

@@ -57,17 +57,6 @@ def test_recall_has_classes_down_and_methods_across(whole):
             assert cell.value == found["mean"]
 
 
-def test_runs_without_a_result_are_listed_with_a_reason_that_names_nobody(whole):
-    table = sweep_tables.missing_table(whole.study)
-    states = [(row.cells[0].text, row.cells[3].text) for row in table.rows]
-    assert sorted(states) == [
-        ("ERM, half the rate", "not run"), ("ERM, half the rate", "not run"),
-        ("Mixup (oracle)", "failed"),
-    ]  # fmt: skip
-    (why,) = [row.cells[4].text for row in table.rows if row.cells[3].text == "failed"]
-    assert why == "InputError: [hidden name]: item [hidden id] of batch_size 0"
-
-
 def test_sets_are_described_by_their_runs(whole):
     table = sweep_tables.sets_table(whole.study, whole.columns)
     derma, oct_ = table.rows

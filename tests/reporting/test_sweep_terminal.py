@@ -36,9 +36,10 @@ def test_missing_runs_controls_and_the_oracle_are_told(whole):
     assert "controls" in text
     assert "ORACLE SELECTION in Mixup (oracle)" in words
     assert "failed: octmnist_mixup-" in words
-    assert "InputError: [hidden name]: item [hidden id] of batch_size 0" in words
-    assert "DOE_JANE" not in text
-    assert text.count("not run: octmnist_erm_half_lr") == 2
+    assert "InputError: scans/DOE_JANE.nii: item MRN-77test00001 of batch_size 0" in words
+    assert "2 not run; octmnist_erm_half_lr-" in words
+    assert "-s0 and 1 more" in words
+    assert "sweep status" not in words  # without its folder there is nothing to point at
 
 
 @pytest.mark.usefixtures("quick")
@@ -65,3 +66,5 @@ def test_print_sweep_takes_a_folder(whole_folder, capsys):
     said = capsys.readouterr().out
     assert "Accuracy (%): Test" in said
     assert "report.html" not in said  # nothing was written
+    hint = f"`medldr sweep status {whole_folder.path}` says all"
+    assert "".join(hint.split()) in "".join(said.split())
