@@ -100,10 +100,11 @@ def _run(
 ) -> tuple[SweepResult, SweepReport]:
     check_launcher(launcher, jobs)
     plan = make_plan(source, overrides, out, only)
+    chosen = choose_launcher(launcher, plan, jobs)
     absent = absent_files(plan.folder, plan.chosen)
     if absent:
         raise refusal(f"the data of the sweep {plan.record.name}", absent)
-    result = run_plan(plan, choose_launcher(launcher, plan, jobs), retry_failed=retry_failed)
+    result = run_plan(plan, chosen, retry_failed=retry_failed)
     return result, write_sweep_report(plan.folder)
 
 

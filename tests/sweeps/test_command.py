@@ -1,6 +1,7 @@
 """`medldr sweep` from its words to its exit code; the runs themselves are only played."""
 
 import json
+import re
 import signal
 
 import pytest
@@ -24,7 +25,10 @@ table:
 
 
 @pytest.fixture
-def file(tmp_path, monkeypatch):
+def file(tmp_path, tmp_path_factory, monkeypatch):
+    data = tmp_path_factory.mktemp("data")
+    (data / "retinamnist.npz").touch()  # a sweep looks whether it is there
+    monkeypatch.setenv("MEDLDR_DATA", str(data))
     path = tmp_path / "demo.yaml"
     path.write_text(FILE)
     monkeypatch.chdir(tmp_path)
@@ -64,7 +68,7 @@ def played(monkeypatch):
 def test_a_dry_run_shows_every_run_and_writes_nothing(file, medldr):
     ended = medldr("sweep", file, "seeds=[0,1]", "--dry-run")
     assert ended.code == 0
-    assert ended.out.count("demo_erm-") == 2
+    assert ended.out.count("demo_erm ") == 2
     assert "demo: 4 runs: 4 waiting" in ended.out
     assert [path.name for path in file.parent.iterdir()] == ["demo.yaml"]
 
@@ -82,6 +86,9 @@ def test_failures_are_reported_and_told_by_the_exit_code(file, medldr, played):
     assert played["slots"] == 2
     assert len(played["jobs"]) == 2
     assert "2 failed, 0 left out" in ended.err
+    # Once when it happened, and once at the end.
+    assert ended.err.count("exit code 1 and said nothing") == 2
+    assert re.search(r"2 runs: demo_erm-\w+-s0, demo_latentdr_pool-\w+-s0\n", ended.err)
     assert "--retry-failed" in ended.err
     folder = SweepFolder(file.parent / "runs" / "demo")
     for path in (folder.report, folder.markdown, folder.csv, folder.latex, folder.latex_table):
@@ -136,6 +143,19 @@ def test_a_sweep_that_there_is_not_has_a_nearest_name(medldr):
     assert "'medmnist_table'" in ended.err
 
 
+@pytest.mark.parametrize("words", [["runs/demo"], [], ["--dry-run"]])
+def test_a_misspelt_status_has_its_nearest_word(medldr, words):
+    ended = medldr("sweep", "statu", *words)
+    assert ended.code == 2
+    assert "Did you mean 'status'? `medldr sweep status DIR`" in " ".join(ended.err.split())
+
+
+def test_a_sweep_may_be_called_almost_like_status(file, medldr):
+    file.rename(file.parent / "stats")
+    ended = medldr("sweep", "stats", "--dry-run")
+    assert ended.code == 0
+
+
 @pytest.mark.parametrize("words", [[], ["one", "two"]])
 def test_status_takes_one_folder(medldr, words):
     ended = medldr("sweep", "status", *words)
@@ -176,3 +196,15 @@ def test_a_folder_of_another_sweep_is_left_alone(file, medldr, tmp_path):
     assert ended.code == 2
     assert "'other'" in ended.err
     assert folder.sweep.read_bytes() == before
+
+
+def test_absent_data_is_told_before_anything_starts(file, medldr, played):
+    ended = medldr("sweep", file, "data.root=nowhere")
+    assert ended.code == 2
+    assert ended.err.count("retinamnist.npz is not in") == 1
+    assert "in demo_erm and 1 more run" in ended.err
+    assert not played["jobs"]
+    assert [path.name for path in file.parent.iterdir()] == ["demo.yaml"]
+    dry = medldr("sweep", file, "data.root=nowhere", "--dry-run")
+    assert dry.code == 0
+    assert "retinamnist.npz is not in" in dry.err
