@@ -170,7 +170,7 @@ def require_domains(name: str, spec: DataSpec) -> None:
         raise InputError(
             f"algorithm {name} needs to know the domain of every training image, but the dataset "
             "has no domains. Use a dataset with domains, or an algorithm without this need "
-            "(erm, latentdr)"
+            "(erm, mixstyle with random partners, latentdr)"
         )
 
 
