@@ -19,7 +19,7 @@ def test_methods_go_down_and_data_with_their_protocol_across(run_folder, tmp_pat
     sweep, left_out = guess_sweep(SweepFolder(tmp_path / "S"))
     assert [(m.run[-13:], m.row, m.column, m.seed) for m in sweep.members] == [
         ("m-bbbbbbbb-s0", "erm", "fracturemnist3d (medmnist-28)", 0),
-        ("m-cccccccc-s0", "erm", "octmnist (p)", 0),
+        ("m-cccccccc-s0", "erm", "octmnist (p+modified)", 0),
         ("l-aaaaaaaa-s0", "latentdr_pool", "fracturemnist3d (medmnist-28)", 0),
         ("l-aaaaaaaa-s1", "latentdr_pool", "fracturemnist3d (medmnist-28)", 1),
     ]
@@ -36,6 +36,14 @@ def test_held_out_domains_are_another_column(run_folder, tmp_path):
         "own (medmnist-28, x held out)",
         "own (medmnist-28, y, z held out)",
     }
+
+
+def test_a_column_says_that_only_some_of_its_runs_changed_the_protocol(run_folder, tmp_path):
+    run_folder("S/fracturemnist3d_erm-bbbbbbbb-s0", run={"protocol": "medmnist-28+modified"})
+    run_folder("S/fracturemnist3d_mixup-cccccccc-s0")
+    sweep, _ = guess_sweep(SweepFolder(tmp_path / "S"))
+    heading = "fracturemnist3d (medmnist-28, some runs +modified)"
+    assert [member.column for member in sweep.members] == [heading, heading]
 
 
 @pytest.mark.parametrize("there", [True, False])
