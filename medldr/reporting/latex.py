@@ -77,15 +77,20 @@ def latex_table(table: Table, label: str) -> str:
         _line([escape(text) for text in table.columns]),
         r"\midrule",
     ]
+    rows = [_row(row, usual) for row in table.rows]
     for number, row in enumerate(table.rows):
         if row.apart and number and not table.rows[number - 1].apart:
             lines.append(r"\midrule")
-        lines += _row(row, usual)
+        elif number and max(map(len, rows)) > 1:
+            lines.append(r"\addlinespace")  # else an interval is as near to the next number
+        lines += rows[number]
     lines += [r"\bottomrule", r"\end{tabular}"]
     notes = []
     if usual:
         runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
-        notes.append(rf"Mean $\pm$ SD over seeds ({runs}), 95\,\% interval.")
+        spread = any(cell.spread for row in table.rows for cell in row.cells)
+        what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
+        notes.append(rf"{what} ({runs}), 95\,\% interval.")
     notes += [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
     notes += [escape(note) for note in table.notes]
     if notes:

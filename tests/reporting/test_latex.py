@@ -71,12 +71,32 @@ def test_the_grid_has_marks_rules_and_every_number(whole):
     assert r"{\scriptsize n 1 of 2}" in first
     assert r"\scriptsize n 2}" not in first  # that is the usual number, which the note gives
     assert r"Mean $\pm$ SD over seeds ($n = 2$ unless noted)" in first
-    derma = latex_table(Table("t", ["a", "b"], [Row("x", [Cell("1", count="n 3")])]), "l")
+    cell = Cell("1", count="n 3", spread="2")
+    derma = latex_table(Table("t", ["a", "b"], [Row("x", [cell])]), "l")
     assert "($n = 3$)" in derma
     assert r"\scriptsize n 3" not in derma
     assert "Mixup (oracle)" in first
     assert "ORACLE SELECTION" in text.splitlines()[2]
     assert "DOE_JANE" not in text + latex_document(whole)
+
+
+def test_an_interval_stands_with_its_own_number():
+    cell = Cell("1", detail="0 to 2", count="n 1")
+    rows = [Row("x", [cell]), Row("y", [cell]), Row("z", [cell], apart=True)]
+    lines = latex_table(Table("t", ["a", "b"], rows), "l").splitlines()
+    first, last = lines.index(r"\midrule") + 1, lines.index(r"\bottomrule")
+    small = r" & {\scriptsize 0 to 2} \\"
+    assert lines[first:last] == [
+        r"x & 1 \\", small, r"\addlinespace", r"y & 1 \\", small, r"\midrule", r"z & 1 \\", small,
+    ]  # fmt: skip
+    plain = latex_table(Table("t", ["a", "b"], [Row(name, [Cell("1")]) for name in "xy"]), "l")
+    assert "addlinespace" not in plain
+
+
+def test_a_single_seed_is_promised_no_spread():
+    text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell("1", count="n 1")])]), "l")
+    assert r"A single seed ($n = 1$), 95\,\% interval." in text
+    assert "SD" not in text
 
 
 def test_minus_signs_are_set_as_such_but_hyphens_are_not():
