@@ -12,12 +12,14 @@ from typing import Any
 from medldr.config import RunConfig, dump_config
 from medldr.errors import InputError
 from medldr.files import RunFolder, read_json, write_text
-from medldr.members import Sweep, SweepFolder, read_sweep, write_sweep
+from medldr.members import Sweep, SweepFolder, write_sweep
 from medldr.sweeps.expand import Planned, as_record, expand, select
 from medldr.sweeps.file import load_sweep
+from medldr.sweeps.launched import at_work
 from medldr.sweeps.launcher import Job, Launcher
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.scheduler import Outcome, Scheduler
+from medldr.sweeps.sharing import left_behind, note_plan, refuse_others
 from medldr.sweeps.stopping import StopWatch, SweepStopped
 
 
@@ -88,29 +90,9 @@ def make_plan(
     record = as_record(sweep, list(planned))
     chosen = planned if only is None else tuple(select(list(planned), only))
     check_machines(planned)
-    refuse_others(folder, record.name)
-    return Plan(folder, record, planned, chosen, sweep.slurm, sweep.notes)
-
-
-def refuse_others(folder: SweepFolder, name: str) -> None:
-    """Keep two different sweeps, or a sweep and a run, out of one folder.
-
-    Raises:
-        InputError: Naming what is there.
-    """
-    if folder.path.is_file():
-        raise InputError(f"{folder.path} is a file. Choose another folder with --out")
-    if RunFolder(folder.path).run.exists():
-        raise InputError(f"{folder.path} is the folder of a run. Choose another one with --out")
-    try:
-        there = read_sweep(folder)
-    except InputError:
-        return  # a damaged or old record is written anew
-    if there is not None and there.name != name:
-        raise InputError(
-            f"{folder.path} holds the sweep {there.name!r}, and this one is {name!r}. Choose "
-            "another folder with --out"
-        )
+    refuse_others(folder, record)
+    notes = (*sweep.notes, *filter(None, [left_behind(folder, record)]))
+    return Plan(folder, record, planned, chosen, sweep.slurm, notes)
 
 
 def write_plan(plan: Plan) -> None:
@@ -138,15 +120,17 @@ def run_plan(
         progress: Where to tell; unset: standard error.
 
     Raises:
-        InputError: If its folder cannot be written.
+        InputError: If its folder cannot be written, or another plan is at work there.
         SweepStopped: After SIGINT or SIGTERM, with every run's state saved.
     """
-    refuse_others(plan.folder, plan.record.name)
-    write_plan(plan)
+    refuse_others(plan.folder, plan.record)
     configs = {entry.member.run: entry.config for entry in plan.chosen}
     make_job = functools.partial(_job, folder=plan.folder, configs=configs, cores=launcher.cores)
     shown = progress or SweepProgress(len(configs))
-    with shown, StopWatch().watching() as watch:
+    with at_work(plan.folder) as mine, shown, StopWatch().watching() as watch:
+        note_plan(mine, plan.record)
+        refuse_others(plan.folder, plan.record, mine)  # one that began since
+        write_plan(plan)
         for note in (*plan.notes, *filter(None, [launcher.note])):
             shown.note(note)
         scheduler = Scheduler(
@@ -155,6 +139,7 @@ def run_plan(
             make_job,
             launcher,
             shown,
+            mine,
             retry_failed=retry_failed,
             watch=watch,
         )

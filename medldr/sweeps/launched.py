@@ -67,6 +67,12 @@ def is_launched(folder: SweepFolder, name: str) -> bool:
     return False
 
 
+def living(folder: SweepFolder) -> list[Path]:
+    """The own folders of the sweep processes that are at work in this folder."""
+    owners = sorted(_all(folder).glob("*/owner.json"))
+    return [owner.parent for owner in owners if is_owned(RunFolder(owner.parent))]
+
+
 def _remove_leftovers(folder: SweepFolder) -> None:
     """Remove what killed sweep processes left."""
     for owner in _all(folder).glob("*/owner.json"):

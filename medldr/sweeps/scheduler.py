@@ -6,12 +6,13 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from medldr.members import Member, SweepFolder
 from medldr.owner import says_owned
 from medldr.sweeps.endings import begin_log, last_line, starts, write_ending
-from medldr.sweeps.launched import at_work, forget_launch, note_launch
+from medldr.sweeps.launched import forget_launch, note_launch
 from medldr.sweeps.launcher import Handle, Job, Launcher
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.status import AT_WORK, standing_of
@@ -52,6 +53,7 @@ class Scheduler:
         job: Makes the process of a member, when it is about to start.
         launcher: Starts processes.
         progress: Is told of every start and ending.
+        mine: The folder of this sweep process, from `at_work`.
         retry_failed: Whether members that failed before are started again.
         watch: Tells whether a signal asks to stop.
     """
@@ -63,6 +65,7 @@ class Scheduler:
         job: Callable[[str], Job],
         launcher: Launcher,
         progress: SweepProgress,
+        mine: Path,
         *,
         retry_failed: bool = False,
         watch: StopWatch | None = None,
@@ -72,6 +75,7 @@ class Scheduler:
         self.job = job
         self.launcher = launcher
         self.progress = progress
+        self.mine = mine
         self.watch = watch or StopWatch()
         self.outcome = Outcome()
         self.pending: list[str] = []
@@ -90,20 +94,19 @@ class Scheduler:
         self._tell()
         if not (self.pending or self.elsewhere):
             return self.outcome
-        with at_work(self.folder) as self.mine:
-            try:
-                while not self.watch.received:
-                    self._collect()
-                    self._visit()
-                    self._start()
-                    if not (self.pending or self.elsewhere or self.running):
-                        return self.outcome
-                    self._pause()
-                self._stop()
-            except BaseException:  # nothing that was started may go on unseen
-                for handle in self.running.values():
-                    handle.stop()
-                raise
+        try:
+            while not self.watch.received:
+                self._collect()
+                self._visit()
+                self._start()
+                if not (self.pending or self.elsewhere or self.running):
+                    return self.outcome
+                self._pause()
+            self._stop()
+        except BaseException:  # nothing that was started may go on unseen
+            for handle in self.running.values():
+                handle.stop()
+            raise
         return self.outcome
 
     def _sort(self, retry_failed: bool) -> None:

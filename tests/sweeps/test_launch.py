@@ -173,28 +173,45 @@ def test_ctrl_c_waits_until_every_process_has_saved(tmp_path):
     assert not list(plan.folder.logs.glob("*.json"))
 
 
-def _hold(path, name):
-    path.mkdir()
-    (path / "sweep.json").write_text(
-        json.dumps(
-            {"schema": 1, "name": name, "members": [], "overrides": [],
-             "layout": {"title": "", "controls": [], "metrics": [], "contrasts": []}}
-        )
-    )  # fmt: skip
+def test_another_plan_does_not_replace_one_at_work(tmp_path):
+    plan = launch.make_plan(CONTENT, (), tmp_path / "S")
+    refused = []
+
+    def meanwhile(job):
+        assert launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S").planned == plan.planned
+        with pytest.raises(InputError) as caught:
+            launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")
+        refused.append(str(caught.value))
+        return _finish(plan.folder)(job)
+
+    assert launch.run_plan(plan, _launcher([], meanwhile)).complete
+    assert len(refused) == 4
+    assert len(read_sweep(plan.folder).members) == 4
+    launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path):
-    _hold(tmp_path / "other", "another")
-    with pytest.raises(InputError, match=r"another.*--out"):
-        launch.make_plan(CONTENT, (), tmp_path / "other")
-    run = RunFolder(tmp_path / "run")
-    run.path.mkdir()
-    run.run.write_text("{}")
-    with pytest.raises(InputError, match="folder of a run"):
-        launch.make_plan(CONTENT, (), run.path)
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="is a file"):
-        launch.make_plan(CONTENT, (), tmp_path / "file")
+def test_of_two_plans_checked_in_the_same_moment_the_second_is_refused(tmp_path):
+    plan = launch.make_plan(CONTENT, (), tmp_path / "S")
+    late = launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")
+    same = launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S")
+
+    def meanwhile(job):
+        with pytest.raises(InputError, match="at work with another plan"):
+            launch.run_plan(late, _launcher([], _finish(plan.folder)))
+        return _finish(plan.folder)(job)
+
+    assert launch.run_plan(plan, _launcher([], meanwhile)).complete
+    assert len(read_sweep(plan.folder).members) == 4
+    assert launch.run_plan(same, _launcher([], _finish(plan.folder))).complete
+    assert not list((plan.folder.logs / "sweeps").iterdir())
+
+
+def test_runs_that_leave_the_table_are_told(tmp_path):
+    plan = launch.make_plan(CONTENT, ["training.lr=0.5"], tmp_path / "S")
+    assert plan.notes == ()
+    launch.run_plan(plan, _launcher([], _finish(plan.folder)))
+    (note,) = launch.make_plan(CONTENT, ["training.lr=0.5", "seeds=1"], tmp_path / "S").notes
+    assert note.startswith("2 finished runs in ")
 
 
 def test_a_damaged_record_is_written_anew(tmp_path):

@@ -43,11 +43,12 @@ class Stage:
 
     def run(self, **options):
         progress = SweepProgress(len(self.members), Console(file=self.text, width=200))
-        self.scheduler = Scheduler(
-            self.folder, self.members, self._job, self.launcher, progress,
-            watch=self.watch, **options,
-        )  # fmt: skip
-        return self.scheduler.run()
+        with at_work(self.folder) as mine:
+            self.scheduler = Scheduler(
+                self.folder, self.members, self._job, self.launcher, progress, mine,
+                watch=self.watch, **options,
+            )  # fmt: skip
+            return self.scheduler.run()
 
     def _job(self, name):
         return Job(name, ("train", name), self.folder.log(name))
