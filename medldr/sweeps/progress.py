@@ -11,6 +11,8 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from medldr.sweeps.alike import error_lines
+
 _SHOWN: Final = 5
 _NAMES_WIDTH: Final = 32
 
@@ -28,6 +30,7 @@ class SweepProgress:
         self._total = total
         self._ended = 0
         self._begun: dict[str, float] = {}
+        self._errors: dict[str, str] = {}  # who failed first by each error
         self._start = time.monotonic()
         self._bar: Progress | None = None
         if self._console.is_terminal:
@@ -87,7 +90,9 @@ class SweepProgress:
 
     def failed(self, name: str, error: str) -> None:
         """A member has failed."""
-        self._end(name, f"failed: {error}", shown=True)
+        first = self._errors.setdefault(error, name)
+        said = f"failed: {error}" if first == name else f"failed like {first}"
+        self._end(name, said, shown=True)
 
     def left_out(self, name: str, reason: str) -> None:
         """A member will not be brought to its end now."""
@@ -130,10 +135,12 @@ class SweepProgress:
     def _list(self, what: str, errors: Mapping[str, str]) -> None:
         if errors:
             self._say(f"{len(errors)} run(s) {what}:")
-        for name in list(errors)[:_SHOWN]:
-            self._say(f"  {name}: {errors[name]}")
-        if len(errors) > _SHOWN:
-            self._say(f"  and {len(errors) - _SHOWN} more (`medldr sweep status` tells them all)")
+        lines = error_lines(errors)
+        for line in "\n".join(lines[:_SHOWN]).splitlines():
+            self._say(f"  {line}")
+        if len(lines) > _SHOWN:
+            more = len(lines) - _SHOWN
+            self._say(f"  and {more} more error(s) (`medldr sweep status` tells them all)")
 
     def _show(self) -> None:
         if self._bar is None:

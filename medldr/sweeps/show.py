@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -13,7 +14,8 @@ from rich.text import Text
 
 from medldr.members import Member
 from medldr.reporting.terminal import console
-from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, SweepStatus
+from medldr.sweeps.alike import alike, some_runs
+from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, State, SweepStatus
 
 COLOURS: Final = {
     "failed": "red",
@@ -22,7 +24,9 @@ COLOURS: Final = {
     "launched": "green",
     "done": "dim",
 }
-_PROBLEMS: Final = ("failed", "unreadable", "interrupted")
+_PROBLEMS: Final[tuple[State, ...]] = ("failed", "unreadable", "interrupted")
+_SEED_AND_STATE: Final = 25
+"""Characters that a plan's other columns and what stands between all take."""
 
 
 def print_status(status: SweepStatus, out: Console | None = None) -> None:
@@ -35,6 +39,8 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     out = out or console()
     soft = not out.is_terminal
     out.print(Text(f"{status.name}: {counts_line(status)}"), soft_wrap=soft)
+    if status.overrides:
+        out.print(Text(f"started with {' '.join(status.overrides)}"), soft_wrap=soft)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("label", overflow="fold", min_width=12)
     table.add_column("runs", no_wrap=True)
@@ -44,13 +50,26 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
         entries = [entry for entry in status.members if entry.member.label == label]
         table.add_row(Text(label), *_row(entries))
     out.print(table)
-    for entry in status.members:
-        if entry.standing.state in _PROBLEMS and entry.standing.error:
-            where = f" at {entry.position}" if entry.position else ""
-            text = Text(f"{entry.member.run} {entry.standing.state}{where}: ", style="bold")
-            text.append(entry.standing.error, style=COLOURS.get(entry.standing.state, ""))
-            out.print(text, soft_wrap=soft)
+    for text in _problems(status.members):
+        out.print(text, soft_wrap=soft)
     out.print(time_line(status), markup=False, soft_wrap=soft)
+
+
+def _problems(members: Sequence[MemberStatus]) -> Iterator[Text]:
+    """What went wrong; what went wrong with several in the same way is told once."""
+    for state in _PROBLEMS:
+        entries = [entry for entry in members if entry.standing.state == state]
+        errors = {_place(entry): entry.standing.error for entry in entries if entry.standing.error}
+        for error, places in alike(errors).items():
+            several = len(places) > 1
+            text = Text(f"{state}: " if several else f"{places[0]} {state}: ", style="bold")
+            text.append(error, style=COLOURS.get(state, "none"))
+            yield text.append(f"\n  {some_runs(places)}", style="none") if several else text
+
+
+def _place(entry: MemberStatus) -> str:
+    """A run, and where it was."""
+    return f"{entry.member.run} at {entry.position}" if entry.position else entry.member.run
 
 
 def counts_line(status: SweepStatus) -> str:
@@ -93,28 +112,46 @@ def _position(entry: MemberStatus) -> str:
 
 
 def print_plan(
-    name: str, standings: Sequence[tuple[Member, Standing]], out: Console | None = None
+    name: str,
+    folder: Path,
+    standings: Sequence[tuple[Member, Standing]],
+    out: Console | None = None,
 ) -> None:
     """Print the members of a sweep and where each stands.
 
     Args:
         name: Name of the sweep.
+        folder: Where it goes.
         standings: Members, in the order in which they start.
         out: Where to; unset: standard output.
     """
     out = out or console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("run", overflow="fold")
-    table.add_column("row", overflow="fold")
-    table.add_column("column", overflow="fold")
+    members = [member for member, _ in standings]
+    places = _fitting(members, out.width)
+    table.add_column("label", overflow="fold")
+    table.add_column("seed", justify="right", no_wrap=True)
+    for place in places:
+        table.add_column(place, no_wrap=True)
     table.add_column("state", no_wrap=True)
     for member, standing in standings:
+        texts = [member.label, str(member.seed), *(getattr(member, place) for place in places)]
         state = Text(standing.state, style=COLOURS.get(standing.state, ""))
-        table.add_row(Text(member.run), Text(member.row), Text(member.column), state)
+        table.add_row(*map(Text, texts), state)
     out.print(table)
     counts = Counter(standing.state for _, standing in standings)
     parts = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
-    out.print(f"{name}: {_runs(len(standings))}: {parts}", markup=False)
+    soft = not out.is_terminal
+    out.print(f"{name}: {_runs(len(standings))}: {parts}", markup=False, soft_wrap=soft)
+    end = f"the folder is {folder}; nothing was started: without --dry-run it starts"
+    out.print(end, markup=False, soft_wrap=soft)
+
+
+def _fitting(members: Sequence[Member], width: int) -> tuple[str, ...]:
+    """Row and column in the table, where labels, which are made of them, leave room for both."""
+    words = [("label", "row", "column"), *((m.label, m.row, m.column) for m in members)]
+    taken = sum(max(map(len, column)) for column in zip(*words, strict=True))
+    return ("row", "column") if taken + _SEED_AND_STATE <= width else ()
 
 
 def _runs(count: int) -> str:

@@ -80,12 +80,14 @@ class SweepStatus:
         folder: Where it is.
         members: One entry per member, in their order.
         left_s: Expected seconds until the last one ends, if as many run as now; None: unknown.
+        overrides: ``KEY=VALUE`` texts it was started with.
     """
 
     name: str
     folder: Path
     members: tuple[MemberStatus, ...]
     left_s: float | None
+    overrides: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[State, int]:
@@ -146,7 +148,8 @@ def status_of(folder: SweepFolder) -> SweepStatus:
             "made it"
         )
     members = tuple(_member_status(folder, member) for member in sweep.members)
-    return SweepStatus(sweep.name, folder.path, members, expected_left(members))
+    left = expected_left(members)
+    return SweepStatus(sweep.name, folder.path, members, left, sweep.overrides)
 
 
 def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:

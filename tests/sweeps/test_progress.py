@@ -8,10 +8,11 @@ from medldr.sweeps.progress import SweepProgress
 
 
 def _play(console):
-    with SweepProgress(11, console) as progress:
+    with SweepProgress(16, console) as progress:
         progress.begin(
             done=2,
-            failed={f"bad{n}": "an error [of it]" for n in range(7)},
+            failed={f"bad{n}": "an error [of it]" for n in range(7)}
+            | {f"odd{n}": f"error {n}" for n in range(5)},
             left_out={},
             elsewhere=["far"],
         )
@@ -24,6 +25,8 @@ def _play(console):
         progress.stopping(1)
         progress.interrupted("next")
         progress.left_out("late", "a reason")
+        progress.failed("one", "boo")
+        progress.failed("two", "boo")
     return console.file.getvalue()
 
 
@@ -32,19 +35,23 @@ def test_a_log_gets_one_line_per_event_with_the_time_since_the_start():
     lines = text.splitlines()
     assert all(line.startswith("[0:00:0") for line in lines)
     words = [
-        "2 of 11 runs are done already",
-        "7 run(s) failed before, and --retry-failed tries again",
-        *[f"  bad{n}: an error [of it]" for n in range(5)],
-        "  and 2 more",
+        "2 of 16 runs are done already",
+        "12 run(s) failed before, and --retry-failed tries again",
+        "  an error [of it]",
+        "    7 runs: bad0, bad1, bad2 and 4 more",
+        *[f"  odd{n}: error {n}" for n in range(4)],
+        "  and 1 more error(s)",
         "1 run(s) are being worked on by others",
-        "started near [bold] (10 of 11)",
-        "started next (11 of 11)",
+        "started near [bold] (15 of 16)",
+        "started next (16 of 16)",
         "near [bold] done (0:00:0",
         "next is being worked on by another process",
         "something to know",
         "stopping: 1 run(s) save their state",
         "next interrupted",
         "late left out: a reason",
+        "one failed: boo",
+        "two failed like one",
     ]
     assert len(lines) == len(words)
     for line, said in zip(lines, words, strict=True):
@@ -54,11 +61,12 @@ def test_a_log_gets_one_line_per_event_with_the_time_since_the_start():
 def test_a_terminal_gets_a_bar_and_what_went_wrong():
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
     text = _play(console)
-    assert "11/11 runs" in text
+    assert "18/16 runs" in text
     assert "started" not in text
     assert "near [bold] done" not in text
     assert "late left out: a reason" in text
-    assert "bad0: an error [of it]" in text
+    assert "  an error [of it]" in text
+    assert "7 runs: bad0, bad1, bad2 and 4 more" in text
 
 
 def test_many_names_are_cut():

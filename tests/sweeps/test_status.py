@@ -1,5 +1,6 @@
 """What is told of a sweep from its folder alone, against folders written by hand."""
 
+import dataclasses
 import datetime
 import io
 import json
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from medldr.errors import InputError
 from medldr.files import RunFolder
-from medldr.members import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
 from medldr.owner import owned
 from medldr.sweeps.launched import at_work, note_launch
 from medldr.sweeps.show import print_plan, print_status
@@ -202,9 +203,50 @@ def test_printing_says_what_is_not_known(folder):
 def test_a_plan_is_a_row_per_run(folder):
     _run(folder, "erm", 0, "done")
     members = status_of(folder).members
-    text = _printed(print_plan, "demo", [(m.member, m.standing) for m in members])
-    assert len(re.findall(r"-s\d", text)) == 6
+    text = _printed(print_plan, "demo", folder.path, [(m.member, m.standing) for m in members])
+    assert len(re.findall(r"^(?:erm|mixup) +[012] +", text, re.MULTILINE)) == 6
     assert "demo: 6 runs: 1 done, 5 waiting" in text
+    assert text.splitlines()[-1] == (
+        f"the folder is {folder.path}; nothing was started: without --dry-run it starts"
+    )
+
+
+def test_a_long_label_of_a_plan_stays_in_one_piece_at_80_columns(folder):
+    labels = ["dermamnist_224up_latentdr_full_learning_rate", "x" * 60]
+    members = [Member(f"{n}-00000000-s12", n, 12, n[-22:], n[:22]) for n in labels]
+    waits = Standing("waiting")
+    text = _printed(print_plan, "demo", folder.path, [(member, waits) for member in members])
+    lines = text.splitlines()
+    assert re.search(rf"^{labels[0]} +12 ", text, re.MULTILINE)
+    assert max(map(len, lines[:-1])) <= 80
+    assert text.count("waiting") == 3  # with that of the line of counts
+    assert "row" not in lines[0]  # the label says it, and there is no room
+
+
+def test_a_plan_shows_places_where_there_is_room(folder):
+    member = Member("c_erm-00000000-s1", "c_erm", 1, "erm", "c")
+    text = _printed(print_plan, "demo", folder.path, [(member, Standing("interrupted"))])
+    assert re.search(r"^label +seed +row +column +state *$", text, re.MULTILINE)
+    assert re.search(r"^c_erm +1 +erm +c +interrupted *$", text, re.MULTILINE)
+
+
+def test_equal_errors_are_told_once(folder):
+    for seed in (0, 1, 2):
+        _run(folder, "erm", seed, "failed", error="no data here", rows=[{"epoch": 3}])
+        _run(folder, "mixup", seed, "failed", error="no data here" if seed else "boo")
+    text = _printed(print_status, status_of(folder))
+    assert text.count("no data here") == 1
+    assert "failed: no data here\n  5 runs: erm-00000000-s0 at epoch 3 of 12, erm-" in text
+    assert "s2 at epoch 3 of 12 and 2 more" in text
+    assert "mixup-00000000-s0 failed: boo" in text
+
+
+def test_the_changes_that_a_sweep_was_started_with_are_told(folder):
+    assert "started with" not in _printed(print_status, status_of(folder))
+    sweep = read_sweep(folder)
+    write_sweep(folder, dataclasses.replace(sweep, overrides=("seeds=[0]", "training.epochs=1")))
+    text = _printed(print_status, status_of(folder))
+    assert "started with seeds=[0] training.epochs=1\n" in text
 
 
 @pytest.mark.parametrize(
