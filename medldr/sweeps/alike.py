@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 _NAMES: Final = 3
+_ERRORS: Final = 5
 
 
 def alike(errors: Mapping[str, str]) -> dict[str, list[str]]:
@@ -39,13 +40,22 @@ def some_runs(names: Sequence[str]) -> str:
 
 
 def error_lines(errors: Mapping[str, str]) -> list[str]:
-    r"""One text per error: that of a single run after its name, others before the runs' names.
+    r"""A line for a run that failed alone; for others, their error and a line with their names.
+
+    At most five errors are told.
+
+    Args:
+        errors: What went wrong, by run name.
 
     Example:
         >>> error_lines({"a": "no data", "b": "boo", "c": "no data"})
-        ['no data\\n  2 runs: a, c', 'b: boo']
+        ['no data', '  2 runs: a, c', 'b: boo']
     """
-    return [
-        f"{names[0]}: {error}" if len(names) == 1 else f"{error}\n  {some_runs(names)}"
-        for error, names in alike(errors).items()
-    ]
+    groups = alike(errors)
+    lines: list[str] = []
+    for error, names in list(groups.items())[:_ERRORS]:
+        alone = len(names) == 1
+        lines += [f"{names[0]}: {error}"] if alone else [error, f"  {some_runs(names)}"]
+    if len(groups) > _ERRORS:
+        lines.append(f"and {len(groups) - _ERRORS} more (`medldr sweep status` tells them all)")
+    return lines

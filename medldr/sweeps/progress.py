@@ -13,7 +13,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from medldr.sweeps.alike import error_lines
 
-_SHOWN: Final = 5
 _NAMES_WIDTH: Final = 32
 
 
@@ -135,12 +134,8 @@ class SweepProgress:
     def _list(self, what: str, errors: Mapping[str, str]) -> None:
         if errors:
             self._say(f"{len(errors)} run(s) {what}:")
-        lines = error_lines(errors)
-        for line in "\n".join(lines[:_SHOWN]).splitlines():
+        for line in error_lines(errors):
             self._say(f"  {line}")
-        if len(lines) > _SHOWN:
-            more = len(lines) - _SHOWN
-            self._say(f"  and {more} more error(s) (`medldr sweep status` tells them all)")
 
     def _show(self) -> None:
         if self._bar is None:

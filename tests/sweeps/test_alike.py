@@ -20,4 +20,10 @@ def test_the_first_three_names_are_told():
 
 def test_a_run_that_failed_alone_stands_before_its_error():
     assert error_lines({}) == []
-    assert error_lines({"a": "x", "b": "y", "c": "y"}) == ["a: x", "y\n  2 runs: b, c"]
+    assert error_lines({"a": "x", "b": "y", "c": "y"}) == ["a: x", "y", "  2 runs: b, c"]
+
+
+def test_many_different_errors_are_cut():
+    lines = error_lines({f"r{n}": f"error {n}" for n in range(8)})
+    assert lines[:5] == [f"r{n}: error {n}" for n in range(5)]
+    assert lines[5:] == ["and 3 more (`medldr sweep status` tells them all)"]

@@ -40,7 +40,7 @@ def test_a_log_gets_one_line_per_event_with_the_time_since_the_start():
         "  an error [of it]",
         "    7 runs: bad0, bad1, bad2 and 4 more",
         *[f"  odd{n}: error {n}" for n in range(4)],
-        "  and 1 more error(s)",
+        "  and 1 more (`medldr sweep status` tells them all)",
         "1 run(s) are being worked on by others",
         "started near [bold] (15 of 16)",
         "started next (16 of 16)",
