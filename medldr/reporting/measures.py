@@ -44,14 +44,14 @@ class Measure:
         return text[1:] if text.startswith("-") and not text.strip("-0.") else text
 
     def show_difference(self, value: float) -> str:
-        """Print a difference with its sign.
+        """Print a difference with its sign, a real minus and no hyphen, as wide as a plus.
 
         Example:
             >>> measure("accuracy").show_difference(0.05), measure("ece").show_difference(-0.01)
-            ('+5.0', '-0.010')
+            ('+5.0', '−0.010')
         """
         text = self.show(value)
-        return text if text.startswith("-") else f"+{text}"
+        return f"−{text[1:]}" if text.startswith("-") else f"+{text}"
 
 
 _RANKS = "the chance that an image with the finding gets a higher score than one without it"

@@ -75,10 +75,10 @@ def test_a_comparison_page_is_whole_and_true_to_the_comparison(runs, read, tmp_p
     )
     paired = one["difference"]
     cells = found.table("Method", "Accuracy (%)")[0]
-    assert cells[1] == (
+    numbers = (
         f"{100 * paired['value']:+.1f} {100 * paired['low']:+.1f} to {100 * paired['high']:+.1f} "
-        f"p {show_p(paired['p'])}"
     )
+    assert cells[1] == f"{numbers.replace('-', '−')}p {show_p(paired['p'])}"
 
 
 def test_runs_without_a_result_are_rows_and_name_no_patient(runs, tmp_path, read):
@@ -146,7 +146,8 @@ def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, me
         if row["metric"] == metric and row["domain"] is None:
             assert f"{factor * row['mean']:.{digits}f} ±{factor * row['sd']:.{digits}f}" in text
             if row["difference"]:
-                assert f"{factor * row['difference']['value']:+.{digits}f}" in text
+                difference = f"{factor * row['difference']['value']:+.{digits}f}"
+                assert difference.replace("-", "−") in text
     assert "no result: fracture_sa-cccccccc-s0 (failed)" in text
     assert "precision differs" in text
     assert "Test, unseen domain (c)" in text

@@ -22,8 +22,9 @@ def test_differences_are_to_the_reference_with_interval_and_both_p(whole):
                 continue
             paired = numbers["difference"]
             assert cell.value == paired["value"]
-            assert cell.text == f"{paired['value']:+.3f}"
-            assert cell.detail == f"{paired['low']:+.3f} to {paired['high']:+.3f}"
+            assert cell.text == f"{paired['value']:+.3f}".replace("-", "−")
+            span = f"{paired['low']:+.3f} to {paired['high']:+.3f}"
+            assert cell.detail == span.replace("-", "−")
             assert cell.extra == f"p {show_p(paired['p'])}, Holm {show_p(paired['p_holm'])}"
 
 

@@ -69,7 +69,7 @@ def test_wins_losses_and_undecided_sets_are_counted_apart():
     first, *_ = verdict(study, columns, "accuracy")
     assert first == (
         "Pool against ERM, accuracy (test): better in 1 of 3 (A +5.0 points, +3.0 to +7.0, "
-        "p 0.004), worse in 1 of 3 (B -4.0 points, -6.0 to -2.0, p 0.010), undecided in 1 of 3 "
+        "p 0.004), worse in 1 of 3 (B −4.0 points, −6.0 to −2.0, p 0.010), undecided in 1 of 3 "
         "(C +3.0 points, +1.0 to +5.0, p 0.060)."
     )
 
@@ -90,7 +90,7 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     assert sentences[1].startswith("Control: Half against ERM")
     assert sentences[2] == (
         "Pool against the control Half (both at learning rate 0.0005): better in 1 of 2 (A +5.0 "
-        "points, +3.0 to +7.0, p 0.010), undecided in 1 of 2 (B +1.0 points, -1.0 to +3.0, "
+        "points, +3.0 to +7.0, p 0.010), undecided in 1 of 2 (B +1.0 points, −1.0 to +3.0, "
         "p 0.300). In A the learning "
         "rate alone does not explain the gain. In B the gain may come from the learning rate alone."
     )
