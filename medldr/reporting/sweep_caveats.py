@@ -59,8 +59,8 @@ def _seeds(columns: Sequence[Column]) -> list[str]:
     texts = []
     if 1 in seeds:
         texts.append(
-            "Rows with a single seed are not judged: their intervals and p speak of the trained "
-            "networks at hand, and of no other seed."
+            "Rows with a single seed are not judged and have no p: their intervals speak of the "
+            "trained networks at hand, and of no other seed."
         )
     few = min((seed for seed in seeds if seed in CHANCE), default=None)
     if few is not None:

@@ -64,6 +64,11 @@ class Column:
                 return found
         return None
 
+    def fewest_seeds(self, *rows: str) -> int:
+        """Seeds of the row that has the fewest of these; 0 where none has a result."""
+        there = (self.result or {}).get("methods") or ()
+        return min((len(m["seeds"]) for m in there if m["method"] in rows), default=0)
+
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
         for method in (self.result or {}).get("methods") or ():

@@ -13,6 +13,9 @@ from medldr.reporting.sweep_source import Study
 from medldr.reporting.tables import Cell, Row, Table
 
 DASH = "–"
+SINGLE = (
+    "No p is given where a row has a single seed: it would speak of these trained networks alone."
+)
 
 
 def sets_table(study: Study, columns: Sequence[Column]) -> Table:
@@ -55,7 +58,9 @@ def difference_table(
         cells = []
         for column in columns:
             found = column.row(split, metric, row)
-            cells.append(_difference(table, metric, found["difference"] if found else None))
+            number = found["difference"] if found else None
+            several = column.fewest_seeds(row, study.reference) > 1
+            cells.append(_difference(table, metric, number, several=several))
         if any(cell.text != DASH for cell in cells):
             apart = row in study.layout.controls
             table.rows.append(Row(row, cells, ("control",) if apart else (), apart=apart))
@@ -71,17 +76,26 @@ def contrast_table(
         ["Pair", *(column.name for column in columns)],
     )
     for pair in study.layout.contrasts:
-        found = [column.contrast(split, metric, pair) for column in columns]
-        cells = [_difference(table, metric, number) for number in found]
+        cells = []
+        for column in columns:
+            number, several = column.contrast(split, metric, pair), column.fewest_seeds(*pair) > 1
+            cells.append(_difference(table, metric, number, several=several))
         table.rows.append(Row(f"{pair[0]} − {pair[1]}", cells))
     return table if table.rows else None
 
 
-def _difference(table: Table, metric: str, number: Mapping[str, Any] | None) -> Cell:
+def _difference(
+    table: Table, metric: str, number: Mapping[str, Any] | None, *, several: bool
+) -> Cell:
+    """A difference with its interval, and its p unless either row has a single seed."""
     if number is None:
         return Cell(DASH)
     cell = table.number(metric, number, signed=True)
     if number.get("p") is None:
+        return cell
+    if not several:
+        if SINGLE not in table.notes:
+            table.notes.append(SINGLE)
         return cell
     p = f"p {show_p(number['p'])}, Holm {show_p(number['p_holm'])}"
     return Cell(cell.text, cell.detail, p, cell.value, cell.reason, cell.mark)

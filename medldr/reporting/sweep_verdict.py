@@ -74,15 +74,9 @@ def _findings(
         numbers = column.row(split, metric, row)
         said = finding(metric, numbers and numbers["difference"])
         if said is not None and numbers is not None:
-            judged = _fewest(column, row, study.reference) > 1
+            judged = column.fewest_seeds(row, study.reference) > 1
             found[column.name] = (said if judged else "not judged", numbers["difference"])
     return found
-
-
-def _fewest(column: Column, *rows: str) -> int:
-    """Seeds of the row that has the fewest of these."""
-    methods = (column.result or {})["methods"]
-    return min(len(method["seeds"]) for method in methods if method["method"] in rows)
 
 
 def _against_reference(
@@ -132,7 +126,7 @@ def _explained(
             number = column.contrast(split, metric, pair)
             said = finding(metric, number)
             if said is not None and number is not None:
-                judged = _fewest(column, *pair) > 1
+                judged = column.fewest_seeds(*pair) > 1
                 found[column.name] = (said if judged else "not judged", number)
         if not found:
             sentences.append(f"{row} cannot be compared with {pair[1]}: no result in common.")

@@ -4,6 +4,7 @@ import pytest
 
 from medldr.reporting import sweep_tables
 from medldr.reporting.compare_tables import show_p
+from medldr.reporting.sweep_content import sweep_content
 from medldr.reporting.tables import Cell, Row, Table, side_by_side
 
 
@@ -25,7 +26,8 @@ def test_differences_are_to_the_reference_with_interval_and_both_p(whole):
             assert cell.text == f"{paired['value']:+.3f}".replace("-", "−")
             span = f"{paired['low']:+.3f} to {paired['high']:+.3f}"
             assert cell.detail == span.replace("-", "−")
-            assert cell.extra == f"p {show_p(paired['p'])}, Holm {show_p(paired['p_holm'])}"
+            both = f"p {show_p(paired['p'])}, Holm {show_p(paired['p_holm'])}"
+            assert cell.extra == ("" if numbers["runs"] == 1 else both)
 
 
 def test_pairs_are_one_minus_the_other(whole):
@@ -40,6 +42,24 @@ def test_pairs_are_one_minus_the_other(whole):
     assert table.rows[0].cells[0].value == pytest.approx(one - other, abs=1e-12)
     assert table.rows[0].cells[1].text == "–"
     assert table.rows[1].cells[1].value is not None
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_single_seed_has_an_interval_but_no_p(sweep):
+    layout = {"contrasts": (("mixup", "erm"),)}
+    rows = {"erm": 1.0, "mixup": 1.5}
+    content = sweep_content(sweep(rows, ("octmnist",), (0,), n=30, layout=layout))
+    for table in content.section("differences").tables:  # to the reference, and the pair
+        (row,) = table.rows
+        for cell in row.cells:
+            assert cell.value is not None
+            assert " to " in cell.detail
+            assert cell.extra == ""
+        assert table.notes == [sweep_tables.SINGLE]
+    found = content.columns[0]
+    assert found.row("test", "accuracy", "Mixup")["difference"]["p"] is not None
+    assert found.fewest_seeds("Mixup", "ERM") == 1
+    assert found.fewest_seeds("nobody") == 0
 
 
 def test_recall_has_classes_down_and_methods_across(whole):
