@@ -44,18 +44,22 @@ def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
         content, files = sweep_content(given), ()
     out = console()
     known = given.sweep.is_file()  # else there is nothing that `medldr sweep status` could read
-    out.print(sweep_tables(content, out.width, f"{given.path}" if known else ""))
-    for path in files:
-        out.print(f"{path}", soft_wrap=True, highlight=False, markup=False)
+    path = f"{given.path}" if known else ""
+    out.print(sweep_tables(content, out.width, path, styled=out.is_terminal))
+    for file in files:
+        out.print(f"{file}", soft_wrap=True, highlight=False, markup=False)
 
 
-def sweep_tables(content: SweepContent, width: int = WIDTH, folder: str = "") -> Group:
+def sweep_tables(
+    content: SweepContent, width: int = WIDTH, folder: str = "", *, styled: bool = True
+) -> Group:
     """The grids, cut into as many tables as the width asks for, and remarks below.
 
     Args:
         content: What to show.
         width: Characters of a line.
         folder: The sweep's folder, for a hint at what is told in few words; none if empty.
+        styled: Whether bold and underlined text is seen, as in a terminal but not in a file.
     """
     parts: list[Table | Text] = [Text(content.title, style="bold")]
     for kind, text in content.banners:
@@ -66,15 +70,27 @@ def sweep_tables(content: SweepContent, width: int = WIDTH, folder: str = "") ->
     else:
         for grid in content.grids:
             parts += _cut(grid.caption, grid, _columns(grid), width)
-    if content.grids:
-        remark = "mean ±SD over seeds (n/planned, where runs are missing)"
-        parts.append(Text(f"\n{remark}; best bold, second best underlined"))
+    legend = _legend(content.grids, styled=styled)
+    if legend:
+        parts.append(Text(f"\n{legend}"))
     for column in content.columns:
         if column.problem:
             parts.append(Text(f"{column.name} is left out: {column.problem}", style="red"))
     parts += [Text(note, style="red") for note in content.study.notes]
     parts += [Text(line, style="red") for line in missing_lines(content.study, folder)]
     return Group(*parts)
+
+
+def _legend(grids: Sequence[Grid], *, styled: bool) -> str:
+    """How to read the numbers that are there; empty where they speak for themselves."""
+    cells = [cell for grid in grids for row in grid.rows for cell in (*row.cells, row.average)]
+    there = [cell for cell in cells if cell is not None and cell.mean is not None]
+    parts = ["mean ±SD over seeds"] if any(cell.sd is not None for cell in there) else []
+    if any(cell.runs < cell.planned for cell in there):
+        parts.append("(n/planned) where runs are missing")
+    if styled and any(cell.mark for cell in there):
+        parts.append("best bold, second best underlined")
+    return "; ".join(parts)
 
 
 def _columns(grid: Grid) -> Block:

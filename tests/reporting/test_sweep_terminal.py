@@ -66,5 +66,23 @@ def test_print_sweep_takes_a_folder(whole_folder, capsys):
     said = capsys.readouterr().out
     assert "Accuracy (%): Test" in said
     assert "report.html" not in said  # nothing was written
+    assert "bold" not in said  # what is captured shows no styles
     hint = f"`medldr sweep status {whole_folder.path}` says all"
     assert "".join(hint.split()) in "".join(said.split())
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("styled", [True, False])
+def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
+    def legend(content):
+        out = Console(file=io.StringIO(), width=80)
+        out.print(sweep_tables(content, styled=styled))
+        return " ".join(out.file.getvalue().split())
+
+    many = legend(whole)
+    assert "mean ±SD over seeds; (n/planned) where runs are missing" in many
+    alone = legend(sweep_content(sweep({"erm": 1.0, "mixup": 2.0}, ("octmnist",), (0,), n=30)))
+    assert "SD" not in alone
+    assert "planned" not in alone
+    for text in (many, alone):
+        assert ("best bold, second best underlined" in text) is styled
