@@ -175,7 +175,9 @@ def _refuse_misspelt_status(source: str) -> None:
         try:
             find_sweep(source)
         except InputError as error:
-            raise InputError(f"{error}.{near} `medldr sweep status DIR` tells how far") from error
+            raise InputError(
+                f"{error}.{near} `medldr sweep status DIR` tells how far one is"
+            ) from error
 
 
 def _one_folder(words: Sequence[str]) -> Path:

@@ -143,8 +143,9 @@ def print_plan(
     parts = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     soft = not out.is_terminal
     out.print(f"{name}: {_runs(len(standings))}: {parts}", markup=False, soft_wrap=soft)
-    end = f"the folder is {folder}; nothing was started: without --dry-run it starts"
-    out.print(end, markup=False, soft_wrap=soft)
+    all_done = counts["done"] == len(standings)
+    end = "nothing is left to run" if all_done else "without --dry-run it starts"
+    out.print(f"in {folder}; {end}", markup=False, soft_wrap=soft)
 
 
 def _fitting(members: Sequence[Member], width: int) -> tuple[str, ...]:

@@ -206,9 +206,9 @@ def test_a_plan_is_a_row_per_run(folder):
     text = _printed(print_plan, "demo", folder.path, [(m.member, m.standing) for m in members])
     assert len(re.findall(r"^(?:erm|mixup) +[012] +", text, re.MULTILINE)) == 6
     assert "demo: 6 runs: 1 done, 5 waiting" in text
-    assert text.splitlines()[-1] == (
-        f"the folder is {folder.path}; nothing was started: without --dry-run it starts"
-    )
+    assert text.splitlines()[-1] == f"in {folder.path}; without --dry-run it starts"
+    text = _printed(print_plan, "demo", folder.path, [(members[0].member, members[0].standing)])
+    assert text.splitlines()[-1] == f"in {folder.path}; nothing is left to run"
 
 
 def test_a_long_label_of_a_plan_stays_in_one_piece_at_80_columns(folder):
