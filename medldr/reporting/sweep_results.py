@@ -33,6 +33,7 @@ class Column:
         missing: Runs without a result, by row: how many of each state.
         problem: Why its runs cannot be compared; empty if they can.
         notes: What a reader must be told about it.
+        said: The problem word for word: for the terminal of whoever ran it, never for a page.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     missing: Mapping[str, Mapping[str, int]]
     problem: str = ""
     notes: tuple[str, ...] = ()
+    said: str = ""
 
     def row(
         self, split: str, metric: str, row: str, domain: str | None = None
@@ -124,7 +126,7 @@ def _column(study: Study, name: str) -> Column:
     except InputError as error:
         names = {text for e in there for text in (e.member.run, e.member.label)}
         problem = hide_names(str(error), _ids(there), names)
-        return Column(name, None, planned, missing, problem=problem)
+        return Column(name, None, planned, missing, problem=problem, said=str(error))
     return Column(name, result, planned, missing, notes=tuple(notes))
 
 

@@ -75,7 +75,7 @@ def sweep_tables(
         parts.append(Text(f"\n{legend}"))
     for column in content.columns:
         if column.problem:
-            parts.append(Text(f"{column.name} is left out: {column.problem}", style="red"))
+            parts.append(Text(f"{column.name} is left out: {column.said}", style="red"))
     parts += [Text(note, style="red") for note in content.study.notes]
     parts += [Text(line, style="red") for line in missing_lines(content.study, folder)]
     return Group(*parts)

@@ -63,6 +63,7 @@ def test_runs_judged_on_other_items_cost_their_column_alone_and_name_no_item(swe
     assert odd.run in bad.problem
     assert "test items differ" in bad.problem
     assert "DOE" not in bad.problem
+    assert "DOE" in bad.said  # for the terminal alone
     assert good.problem == ""
     assert good.row("test", "accuracy", "ERM")["runs"] == 2
     assert splits([bad, good]) == ["test"]
