@@ -52,7 +52,7 @@ def _lines(fault: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[str]:
         path = tuple(fault["loc"])
         yield f"{_place(path, merged)}: {_missing(path, keys)}"
         return
-    path = _trimmed(fault["loc"], merged.values)
+    path = trimmed(fault["loc"], merged.values)
     if kind == "extra_forbidden":
         for leaf, inner in _leaves(path, value) if len(path) == 1 else [(path, value)]:
             yield f"{_head(leaf, inner, merged)}: {_unknown(leaf, keys)}"
@@ -123,7 +123,7 @@ def _part_hint(path: KeyPath, value: Any) -> str:
     return ""
 
 
-def _trimmed(loc: KeyPath, values: Any) -> KeyPath:
+def trimmed(loc: KeyPath, values: Any) -> KeyPath:
     """The steps of an error's place that exist in the values; the rest names types."""
     path: list[str | int] = []
     for step in loc:

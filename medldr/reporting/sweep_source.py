@@ -6,7 +6,7 @@ sweep file. Nothing here is fatal to a report: what cannot be read is named and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from medldr.errors import InputError
@@ -114,9 +114,11 @@ def read_study(folder: SweepFolder) -> Study:
         InputError: If it holds neither, or its `sweep.json` is damaged.
     """
     sweep, left_out = read_sweep(folder), list[str]()
+    # A planned run may have a configuration of its own for each seed: it starts from another run.
+    identity = _label if sweep is not None else _identity
     if sweep is None:
         sweep, left_out = guess_sweep(folder)
-    members = _one_configuration_a_row(sweep.members)
+    members = _one_configuration_a_row(sweep.members, identity)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
     entries = [_read(folder, member) for member in members]
@@ -170,12 +172,14 @@ def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
     return found
 
 
-def _one_configuration_a_row(members: Iterable[Member]) -> list[Member]:
+def _one_configuration_a_row(
+    members: Iterable[Member], identity: Callable[[Member], str]
+) -> list[Member]:
     """Give configurations that share a cell a row each, for they are different methods."""
     members = list(members)
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for member in members:
-        cells.setdefault((member.row, member.column), {})[_identity(member)] = member.label
+        cells.setdefault((member.row, member.column), {})[identity(member)] = member.label
     split: set[str] = {row for (row, _), found in cells.items() if len(found) > 1}
 
     def own(member: Member) -> Member:
@@ -183,10 +187,14 @@ def _one_configuration_a_row(members: Iterable[Member]) -> list[Member]:
             return member
         labels = list(cells[member.row, member.column].values())
         alone = labels.count(member.label) == 1
-        name = member.label if alone else _identity(member)
+        name = member.label if alone else identity(member)
         return replace(member, row=f"{member.row} ({name})")
 
     return [own(member) for member in members]
+
+
+def _label(member: Member) -> str:
+    return member.label
 
 
 def _identity(member: Member) -> str:

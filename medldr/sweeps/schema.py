@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from medldr.config.layers import Merged
-from medldr.config.problems import dotted
+from medldr.config.problems import dotted, trimmed
 from medldr.config.schema import RunConfig
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
@@ -116,7 +116,7 @@ def head(path: KeyPath, merged: Merged) -> str:
 
 
 def _faults(error: ValidationError, values: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
-    faults = [(_trimmed(fault["loc"], values), fault) for fault in error.errors()]
+    faults = [(trimmed(fault["loc"], values), fault) for fault in error.errors()]
     for path, fault in faults:
         if fault["type"] == "too_short" and any(
             len(inner) > len(path) and inner[: len(path)] == path for inner, _ in faults
@@ -135,16 +135,3 @@ def _unknown(path: KeyPath) -> str:
         return "a key of all runs stands under common"
     near = " Did you mean 'seeds'?" if key == "seed" else did_you_mean(key, known.model_fields)
     return f"there is no such key.{near} Known: {', '.join(known.model_fields)}"
-
-
-def _trimmed(loc: KeyPath, values: Any) -> KeyPath:
-    """The steps of an error's place that exist in the values; the rest names types."""
-    path: list[str | int] = []
-    for step in loc:
-        inside_map = isinstance(values, Mapping) and step in values
-        inside_list = isinstance(values, list) and isinstance(step, int) and step < len(values)
-        if not (inside_map or inside_list):
-            break
-        path.append(step)
-        values = values[step]
-    return tuple(path)

@@ -1,11 +1,12 @@
 """A column of a sweep is the comparison of its runs, and trouble in it stays there."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from medldr.evaluation import compare
-from medldr.members import read_sweep
+from medldr.members import read_sweep, write_sweep
 from medldr.reporting.sweep_results import columns, splits
 from medldr.reporting.sweep_source import read_study
 
@@ -96,10 +97,15 @@ def test_seeds_whose_configurations_differ_are_one_row_all_the_same(sweep):
     """A run that goes on from another's weights names a folder that holds the seed."""
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
     before = columns(read_study(folder))[0]
-    for number, member in enumerate(read_sweep(folder).members):
-        path = folder.run(member.run).run
-        facts = json.loads(path.read_text())
-        path.write_text(json.dumps({**facts, "hash": f"{number:08d}"}))
+    record = read_sweep(folder)
+    renamed = []
+    for number, member in enumerate(record.members):
+        files = folder.run(member.run)
+        facts = json.loads(files.run.read_text())
+        files.run.write_text(json.dumps({**facts, "hash": f"{number:08d}"}))
+        renamed.append(replace(member, run=f"{member.label}-{number:08d}-s{member.seed}"))
+        files.path.rename(folder.run(renamed[-1].run).path)
+    write_sweep(folder, replace(record, members=tuple(renamed)))
     after = columns(read_study(folder))[0]
     assert len(before.result["methods"]) == 2
     assert [m["seeds"] for m in after.result["methods"]] == [
