@@ -11,7 +11,8 @@ kind              module-level names
 ================  =========================================================
 ``datasets``      ``Config``, ``load(config) -> ImageTable``,
                   ``present(config) -> str`` (where its files are, for people);
-                  where there are files: ``require(config)`` (they are there)
+                  where there are files: ``require(config)`` (they are there);
+                  where something was published: ``examine(config)``, ``submission``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
 ``models``        ``Config``, ``build(config, spec) -> FeatureModel``

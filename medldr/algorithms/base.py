@@ -73,6 +73,9 @@ class Algorithm(nn.Module):
     Attributes:
         needs_domains: Refuse data without domain names, before the first step.
         sampler: ``shuffle``, or ``domains`` for equal blocks per source domain.
+        domains_per_batch: With ``domains``: how many source domains, drawn anew for each batch,
+            it holds; None for all of them.
+        batches_per_step: How many times `training.batch_size` images one `update` takes.
         set_based: A sample's loss depends on who else is in the batch.
         mixes_labels: The classification targets are mixed, so that nothing can stack on it.
         views: Extra augmented views of each image that the data stage must supply.
@@ -80,6 +83,8 @@ class Algorithm(nn.Module):
 
     needs_domains: bool = False
     sampler: str = "shuffle"
+    domains_per_batch: int | None = None
+    batches_per_step: int = 1
     set_based: bool = False
     mixes_labels: bool = False
     views: tuple[str, ...] = ()

@@ -272,6 +272,9 @@ class EvaluationConfig(Section):
         0.9, gt=0, lt=1, description="sensitivity is given at this specificity"
     )
     batch_size: int = Field(256, ge=1)
+    per_group: bool = Field(
+        False, description="score each group (slide, patient) and the worst one, as WILDS does"
+    )
     oracle: bool = Field(False, description="allow selection rules that read the test split")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.datasets.base import ImageTable
+from medldr.datasets.base import Images, ImageTable
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 
@@ -86,7 +86,7 @@ def check_table(table: ImageTable, *, duplicates: bool = True) -> list[str]:
     return notes
 
 
-def _blocks(images: NDArray[np.uint8]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+def _blocks(images: Images) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     """The images as ``(n, pixels)`` blocks of bounded size, each with its first row's number."""
     step = max(1, _BLOCK_BYTES // max(1, int(np.prod(images.shape[1:]))))
     for start in range(0, len(images), step):
@@ -94,7 +94,7 @@ def _blocks(images: NDArray[np.uint8]) -> Iterator[tuple[int, NDArray[np.uint8]]
         yield start, block.reshape(len(block), -1)
 
 
-def _constant(images: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def _constant(images: Images) -> NDArray[np.bool_]:
     parts = [(flat == flat[:, :1]).all(1) for _, flat in _blocks(images)]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
 

@@ -5,13 +5,18 @@ split, sample, augment or move anything. Those belong to `medldr.data` and are t
 `present` tells a person in a few words where the files are, or that they are absent. A dataset of
 files also offers `require(config)`, which raises the `InputError` that `load` would raise for an
 absent one, without reading any: many runs are refused at once before the first of them starts.
+
+Two more are for sets that were published with them: `examine(config)` compares what is there with
+what was published, for `medldr data check`; `submission(config, predictions, seed)` gives the files
+that a benchmark asks for.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +31,10 @@ class DatasetConfig(PluginSection):
 
     root: Path | None = Field(None, description="folder of the files; unset: $MEDLDR_DATA")
     download: bool = Field(False, description="allow fetching absent files from the network")
+    packed: Literal["auto", "off"] | Path = Field(
+        "auto",
+        description="folder that `medldr data pack` made; auto: the one in its usual place, if any",
+    )
     held_out: tuple[str, ...] = Field((), description="domains never trained or validated on")
     held_out_rows: Literal["all", "test"] | None = Field(
         None,
@@ -57,6 +66,58 @@ class DatasetConfig(PluginSection):
         return tuple(sorted(set(value)))
 
 
+class LazyImages(ABC):
+    """Pixels that are read when they are asked for, because they may not fit in memory.
+
+    Rows are asked for like those of an array. Reading is safe from several workers at once.
+
+    Attributes:
+        shape: ``(N, C, [D,] H, W)``.
+        stamp: Changes whenever a file behind the pixels is replaced (names, sizes, times).
+    """
+
+    dtype = np.dtype(np.uint8)
+    shape: tuple[int, ...]
+    stamp: str
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes, as of an array."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all pixels once they are read."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abstractmethod
+    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Pixels of one row ``(C, [D,] H, W)`` or of several ``(n, C, [D,] H, W)``.
+
+        Raises:
+            InputError: If a file cannot be read; names it.
+        """
+
+
+Images: TypeAlias = NDArray[np.uint8] | LazyImages
+"""An array, in memory or memory-mapped, or pixels that are read when asked for."""
+
+
+class BadFile(NamedTuple):
+    """A file that was left out, because `data.on_bad_file` says so.
+
+    Attributes:
+        path: Where it is, relative to the data set's folder.
+        reason: Why it cannot be used.
+    """
+
+    path: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class ImageTable:
     """All images of a dataset and what is known of each, row by row.
@@ -65,7 +126,7 @@ class ImageTable:
         name: Dataset name for texts and hashes, for example ``fracturemnist3d_28``.
         task: Kind of labels.
         class_names: One name per class or per label.
-        images: ``(N, C, [D,] H, W)`` uint8; in memory or memory-mapped.
+        images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
         ids: ``(N,)`` text, unique.
         splits: ``(N,)`` text: one of `SPLITS`, or empty where the dataset has no splits of its own.
@@ -73,13 +134,17 @@ class ImageTable:
         groups: ``(N,)`` text (patient, slide), all empty where there are none.
         masks: ``(N, [D,] H, W)`` bool, where the finding is; only phantoms know.
         notes: What a reader of any number from this dataset must be told.
-        hashes: Checksum of each file read, by file name (for `run.json`).
+        hashes: Checksum of each file read, by file name (for `run.json`). Where there are any they
+            stand for the pixels, so they change whenever these do.
+        shared_groups: Pairs of splits that share groups by the dataset's own definition, such as
+            ``("train", "id_val")``; between any others no group may cross.
+        bad_files: Files that were left out.
     """
 
     name: str
     task: Task
     class_names: tuple[str, ...]
-    images: NDArray[np.uint8]
+    images: Images
     labels: NDArray[np.int64] | NDArray[np.float32]
     ids: NDArray[np.str_]
     splits: NDArray[np.str_]
@@ -88,6 +153,8 @@ class ImageTable:
     masks: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()
     hashes: dict[str, str] = field(default_factory=dict)
+    shared_groups: tuple[tuple[str, str], ...] = ()
+    bad_files: tuple[BadFile, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
