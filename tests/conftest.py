@@ -6,8 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from medldr import cli
 
@@ -68,3 +70,58 @@ def medldr(monkeypatch, capsys):
         return Ended(end.value.code or 0, printed.out, printed.err)
 
     return run
+
+
+CAMELYON17_SLIDES = {0: (0, 3), 1: (10, 14), 2: (20, 23), 3: (30, 31), 4: (41, 47)}
+"""Two slides for each hospital of the small folder, among them slide 23."""
+
+
+def _camelyon17_rows(per_slide):
+    """Patches in a fixed order: (patient, node, x, y, tumor, slide, center, split)."""
+    rows = []
+    for place in range(per_slide):
+        for center, slides in CAMELYON17_SLIDES.items():
+            for number, slide in enumerate(slides):
+                patient = f"{20 * center + 4 + number:03d}"
+                corner = (32 * (place + 7), 64 * (slide + 1))
+                # Every third pair of a tumor and a normal patch validates, whatever the hospital.
+                validates = int(place // 2 % 3 == 2)
+                rows.append((patient, slide % 5, *corner, place % 2, slide, center, validates))
+    return rows
+
+
+@pytest.fixture(scope="session")
+def write_camelyon17():
+    """Function that writes a folder as WILDS publishes it, only smaller, and returns its root.
+
+    Five hospitals, two slides each, `per_slide` patches of 96 x 96 RGBA per slide, tumor and
+    normal by turns. Tumor is darker, and each hospital has a tint of its own. Odd slides have an
+    alpha channel that is not opaque, so that dropping it differs from blending.
+    """
+
+    def write(root, per_slide=6):
+        folder = Path(root) / "camelyon17_v1.0"
+        generator = np.random.default_rng(17)
+        lines = [",patient,node,x_coord,y_coord,tumor,slide,center,split"]
+        for number, row in enumerate(_camelyon17_rows(per_slide)):
+            patient, node, x, y, tumor, slide, center, _ = row
+            lines.append(",".join(map(str, (number, *row))))
+            pixels = generator.integers(0, 96, (96, 96, 4), dtype=np.uint8)
+            pixels[..., :3] += np.array([40 + 20 * center, 80, 140 - 20 * center], np.uint8)
+            pixels[..., :3] -= np.uint8(40 * tumor)
+            pixels[..., 3] = generator.integers(1, 256) if slide % 2 else 255
+            stem = f"patient_{patient}_node_{node}"
+            path = folder / "patches" / stem / f"patch_{stem}_x_{x}_y_{y}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(path, compress_level=1)
+        (folder / "metadata.csv").write_text("\n".join(lines) + "\n")
+        (folder / "RELEASE_v1.0.txt").touch()
+        return Path(root)
+
+    return write
+
+
+@pytest.fixture
+def camelyon17_folder(tmp_path, write_camelyon17):
+    """Folder, for `data.root`, that holds a small `camelyon17_v1.0` of 60 patches."""
+    return write_camelyon17(tmp_path / "camelyon17")
