@@ -75,6 +75,8 @@ class Data:
         rank: int = 0,
         world: int = 1,
         views: tuple[str, ...] = (),
+        domains_per_batch: int | None = None,
+        batches_per_step: int = 1,
     ) -> TrainLoader:
         """Batches of the training rows.
 
@@ -85,6 +87,8 @@ class Data:
             rank: Number of this process.
             world: Number of processes.
             views: Names of extra augmented views of each image.
+            domains_per_batch: With ``domains``: how many source domains a batch holds; None: all.
+            batches_per_step: How many times the batch size a batch has.
 
         Raises:
             InputError: If batch size, sampler or views do not go with the data.
@@ -98,6 +102,9 @@ class Data:
             drop_last=config.training.drop_last,
             seed=config.seed,
             world=world,
+            domain_names=self.spec.train_domains,
+            domains_per_batch=domains_per_batch,
+            batches_per_step=batches_per_step,
         )
         return TrainLoader(
             self._pixels,

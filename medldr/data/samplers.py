@@ -4,104 +4,21 @@ A sampler gives one epoch's order; `Batches` cuts it into global batches and giv
 equal part. So resuming needs no saved sampler, and one and four processes see the same global
 batches. No sampler can hang or yield an empty batch, because the number of batches is fixed before
 the first one.
-
-Source:
-    Our choice. In training only, a last batch that would leave a process with a single image is
-    left out, because batch norm cannot be computed on one; a training set smaller than a batch is
-    one batch.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data._batches import Batches, Order, plan
+from medldr.data.domain_blocks import build_domain_blocks
 from medldr.errors import InputError, did_you_mean
 
-Order = NDArray[np.int64]
 SAMPLERS = ("shuffle", "weighted", "domains")
-
-
-class Batches(NamedTuple):
-    """How an epoch's order is cut.
-
-    Attributes:
-        steps: Batches per epoch, at least one.
-        size: Rows of each global batch.
-        last: Rows of the last one.
-        notes: What differs from what the configuration asked for.
-    """
-
-    steps: int
-    size: int
-    last: int
-    notes: tuple[str, ...] = ()
-
-    @property
-    def total(self) -> int:
-        """Rows drawn per epoch."""
-        return (self.steps - 1) * self.size + self.last
-
-    def part(self, step: int, rank: int, world: int) -> slice:
-        """Where in the epoch's order this process's rows of a batch stand."""
-        rows = (self.last if step == self.steps - 1 else self.size) // world
-        start = step * self.size + rank * rows
-        return slice(start, start + rows)
-
-
-def plan(rows: int, batch_size: int, *, drop_last: bool, world: int = 1) -> Batches:
-    """Cut ``rows`` rows into global batches that divide among ``world`` processes.
-
-    Raises:
-        InputError: If the batch does not divide, or there are fewer rows than processes.
-
-    Example:
-        >>> plan(33, 4, drop_last=False)[:3]  # the lone 33rd is left out, in training only
-        (8, 4, 4)
-        >>> plan(34, 4, drop_last=False)[:3]
-        (9, 4, 2)
-        >>> plan(8, 32, drop_last=True)
-        Batches(steps=1, size=8, last=8, notes=('training.batch_size is 32, but there are 8 \
-training images: each step uses 8.',))
-    """
-    if batch_size % world:
-        below = batch_size - batch_size % world
-        raise InputError(
-            f"training.batch_size: {batch_size} is shared out evenly among {world} processes, so "
-            f"it must be a multiple of {world}, such as {below or world} or {below + world}"
-        )
-    if rows < world:
-        raise InputError(
-            f"there are {rows} training images for {world} processes; use machine.devices={rows}"
-            if rows
-            else "there are no training images"
-        )
-    notes = []
-    if rows < batch_size:
-        size = rows - rows % world
-        notes.append(
-            f"training.batch_size is {batch_size}, but there are {rows} training images: each "
-            f"step uses {size}."
-        )
-        steps, last = 1, size
-    else:
-        size = batch_size
-        rest = 0 if drop_last else rows % size - rows % size % world
-        if rest // world == 1 and size // world > 1:
-            rest = 0
-            notes.append(
-                f"{rows} training images in batches of {size} leave one alone, which batch norm "
-                "cannot use: each epoch leaves out its last one."
-            )
-        steps, last = rows // size + (rest > 0), rest or size
-    if size // world == 1:
-        notes.append(
-            "each process trains on one image at a time; a network with batch norm fails where "
-            "its last stage is one pixel wide. Choose a larger training.batch_size."
-        )
-    return Batches(steps, size, last, tuple(notes))
 
 
 class Sampler(Protocol):
@@ -154,44 +71,6 @@ class Weighted:
         return drawn
 
 
-class DomainBlocks:
-    """Equal blocks of every source domain in each global batch and on every process.
-
-    An epoch is as long as with `Shuffle`. A domain with fewer rows than that begins again, in a
-    new order; one with more shows part of its rows.
-
-    Args:
-        domains: ``(n,)`` domain number of the rows used.
-        batches: How the order is cut; its size is a multiple of domains x processes.
-        seed: The run's seed.
-        world: Number of processes.
-    """
-
-    def __init__(
-        self, domains: NDArray[np.int64], batches: Batches, seed: int, world: int = 1
-    ) -> None:
-        self.batches = batches
-        self.seed = seed
-        self.world = world
-        self.members = [np.flatnonzero(domains == d) for d in np.unique(domains)]
-
-    def order(self, epoch: int) -> Order:
-        """Per batch: process after process, and within each domain after domain."""
-        steps, size = self.batches.steps, self.batches.size
-        block = size // (len(self.members) * self.world)
-        streams = [
-            self._stream(d, epoch, steps * self.world * block).reshape(steps, self.world, block)
-            for d in range(len(self.members))
-        ]
-        return np.stack(streams, axis=2).reshape(-1)
-
-    def _stream(self, domain: int, epoch: int, length: int) -> Order:
-        rows = self.members[domain]
-        generator = np.random.default_rng([self.seed, epoch, 2, domain])
-        passes = -(-length // len(rows))
-        return np.concatenate([generator.permutation(rows) for _ in range(passes)])[:length]
-
-
 def build_sampler(
     name: str,
     *,
@@ -201,6 +80,9 @@ def build_sampler(
     drop_last: bool,
     seed: int,
     world: int = 1,
+    domain_names: Sequence[str] = (),
+    domains_per_batch: int | None = None,
+    batches_per_step: int = 1,
 ) -> Sampler:
     """The sampler of this name over the training rows actually used.
 
@@ -208,10 +90,15 @@ def build_sampler(
         name: ``shuffle``, ``weighted`` or ``domains``.
         labels: ``(n,)`` classes, or ``(n, L)`` multi-label.
         domains: ``(n,)`` numbers of the source domains; all -1 where there are none.
-        batch_size: Rows of a global batch.
+        batch_size: `training.batch_size`.
         drop_last: Whether an epoch's partial batch is dropped.
         seed: The run's seed.
         world: Number of processes.
+        domain_names: Of the source domains, by number, for messages.
+        domains_per_batch: With ``domains``: how many of them each batch holds, drawn anew for each
+            batch; None for all.
+        batches_per_step: A global batch has ``batch_size`` times so many rows. An epoch is no
+            longer for it.
 
     Raises:
         InputError: If the name is unknown, or the data or batch size do not allow it.
@@ -222,8 +109,18 @@ def build_sampler(
             f"Known: {', '.join(SAMPLERS)}"
         )
     if name == "domains":
-        return _domain_blocks(domains, batch_size, drop_last, seed, world)
-    batches = plan(len(labels), batch_size, drop_last=drop_last, world=world)
+        return build_domain_blocks(
+            domains,
+            names=domain_names,
+            batch_size=batch_size,
+            drop_last=drop_last,
+            seed=seed,
+            world=world,
+            domains_per_batch=domains_per_batch,
+            batches_per_step=batches_per_step,
+        )
+    rows_per_step = batch_size * batches_per_step
+    batches = plan(len(labels), rows_per_step, drop_last=drop_last, world=world)
     if name == "shuffle":
         return Shuffle(len(labels), batches, seed)
     if labels.ndim == 2:
@@ -232,29 +129,3 @@ def build_sampler(
             "a row has several or none. Use shuffle."
         )
     return Weighted(labels.astype(np.int64), batches, seed)
-
-
-def _domain_blocks(
-    domains: NDArray[np.int64], batch_size: int, drop_last: bool, seed: int, world: int
-) -> DomainBlocks:
-    if not len(domains) or (domains < 0).any():
-        raise InputError(
-            "training.sampler: domains needs a domain for every training row, and this dataset "
-            "has none. Use shuffle."
-        )
-    number = len(np.unique(domains))
-    unit = number * world
-    if batch_size < unit:
-        raise InputError(
-            f"training.batch_size: {batch_size} is too small for one image of each of {number} "
-            f"source domains on each of {world} processes; the least is {unit}"
-        )
-    size = max(unit, min(batch_size, len(domains)) // unit * unit)
-    steps = len(domains) // size if drop_last else -(-len(domains) // size)
-    notes = []
-    if size != batch_size:
-        notes.append(
-            f"training.batch_size is {batch_size}; each step uses {size}: {size // number} from "
-            f"each of {number} source domains."
-        )
-    return DomainBlocks(domains, Batches(max(1, steps), size, size, tuple(notes)), seed, world)
