@@ -7,7 +7,7 @@ them, and `evaluate`, `score` and `compare` read nothing else.
 from medldr.evaluation.compare import compare
 from medldr.evaluation.evaluate import check, evaluate, flat
 from medldr.evaluation.metrics import accuracy, auc, score
-from medldr.evaluation.predict import evaluating, predict, probabilities
+from medldr.evaluation.predict import evaluating, predict, predict_each, probabilities
 from medldr.evaluation.runs import Run, load_run
 from medldr.evaluation.table import (
     by_split,
@@ -30,6 +30,7 @@ __all__ = [
     "join",
     "load_run",
     "predict",
+    "predict_each",
     "predictions_of",
     "probabilities",
     "read_predictions",

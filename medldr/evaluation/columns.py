@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from medldr.evaluation import intervals, operating_point
-from medldr.evaluation.evaluate import absent_classes
+from medldr.evaluation.entry import absent_classes
+from medldr.evaluation.groups import WORST_GROUP
 from medldr.evaluation.judge import (
     DOMAIN_METRICS,
     WORST_DOMAIN,
@@ -42,7 +43,7 @@ class Columns:
     """All methods on one split, in the same bootstrap draws.
 
     Attributes:
-        judges: One per run, the runs of a method side by side.
+        judges: One per run, the runs of a method side by side; by group where all runs were.
         columns: By method and name of the metric (as `Judge` has it).
         reasons: Why a mean is undefined, likewise.
     """
@@ -53,7 +54,12 @@ class Columns:
         self.split, self.known, self.base = split, known, base
         runs = [run for method in known for run in method.runs]
         tables = aligned(runs, split)
-        self.judges = [_judge(run, t, settings) for run, t in zip(runs, tables, strict=True)]
+        by_group = [_by_group(run, split) for run in runs]
+        self.per_group, self.some_by_group = all(by_group), any(by_group)
+        self.judges = [
+            _judge(run, table, settings, self.per_group)
+            for run, table in zip(runs, tables, strict=True)
+        ]
         draws, seed = settings["intervals"]["draws"], settings["intervals"]["seed"]
         first = self.judges[0]
         # One pass over the draws for all runs: the weights of the groups are made once.
@@ -96,10 +102,11 @@ class Columns:
                 self.reasons[method.name, name] = where + judge.reason(name)
 
     def names(self) -> list[str]:
-        """Metrics of the split, of each domain, and the worst domain, as `Judge` names them."""
+        """Metrics of the split, of each domain, of the worst domain and the worst group."""
         judge = self.judges[0]
         of_domains = [f"domain/{d}/{m}" for d in judge.domains for m in DOMAIN_METRICS]
         worst = [WORST_DOMAIN] if judge.domains else []
+        worst += [WORST_GROUP] if self.per_group else []
         return headline_metrics(judge.table.task) + worst + of_domains
 
     def class_names(self) -> list[str]:
@@ -208,14 +215,19 @@ class Columns:
         return {**{k: out[k] for k in ("value", "low", "high", "reason")}, "p": p, "p_holm": None}
 
 
-def _judge(run: Run, table: Predictions, settings: Mapping[str, Any]) -> Judge:
+def _by_group(run: Run, split: str) -> bool:
+    """Whether a run's own evaluation scored the groups of a split."""
+    return bool(run.evaluation["splits"].get(split, {}).get("worst_group"))
+
+
+def _judge(run: Run, table: Predictions, settings: Mapping[str, Any], per_group: bool) -> Judge:
     """Judge a run by the settings of the first one, with its own threshold."""
     positive = positive_class(table, settings.get("positive_class"))
     wanted = (settings.get("operating_point") or {}).get("specificity", 0.9)
     point = operating_point.OperatingPoint(wanted)
     if table.task == "binary":
         point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    return Judge(table, settings["calibration"]["bins"], positive, point)
+    return Judge(table, settings["calibration"]["bins"], positive, point, per_group)
 
 
 def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:
@@ -223,8 +235,8 @@ def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _parse(name: str) -> tuple[str | None, str]:
-    if name == WORST_DOMAIN:
-        return None, "worst_domain"
+    if name in (WORST_DOMAIN, WORST_GROUP):
+        return None, name.removesuffix("/accuracy")
     if not name.startswith("domain/"):
         return None, name
     domain, metric = name[len("domain/") :].rsplit("/", 1)

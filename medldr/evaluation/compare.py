@@ -24,10 +24,13 @@ first run. `compare` returns plain values:
     (ddof 1; None for one run), ``low``, ``high``, ``reason`` (why undefined), ``few_groups``,
     ``difference``: None for the reference, else ``value``, ``low``, ``high``, ``reason``,
     ``p``, ``p_holm``. Holm's correction is over the methods of one column, that is one split,
-    domain and metric. The metric ``worst_domain`` is the lowest accuracy of any domain.
+    domain and metric. The metric ``worst_domain`` is the lowest accuracy of any domain, and
+    ``worst_group``, where every run was scored by group, that of any group.
 ``gaps``
-    ``id_test`` minus ``test`` per ``metric`` and ``method``: ``value``, ``low``, ``high``,
-    ``reason``; how much is lost where no training row came from. Empty without both splits.
+    A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
+    else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or that the seen
+    split chose the weights); how much is lost where no training row came from. Empty where there
+    is no such split, or `test` is of seen domains.
 ``contrasts``
     One dict per split, domain, metric and pair that was asked for: ``split``, ``domain``,
     ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
@@ -37,7 +40,8 @@ first run. `compare` returns plain values:
     ``class``, ``n`` (its items, or positives), ``metric``, ``method``, ``runs``, ``values``,
     ``mean``, ``sd``, ``low``, ``high``, ``reason``.
 ``footnotes``
-    Texts on methods that differ from the reference in precision, data or splits.
+    Texts on methods that differ from the reference in protocol (another id, not a changed pin),
+    augmentation, precision, data or splits.
 ``missing``
     Runs without a result: ``run`` and ``reason``. They are rows of a table too.
 ``notes``
@@ -50,12 +54,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medldr.config.protocol import MODIFIED
 from medldr.errors import InputError, did_you_mean
-from medldr.evaluation import intervals, metrics
+from medldr.evaluation import gap, metrics
 from medldr.evaluation.columns import Columns
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.judge import headline_metrics
-from medldr.evaluation.runs import FACTS, Method, Run, load_run, methods, same_task
+from medldr.evaluation.runs import FACTS, TEXT_FACTS, Method, Run, load_run, methods, same_task
 from medldr.files import RunFolder
 
 SPLITS = ("id_test", "test")
@@ -101,6 +106,11 @@ def compare(
     ]
     settings = found[0].evaluation
     columns = {split: Columns(split, known, base, settings) for split in shared}
+    notes += [
+        f"{split}: the worst group is left out, because not every run was scored by group."
+        for split, column in columns.items()
+        if not column.per_group and column.some_by_group
+    ]
     footnotes, marks = _footnotes(known, base)
     return {
         "schema": 1,
@@ -113,7 +123,7 @@ def compare(
         "methods": [_describe(method, base, marks[method.name]) for method in known],
         "splits": {split: column.about() for split, column in columns.items()},
         "rows": [row for column in columns.values() for row in column.rows()],
-        "gaps": list(_gaps(columns, known)),
+        "gaps": list(_gaps(columns, known, base, settings)),
         "contrasts": [row for column in columns.values() for row in column.contrasts(pairs)],
         "classes": [row for column in columns.values() for row in column.class_rows()],
         "footnotes": footnotes,
@@ -149,18 +159,35 @@ def _named(known: Sequence[Method], name: str) -> Method:
     return known[names.index(name)]
 
 
-def _gaps(columns: Mapping[str, Columns], known: Sequence[Method]) -> Iterator[dict[str, Any]]:
-    if not {"id_test", "test"} <= set(columns):
+def _gaps(
+    columns: Mapping[str, Columns],
+    known: Sequence[Method],
+    base: Method,
+    settings: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    runs = [run for method in known for run in method.runs]
+    judged = [run.evaluation["splits"].get(gap.UNSEEN, {}).get("domains", {}) for run in runs]
+    there = {gap.UNSEEN, "id_test"} & set(columns)
+    there |= {"id_val"} if all("id_val" in run.predictions for run in runs) else set()
+    split = gap.seen_split(there, unseen=all(map(gap.all_unseen, judged)))
+    if split is None:
         return
-    inside, outside = columns["id_test"], columns["test"]
+    inside = columns[split] if split in columns else Columns(split, known, base, settings)
+    outside = columns[gap.UNSEEN]
     for name in headline_metrics(inside.judges[0].table.task):
         for method in known:
             key = method.name, name
             one, other = inside.columns[key], outside.columns[key]
             reason = inside.reasons.get(key) or outside.reasons.get(key)
-            gap = intervals.number(one.mean - other.mean, one.draws - other.draws, reason)
-            kept = {k: gap[k] for k in ("value", "low", "high", "reason")}
-            yield {"metric": name, "method": method.name, **kept}
+            yield {
+                "metric": name,
+                "method": method.name,
+                "seen": split,
+                **gap.difference(one.mean, other.mean, one.draws, other.draws, reason),
+                "note": gap.optimism(
+                    split, [run.evaluation.get("selection") for run in method.runs]
+                ),
+            }
 
 
 def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
@@ -183,13 +210,19 @@ def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[s
     """Texts on runs that differ from the reference's first in what must be equal."""
     texts: list[str] = []
     marks: dict[str, list[int]] = {method.name: [] for method in known}
-    for fact in FACTS[1:]:
-        standard = base.runs[0].facts.get(fact)
+    for fact in FACTS:
+        standard = _to_compare(base.runs[0], fact)
         for method in known:
-            others = {run.name: run.facts.get(fact) for run in method.runs}
+            others = {run.name: _to_compare(run, fact) for run in method.runs}
             odd = {name: value for name, value in others.items() if value != standard}
             if odd:
                 told = ", ".join(f"{name} has {value}" for name, value in odd.items())
                 texts.append(f"{fact} differs: {told}; {base.runs[0].name} has {standard}.")
                 marks[method.name].append(len(texts))
     return texts, marks
+
+
+def _to_compare(run: Run, fact: str) -> Any:
+    """A fact of a run as footnotes compare it; a changed pin is no other protocol."""
+    value = run.facts.get(fact)
+    return (str(value or "").removesuffix(MODIFIED) or "none") if fact in TEXT_FACTS else value

@@ -10,17 +10,9 @@ import numpy as np
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import calibration, intervals, metrics, operating_point
-from medldr.evaluation.judge import (
-    CLASS_METRICS,
-    DOMAIN_METRICS,
-    WORST_DOMAIN,
-    Judge,
-    headline_metrics,
-    positive_class,
-)
-from medldr.evaluation.pictures import pictures
-from medldr.evaluation.sums import Array
+from medldr.evaluation import calibration, gap, intervals, metrics, operating_point
+from medldr.evaluation.entry import Entry, absent_classes
+from medldr.evaluation.judge import Judge, headline_metrics, positive_class
 from medldr.types import DataSpec, Predictions
 
 
@@ -80,8 +72,11 @@ def evaluate(
     point = operating_point.OperatingPoint(config.specificity)
     if binary:
         point = operating_point.find(predictions, positive=positive, specificity=config.specificity)
-    judges = {split: Judge(table, config.bins, positive, point) for split, table in tables.items()}
-    found = {split: _Entry(judge, split, config) for split, judge in judges.items()}
+    judges = {
+        split: Judge(table, config.bins, positive, point, config.per_group)
+        for split, table in tables.items()
+    }
+    found: dict[str, Entry] = {s: Entry(judge, s, config) for s, judge in judges.items()}
     said = [note for split, judge in judges.items() for note in split_notes(split, judge)]
     return {
         "schema": 1,
@@ -99,67 +94,27 @@ def evaluate(
         "operating_point": asdict(point) if binary else None,
         "definitions": metrics.DEFINITIONS,
         "splits": {split: entry.content(seen) for split, entry in found.items()},
+        "gap": _gap(found, seen, selection),
         "notes": [*notes, *said],
     }
 
 
-class _Entry:
-    """The entry of one split in `evaluation.json`."""
-
-    def __init__(self, judge: Judge, split: str, config: EvaluationConfig) -> None:
-        self.judge = judge
-        self.values: dict[str, Array] = judge.values()
-        self.draws = judge.draws(config.draws, config.bootstrap_seed, split)
-
-    def content(self, seen: Collection[str]) -> dict[str, Any]:
-        judge, table = self.judge, self.judge.table
-        names = headline_metrics(table.task)
-        return {
-            "n": len(table),
-            "n_groups": judge.units.count,
-            "unit": judge.units.kind,
-            "few_groups": judge.units.few,
-            "absent_classes": absent_classes(judge),
-            "metrics": {name: self.number(name) for name in names},
-            "classes": {name: self.of_class(k) for k, name in enumerate(table.class_names)},
-            "domains": {name: self.of_domain(name, seen) for name in judge.domains},
-            "worst_domain": self.worst(),
-            **pictures(judge),
-        }
-
-    def number(self, name: str) -> dict[str, Any]:
-        value = self.values.get(name, np.array([np.nan]))[0]
-        reason = self.judge.reason(name) if np.isnan(value) else None
-        return intervals.number(value, self.draws.get(name), reason)
-
-    def of_class(self, k: int) -> dict[str, Any]:
-        numbers = {name: self.number(f"class/{k}/{name}") for name in CLASS_METRICS}
-        return {"n": int(np.nansum(self.judge.truth[:, k])), **numbers}
-
-    def of_domain(self, name: str, seen: Collection[str]) -> dict[str, Any]:
-        rows = self.judge.domains[name]
-        groups = len(np.unique(self.judge.units.number[rows]))
-        return {
-            "n": int(rows.sum()),
-            "n_groups": groups,
-            "few_groups": groups < intervals.FEW_GROUPS,
-            "seen": name in seen,
-            "metrics": {m: self.number(f"domain/{name}/{m}") for m in DOMAIN_METRICS},
-        }
-
-    def worst(self) -> dict[str, Any] | None:
-        """The domain with the lowest accuracy; in each draw it may be another one."""
-        if WORST_DOMAIN not in self.values:
-            return None
-        accuracy = {d: self.values.get(f"domain/{d}/accuracy") for d in self.judge.domains}
-        known = {d: float(value[0]) for d, value in accuracy.items() if value is not None}
-        return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
-
-
-def absent_classes(judge: Judge) -> list[str]:
-    """Classes without an item (multi-label: labels without a positive) in the split."""
-    occurs = np.nansum(judge.truth, axis=0) > 0
-    return [c for c, there in zip(judge.table.class_names, occurs, strict=True) if not there]
+def _gap(
+    found: Mapping[str, Entry], seen: Collection[str], selection: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """Seen minus unseen domains; None where that was not measured."""
+    unseen = gap.UNSEEN in found and bool(found[gap.UNSEEN].judge.domains)
+    unseen = unseen and not set(found[gap.UNSEEN].judge.domains) & set(seen)
+    split = gap.seen_split(found, unseen=unseen)
+    if split is None:
+        return None
+    one, other = found[split], found[gap.UNSEEN]
+    return {
+        "seen": split,
+        "unseen": gap.UNSEEN,
+        "metrics": {name: one.minus(other, name) for name in headline_metrics(one.task)},
+        "note": gap.optimism(split, [selection]),
+    }
 
 
 def split_notes(split: str, judge: Judge) -> list[str]:
@@ -176,6 +131,8 @@ def split_notes(split: str, judge: Judge) -> list[str]:
     missing = int(np.isnan(judge.truth).sum())
     if missing:
         said.append(f"{split}: {missing} of {judge.truth.size} labels are missing and left out.")
+    if judge.per_group and judge.units.kind != "group":
+        said.append(f"{split}: no item has a group, so that none is scored by group.")
     if judge.units.few:
         said.append(f"{split}: few groups ({judge.units.count}); intervals are too narrow.")
     return said
@@ -185,15 +142,19 @@ def flat(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
     """The numbers of an evaluation under slash-separated keys, None where undefined.
 
     Keys are ``<split>/<metric>``, ``<split>/class/<class>/<metric>``,
-    ``<split>/domain/<domain>/<metric>`` and ``<split>/worst_domain/accuracy``.
+    ``<split>/domain/<domain>/<metric>`` and ``<split>/worst_domain/accuracy``; where groups were
+    scored also ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``.
     """
     out: dict[str, float | None] = {}
     for split, judged in evaluation["splits"].items():
         groups = {f"{split}/": judged["metrics"]}
         groups |= {f"{split}/class/{c}/": numbers for c, numbers in judged["classes"].items()}
         groups |= {f"{split}/domain/{d}/": of["metrics"] for d, of in judged["domains"].items()}
-        if judged["worst_domain"]:
-            groups[f"{split}/worst_domain/"] = {"accuracy": judged["worst_domain"]["accuracy"]}
+        for worst in ("worst_domain", "worst_group"):
+            if judged.get(worst):
+                groups[f"{split}/{worst}/"] = {"accuracy": judged[worst]["accuracy"]}
+        for group, entry in (judged.get("groups") or {}).items():
+            out[f"{split}/group/{group}/accuracy"] = entry["accuracy"]
         for prefix, numbers in groups.items():
             named = {k: v for k, v in numbers.items() if isinstance(v, Mapping)}
             out |= {prefix + name: number["value"] for name, number in named.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError, did_you_mean
-from medldr.evaluation import intervals, metrics, ranking
+from medldr.evaluation import groups, intervals, metrics, ranking
 from medldr.evaluation.operating_point import OperatingPoint
 from medldr.evaluation.sums import Array, Sums
 from medldr.types import DataSpec, Predictions, Task
@@ -60,19 +60,21 @@ class Judge:
 
     Names are ``<metric>``, ``class/<number>/<metric>``, ``domain/<domain>/<metric>`` and, where
     there are domains, ``worst_domain/accuracy``: the lowest accuracy of any domain, which each
-    draw finds anew.
+    draw finds anew. Where groups are asked for, ``worst_group/accuracy`` is that of any group.
 
     Attributes:
         table: Predictions of the split.
         bins: Bins of the calibration error.
         positive: Column of the positive class; binary only.
         point: Threshold from the validation split; binary only.
+        per_group: Whether groups are scored.
     """
 
     table: Predictions
     bins: int
     positive: int
     point: OperatingPoint
+    per_group: bool = False
 
     @cached_property
     def units(self) -> intervals.Units:
@@ -95,11 +97,19 @@ class Judge:
         return metrics.unusable(self.table.label[rows], self.table.prob[rows])
 
     @cached_property
+    def groups(self) -> groups.Groups | None:
+        """Accuracy of each group; None where it was not asked for, or cannot be measured."""
+        asked = self.per_group and self.units.kind == "group" and self.why_not() is None
+        return groups.group_counts(self.table) if asked else None
+
+    @cached_property
     def parts(self) -> list[tuple[str, Sums]]:
         """Prefix of the names and metrics: the whole split, then each domain."""
         found: list[tuple[str, Sums]] = []
         if self.why_not() is None:
             found += [("", sums) for sums in self._measures(slice(None))]
+        if self.groups is not None:
+            found.append(("", self._by_unit(groups.worst_group(self.table), slice(None))))
         for name, rows in self.domains.items():
             if self.why_not(name) is None:
                 found += [(f"domain/{name}/", sums) for sums in self._measures(rows)]
@@ -114,8 +124,10 @@ class Judge:
             positive=self.positive,
             threshold=self.point.threshold,
         )
-        unit = self.units.number[rows]
-        return [sums.by_group(unit, self.units.count) for sums in found]
+        return [self._by_unit(sums, rows) for sums in found]
+
+    def _by_unit(self, sums: Sums, rows: NDArray[np.bool_] | slice) -> Sums:
+        return sums.by_group(self.units.number[rows], self.units.count)
 
     def values(self) -> dict[str, Array]:
         """Every metric as ``(1,)``, NaN where undefined."""

@@ -34,6 +34,8 @@ DEFINITIONS: dict[str, str] = {
     "quadratic_kappa": "agreement of ordered classes, quadratic weights",
     "mae": "mean distance between label and decision, in classes",
     "worst_domain": "lowest accuracy of any domain",
+    "worst_group": "lowest accuracy of any group (slide, patient) that has items; each bootstrap "
+    "draw finds its own worst among the groups that it took, so that its interval lies at or above",
 }
 
 _REASONS = {

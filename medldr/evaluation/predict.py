@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,36 +70,73 @@ def predict(
     Returns:
         Rows in the order of the table, the same on every process.
     """
-    logits, index = _forward(model, loader, spec.num_classes, fabric)
+    (found,) = predict_each([model], loader, spec=spec, table=table, split=split, fabric=fabric)
+    return found
+
+
+def predict_each(
+    models: Sequence[nn.Module],
+    loader: Iterable[Batch],
+    *,
+    spec: DataSpec,
+    table: ImageTable,
+    split: str,
+    fabric: Fabric | None = None,
+) -> list[Predictions]:
+    """The same of several models in one pass, because reading the images may take longest.
+
+    Args:
+        models: Each from images to logits ``(B, K)``.
+        loader: As for `predict`, and so are the others.
+        spec: Of the data the models were built for.
+        table: Where ids, labels, domains and groups come from, by `Batch.index`.
+        split: Name to write beside each row.
+        fabric: Gives precision and processes; unset: float32, this process alone.
+
+    Returns:
+        One table per model.
+    """
+    logits, index = _forward(models, loader, spec.num_classes, fabric)
     if fabric is not None and fabric.world_size > 1:
-        logits, index = _gather(logits, fabric), _gather(index, fabric)
+        logits = [_gather(one, fabric) for one in logits]
+        index = _gather(index, fabric)
     rows, first = np.unique(index.numpy(), return_index=True)
     labels = table.labels[rows]
-    return Predictions(
-        task=spec.task,
-        class_names=spec.class_names,
-        id=np.asarray(table.ids[rows], dtype=np.str_),
-        split=np.full(len(rows), split),
-        domain=np.asarray(table.domains[rows], dtype=np.str_),
-        group=np.asarray(table.groups[rows], dtype=np.str_),
-        label=labels.astype(np.float64 if spec.multi_label else np.int64),
-        prob=probabilities(logits.numpy()[first], spec.task),
-    )
+    return [
+        Predictions(
+            task=spec.task,
+            class_names=spec.class_names,
+            id=np.asarray(table.ids[rows], dtype=np.str_),
+            split=np.full(len(rows), split),
+            domain=np.asarray(table.domains[rows], dtype=np.str_),
+            group=np.asarray(table.groups[rows], dtype=np.str_),
+            label=labels.astype(np.float64 if spec.multi_label else np.int64),
+            prob=probabilities(one.numpy()[first], spec.task),
+        )
+        for one in logits
+    ]
 
 
 def _forward(
-    model: nn.Module, loader: Iterable[Batch], classes: int, fabric: Fabric | None
-) -> tuple[Tensor, Tensor]:
-    logits, index = [torch.empty(0, classes)], [torch.empty(0, dtype=torch.int64)]
-    with evaluating(model), torch.inference_mode():
+    models: Sequence[nn.Module], loader: Iterable[Batch], classes: int, fabric: Fabric | None
+) -> tuple[list[Tensor], Tensor]:
+    logits = [[torch.empty(0, classes)] for _ in models]
+    index = [torch.empty(0, dtype=torch.int64)]
+    with contextlib.ExitStack() as stack:
+        for model in models:
+            stack.enter_context(evaluating(model))
+        stack.enter_context(torch.inference_mode())
         for batch in loader:
-            with fabric.autocast() if fabric is not None else contextlib.nullcontext():
-                out = model(batch.image)
-            # Left on the device until the end: a copy per batch would wait for each of them.
-            logits.append(out.float())
+            for model, found in zip(models, logits, strict=True):
+                with fabric.autocast() if fabric is not None else contextlib.nullcontext():
+                    out = model(batch.image)
+                # Left on the device until the end: a copy per batch would wait for each of them.
+                found.append(out.float())
             index.append(batch.index)
     # Copied one by one, since rows and logits may come from different devices.
-    return torch.cat([x.cpu() for x in logits]), torch.cat([x.cpu() for x in index])
+    return [torch.cat([x.cpu() for x in found]) for found in logits], torch.cat(
+        [x.cpu() for x in index]
+    )
 
 
 def _gather(part: Tensor, fabric: Fabric) -> Tensor:

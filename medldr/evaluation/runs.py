@@ -29,7 +29,8 @@ class Run:
         seed: Its seed.
         predictions: Tables by split.
         evaluation: Content of its `evaluation.json`.
-        facts: ``protocol``, ``precision``, ``data_hash``, ``split_hash`` from `run.json`.
+        facts: ``protocol``, ``augmentation``, ``precision``, ``data_hash`` and ``split_hash`` from
+            `run.json`; what an older run did not record is None.
     """
 
     name: str
@@ -46,7 +47,8 @@ class Run:
         return bool((self.evaluation.get("selection") or {}).get("oracle", False))
 
 
-FACTS = ("protocol", "precision", "data_hash", "split_hash")
+TEXT_FACTS = ("protocol", "augmentation")
+FACTS = (*TEXT_FACTS, "precision", "data_hash", "split_hash")
 
 
 def load_run(folder: Path | str | RunFolder) -> Run | str:

@@ -275,6 +275,29 @@ def test_differing_precision_data_and_splits_become_footnotes(run_folder, split)
     assert [m["same_protocol"] for m in found["methods"]] == [True, False]
 
 
+def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_none(
+    run_folder, split
+):
+    facts = [
+        {"protocol": "camelyon17-wilds", "augmentation": "none"},
+        {"protocol": "camelyon17-wilds+modified", "augmentation": "none"},
+        {"protocol": "camelyon17-fish", "augmentation": "targeted"},
+        {"protocol": "camelyon17-wilds"},
+    ]
+    folders = [
+        run_folder(name, {"test": split(1.0, 1)}, label=name, identity=name, **fact)
+        for name, fact in zip("abcd", facts, strict=True)
+    ]
+    found = compare(folders)
+    notes = [[found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]]
+    assert notes[:2] == [[], []]
+    assert notes[2] == [
+        "protocol differs: c has camelyon17-fish; a has camelyon17-wilds.",
+        "augmentation differs: c has targeted; a has none.",
+    ]
+    assert notes[3] == []  # a run that records no augmentation is older than the word
+
+
 def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
     good = run_folder("good", {"test": split(1.0, 1)})
     failed = run_folder("failed", {}, status="failed", error="ValueError: no")

@@ -13,7 +13,7 @@ from torch import nn
 
 import medldr
 from medldr.datasets.base import ImageTable
-from medldr.evaluation import predict, probabilities
+from medldr.evaluation import predict, predict_each, probabilities
 from medldr.types import Batch, DataSpec
 
 
@@ -196,3 +196,19 @@ def test_two_processes_give_the_table_of_one(tmp_path):
         prob = probabilities(np.stack(alone, axis=1), "binary")
         np.testing.assert_array_equal(table.prob, prob)
         assert score(table)["auc"] == auc(table.label, prob, "binary")
+
+
+def test_several_models_see_the_images_once_and_predict_as_each_does_alone(model):
+    table = table_of(7)
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        other[-1].bias += torch.tensor([2.0, 0.0, 0.0])
+    words = {"spec": spec_of(table), "table": table, "split": "test"}
+    once = batches(table, range(7))  # a generator: a second pass would find nothing
+    both = predict_each([model, other], once, **words)
+    for found, one in zip(both, (model, other), strict=True):
+        alone = predict(one, batches(table, range(7)), **words)
+        np.testing.assert_array_equal(found.prob, alone.prob)
+    assert not np.array_equal(both[0].prob, both[1].prob)
+    assert model.training
+    assert other.training

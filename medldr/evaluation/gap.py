@@ -1,0 +1,73 @@
+"""What is lost between seen and unseen domains: a seen split minus the test split.
+
+The seen split is ``id_test``. A data set without one may still have ``id_val``, held-back rows of
+the training domains, as Camelyon17 has. That is taken only where the test split is of domains that
+training has not seen; where it chose the weights that are judged, it was fitted to, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from medldr.evaluation import intervals
+from medldr.evaluation.sums import Array
+
+UNSEEN: Final = "test"
+
+
+def seen_split(splits: Collection[str], *, unseen: bool) -> str | None:
+    """The split whose numbers stand for the seen domains; None where there is none.
+
+    Args:
+        splits: Splits that were judged.
+        unseen: Whether every domain of the test split is unseen.
+
+    Example:
+        >>> seen_split(["id_val", "id_test", "test"], unseen=True)
+        'id_test'
+        >>> [seen_split(["id_val", "test"], unseen=unseen) for unseen in (True, False)]
+        ['id_val', None]
+    """
+    if UNSEEN not in splits:
+        return None
+    if "id_test" in splits:
+        return "id_test"
+    return "id_val" if unseen and "id_val" in splits else None
+
+
+def all_unseen(domains: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether there are domains, none of which training rows came from.
+
+    Args:
+        domains: As `evaluation.json` holds them for a split.
+    """
+    return bool(domains) and not any(entry.get("seen") for entry in domains.values())
+
+
+def optimism(seen: str, selections: Iterable[Mapping[str, Any] | None]) -> str | None:
+    """A warning where the seen split chose weights that are judged; None where it did not.
+
+    Args:
+        seen: The seen split.
+        selections: What chose the weights of each run, as `evaluation.json` says.
+
+    Example:
+        >>> optimism("id_val", [{"split": "val"}]), optimism("id_test", [{"split": "id_val"}])
+        (None, None)
+        >>> optimism("id_val", [{"rule": "val_auc", "split": "id_val"}])
+        'id_val chose the weights (val_auc), so that the gap from it is too large.'
+    """
+    rules = [s.get("rule") for s in selections if s is not None and s.get("split") == seen]
+    if not rules:
+        return None
+    named = ", ".join(str(rule) for rule in dict.fromkeys(rules))
+    return f"{seen} chose the weights ({named}), so that the gap from it is too large."
+
+
+def difference(
+    one: float, other: float, one_draws: Array, other_draws: Array, reason: str | None
+) -> dict[str, Any]:
+    """A seen number minus an unseen one, with its interval; the two splits are drawn apart."""
+    number = intervals.number(one - other, one_draws - other_draws, reason)
+    return {key: number[key] for key in ("value", "low", "high", "reason")}

@@ -1,0 +1,146 @@
+"""Accuracy of each group (slide, patient) and of the worst one.
+
+The average of a split is the mean over its items, whatever their groups; the accuracy of a group
+is the mean over its own items; the worst group is the one with the lowest accuracy among those
+that have items. With two counts per group, of items and of right decisions, no scatter is needed.
+
+Each bootstrap draw takes whole groups and finds its own worst one among those that it took. A draw
+that missed the worst group reports a better one, so that the interval lies at or above the value.
+
+Source:
+    WILDS (Koh et al. 2021) and its code: groups without items are ignored. For multi-label tasks
+    the decisions on all known labels of a group are pooled, as its multi-task accuracy does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from medldr.evaluation.counts import decide
+from medldr.evaluation.sums import Array, Sums, ratio
+from medldr.types import Predictions
+
+WORST_GROUP = "worst_group/accuracy"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of a table that have items, in alphabetical order.
+
+    Attributes:
+        names: ``(G,)`` their names.
+        domains: The domain of each; several are joined by commas.
+        items: ``(G,)`` items of each.
+        decided: ``(G,)`` decisions whose label is known: one per item, or one per known label.
+        right: ``(G,)`` how many of these are right.
+    """
+
+    names: tuple[str, ...]
+    domains: tuple[str, ...]
+    items: NDArray[np.int64]
+    decided: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+    @property
+    def accuracy(self) -> Array:
+        """``(G,)`` share of right decisions; NaN where no label is known."""
+        return ratio(self.right.astype(np.float64), self.decided.astype(np.float64))
+
+    @property
+    def worst(self) -> int | None:
+        """Number of the group with the lowest accuracy, the first of equals; None without any."""
+        known = self.accuracy
+        return None if np.isnan(known).all() else int(np.nanargmin(known))
+
+    def content(self) -> dict[str, dict[str, Any]]:
+        """As `evaluation.json` holds them."""
+        columns = zip(
+            self.names, self.items.tolist(), self.right.tolist(), self.accuracy.tolist(),
+            self.domains, strict=True,
+        )  # fmt: skip
+        return {
+            name: {
+                "n": n,
+                "correct": right,
+                "accuracy": None if np.isnan(accuracy) else accuracy,
+                "domain": domain,
+            }
+            for name, n, right, accuracy, domain in columns
+        }
+
+
+def decisions(table: Predictions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many decisions on each item have a known label, and how many of these are right.
+
+    Returns:
+        Two arrays ``(N,)``; the first is all ones but for multi-label tasks.
+    """
+    decision = decide(table.prob, table.task)
+    if table.task != "multi-label":
+        return np.ones(len(table), np.int64), (decision == table.label).astype(np.int64)
+    known = ~np.isnan(table.label.astype(np.float64))
+    hit = known & (decision == table.label)
+    return known.sum(axis=1).astype(np.int64), hit.sum(axis=1).astype(np.int64)
+
+
+def group_counts(table: Predictions) -> Groups:
+    """Count the right decisions of each group; items without a group are left out.
+
+    Example:
+        >>> from medldr.evaluation.table import predictions_of
+        >>> prob = [[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.1]]
+        >>> found = group_counts(predictions_of("binary", [0, 0, 0, 0], prob, group=list("aacc")))
+        >>> found.names, found.items.tolist(), found.accuracy.tolist(), found.worst
+        (('a', 'c'), [2, 2], [0.5, 1.0], 0)
+    """
+    item, names, number = _members(table)
+    known, right = decisions(table)
+    domains: list[dict[str, None]] = [{} for _ in names]
+    for group, domain in sorted(
+        set(zip(number.tolist(), table.domain[item].tolist(), strict=True))
+    ):
+        domains[group] |= {domain: None} if domain else {}
+
+    def count(weights: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        kept = None if weights is None else weights[item]
+        return np.bincount(number, kept, minlength=len(names)).astype(np.int64)
+
+    return Groups(
+        names=tuple(names.tolist()),
+        domains=tuple(", ".join(found) for found in domains),
+        items=count(),
+        decided=count(known),
+        right=count(right),
+    )
+
+
+def worst_group(table: Predictions) -> Sums:
+    """The lowest accuracy of any group as sums over items, for the value and every draw alike."""
+    item, names, number = _members(table)
+    shape = (len(names), len(table))
+    counted = [
+        csr_array((c[item].astype(np.float64), (number, item)), shape) for c in decisions(table)
+    ]
+
+    def finish(sums: Array) -> dict[str, Array]:
+        decided, right = np.split(sums, 2)
+        accuracy = ratio(right, decided)
+        drawn = ~np.isnan(accuracy)
+        lowest = np.where(drawn, accuracy, np.inf).min(axis=0, initial=np.inf)
+        return {WORST_GROUP: np.where(drawn.any(axis=0), lowest, np.nan)}
+
+    return Sums(csr_array(vstack(counted)), finish)
+
+
+def _members(
+    table: Predictions,
+) -> tuple[NDArray[np.int64], NDArray[np.str_], NDArray[np.int64]]:
+    """Rows that belong to a group, the names of the groups, and the group's number of each row."""
+    item = np.flatnonzero(table.group != "")
+    names, number = np.unique(table.group[item], return_inverse=True)
+    return item, names, number.astype(np.int64)

@@ -1,0 +1,110 @@
+"""Seen minus unseen: from id_test, else from id_val, and never from a split that says nothing."""
+
+import numpy as np
+import pytest
+
+from medldr.config import EvaluationConfig
+from medldr.evaluation import compare, evaluate, intervals, predictions_of
+
+FAST = EvaluationConfig(draws=200)
+VAL = {"rule": "val_accuracy", "split": "val", "oracle": False}
+
+
+def table_of(split, domain, share, seed=0, n=60):
+    """A binary table of 15 slides with about this share of right decisions."""
+    right = np.random.default_rng([seed, len(split)]).random(n) < share
+    prob = np.where(right[:, None], [0.2, 0.8], [0.8, 0.2])
+    names = [f"{split}{i}" for i in range(n)]
+    slides = [f"{domain}s{i // 4}" for i in range(n)]
+    return predictions_of(
+        "binary", [1] * n, prob, ids=names, split=split, group=slides, domain=[domain] * n
+    )
+
+
+def tables_of(*splits, seed=0, test="hospital_2"):
+    shares = {"id_val": 0.9, "id_test": 0.95, "val": 0.8, "test": 0.6}
+    domains = {"val": "hospital_1", "test": test}
+    return {s: table_of(s, domains.get(s, "hospital_0"), shares[s], seed) for s in splits}
+
+
+def accuracy(table):
+    return ((table.prob[:, 1] > 0.5) == table.label).mean()
+
+
+def judged(*splits, seen=("hospital_0",), selection=VAL, **more):
+    tables = tables_of(*splits, **more)
+    return tables, evaluate(tables, FAST, seen=seen, selection=selection)["gap"]
+
+
+def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separate_draws():
+    tables, gap = judged("id_val", "val", "test")
+    assert (gap["seen"], gap["unseen"], gap["note"]) == ("id_val", "test", None)
+    expected = accuracy(tables["id_val"]) - accuracy(tables["test"])
+    number = gap["metrics"]["accuracy"]
+    assert number["value"] == pytest.approx(expected, abs=1e-12)
+    means = []
+    for split in ("id_val", "test"):
+        right = ((tables[split].prob[:, 1] > 0.5) == 1).reshape(15, 4)
+        slides = np.argsort([f"s{i}" for i in range(15)])
+        (weights,) = intervals.group_weights(15, 200, intervals.stream(0, split))
+        means.append(right[slides].sum(axis=1) @ weights / 60)
+    low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
+    assert (number["low"], number["high"]) == pytest.approx((low, high))
+
+
+def test_id_test_comes_first_where_it_is_there():
+    _, gap = judged("id_val", "id_test", "test")
+    assert gap["seen"] == "id_test"
+
+
+def test_a_seen_split_that_chose_the_weights_says_so():
+    _, gap = judged("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
+    assert (
+        gap["note"]
+        == "id_val chose the weights (id_val_auc), so that the gap from it is too large."
+    )
+
+
+def test_there_is_none_where_the_test_split_is_of_seen_domains_or_of_none():
+    assert judged("id_val", "test", seen=("hospital_0", "hospital_2"))[1] is None
+    assert judged("id_val", "test", test="")[1] is None
+    assert judged("val", "test")[1] is None
+    assert judged("id_val")[1] is None
+
+
+def test_an_undefined_number_has_an_undefined_gap_with_its_reason():
+    _, gap = judged("id_val", "test")
+    assert gap["metrics"]["auc"]["value"] is None
+    assert gap["metrics"]["auc"]["reason"] == "only one class in the labels"
+
+
+def test_a_comparison_takes_id_val_for_the_gap_alone(run_folder):
+    folders, expected = [], []
+    for seed in range(2):
+        tables = tables_of("id_val", "val", "test", seed=seed)
+        expected.append(accuracy(tables["id_val"]) - accuracy(tables["test"]))
+        folders.append(
+            run_folder(f"r{seed}", tables, seed=seed, seen=["hospital_0"], selection=VAL)
+        )
+    found = compare(folders)
+    assert list(found["splits"]) == ["test"]
+    assert {r["split"] for r in found["rows"]} == {"test"}
+    (gap,) = [g for g in found["gaps"] if g["metric"] == "accuracy"]
+    assert (gap["seen"], gap["note"]) == ("id_val", None)
+    assert gap["value"] == pytest.approx(np.mean(expected), abs=1e-12)
+    assert gap["low"] < gap["value"] < gap["high"]
+
+
+def test_a_comparison_names_the_methods_whose_seen_split_chose(run_folder):
+    tables = tables_of("id_val", "test")
+    a = run_folder("a", tables, seen=["hospital_0"], selection=VAL)
+    chosen = {"rule": "id_val_loss", "split": "id_val", "oracle": False}
+    b = run_folder("b", tables, label="b", identity="2", seen=["hospital_0"], selection=chosen)
+    notes = {g["method"]: g["note"] for g in compare([a, b])["gaps"]}
+    assert notes["erm"] is None
+    assert "id_val chose the weights (id_val_loss)" in notes["b"]
+
+
+def test_a_comparison_has_none_where_the_test_split_was_seen(run_folder):
+    a = run_folder("a", tables_of("id_val", "test"), seen=["hospital_0", "hospital_2"])
+    assert compare([a])["gaps"] == []
