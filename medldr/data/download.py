@@ -29,7 +29,14 @@ from medldr.files import StorageError, checksum, storage_errors
 _BLOCK = 1 << 20
 
 
-def fetch(url: str, target: Path, *, md5: str, timeout: float = 60.0) -> Path:
+def fetch(
+    url: str,
+    target: Path,
+    *,
+    md5: str | None = None,
+    by_hand: str | None = None,
+    timeout: float = 60.0,
+) -> Path:
     """Bring a file to ``target`` and verify it.
 
     The bytes go to ``<target>.part`` first. A connection that breaks is taken up again once, where
@@ -40,7 +47,8 @@ def fetch(url: str, target: Path, *, md5: str, timeout: float = 60.0) -> Path:
     Args:
         url: An http or https address.
         target: Where the file shall be; nothing happens if it is there.
-        md5: The checksum it must have.
+        md5: The checksum it must have; None where none was published.
+        by_hand: What messages say on doing it by hand; unset: to save the address as ``target``.
         timeout: Seconds without an answer after which the connection counts as broken.
 
     Returns:
@@ -53,6 +61,7 @@ def fetch(url: str, target: Path, *, md5: str, timeout: float = 60.0) -> Path:
     """
     if not url.startswith(("https://", "http://")):
         raise InputError(f"{url}: only http and https addresses are fetched")
+    hand = by_hand or _by_hand(url, target, md5)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(target.with_name(f".{target.name}.lock"))
@@ -60,23 +69,22 @@ def fetch(url: str, target: Path, *, md5: str, timeout: float = 60.0) -> Path:
     except OSError as error:
         raise StorageError(
             f"cannot write to {target.parent} ({error}). Set data.root to a folder that you may "
-            f"write to. {_by_hand(url, target, md5)}"
+            f"write to. {hand}"
         ) from error
     try:
         if not target.is_file():
-            _fetch_locked(url, target, md5, timeout)
+            _fetch_locked(url, target, md5, hand, timeout)
     finally:
         lock.release()
     return target
 
 
-def _by_hand(url: str, target: Path, md5: str) -> str:
-    return f"By hand: save {url} as {target} (MD5 {md5})."
+def _by_hand(url: str, target: Path, md5: str | None) -> str:
+    return f"By hand: save {url} as {target}{'' if md5 is None else f' (MD5 {md5})'}."
 
 
-def _fetch_locked(url: str, target: Path, md5: str, timeout: float) -> None:
+def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: float) -> None:
     part = target.with_name(target.name + ".part")
-    hand = _by_hand(url, target, md5)
     for attempt in (1, 2):
         resumed = part.is_file() and part.stat().st_size > 0
         try:
@@ -98,20 +106,18 @@ def _fetch_locked(url: str, target: Path, md5: str, timeout: float) -> None:
                 f"{url} could not be fetched: {error}. {have:,} bytes are kept in {part}; the "
                 f"same command goes on from there. {hand}"
             ) from error
-        found = checksum(part, "md5")
-        if found == md5:
+        found = None if md5 is None else checksum(part, "md5")
+        page = _looks_like_page(part)
+        if found == md5 and not (md5 is None and page):
             os.replace(part, target)
             return
         rejected = target.with_name(target.name + ".rejected")
-        page = _looks_like_page(part)
         os.replace(part, rejected)
         if resumed and attempt == 1:
             continue  # the part may have been of another file: once more, from the start
         what = "a web page instead of the file" if page else "a file with a wrong checksum"
-        raise InputError(
-            f"{url} sent {what}: MD5 expected {md5}, found {found}. It is kept as {rejected}. "
-            f"{hand}"
-        )
+        sums = "" if md5 is None else f": MD5 expected {md5}, found {found}"
+        raise InputError(f"{url} sent {what}{sums}. It is kept as {rejected}. {hand}")
 
 
 def _looks_like_page(path: Path) -> bool:
