@@ -4,18 +4,23 @@ import pytest
 import torch
 
 from medldr import plugins
+from medldr.errors import InputError
 from medldr.transforms import ImageShape, build_pipeline, build_pixel_rule
 from medldr.transforms.base import TransformConfig, memory_format
 
 SHAPES = [ImageShape(1, (8, 8)), ImageShape(3, (8, 8)), ImageShape(1, (4, 8, 8))]
-ONLY_2D: set[str] = set()
-"""Presets that refuse volumes."""
+ONLY_COLOUR = {"camelyon17", "rand_augment", "stain_jitter"}
+"""Presets that refuse grey pictures and volumes."""
+
+
+def is_for(name, shape):
+    return name not in ONLY_COLOUR or (shape.channels == 3 and len(shape.spatial_size) == 2)
 
 
 def cases():
     for name in plugins.names("transforms"):
         for shape in SHAPES:
-            if name not in ONLY_2D or len(shape.spatial_size) == 2:
+            if is_for(name, shape):
                 yield pytest.param((name, shape), id=f"{name}-{shape}")
 
 
@@ -58,3 +63,45 @@ def test_evaluation_is_a_function_of_each_image_alone(case):
     alone = torch.cat([rule(image[None], train=False) for image in images])
     assert torch.equal(together, alone)
     assert torch.equal(together, rule(images, train=False))
+
+
+@pytest.mark.parametrize("name", sorted(ONLY_COLOUR))
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_images_that_a_colour_preset_is_not_for_are_refused_by_name(name, shape):
+    config = plugins.load("transforms", name).Config(name=name)
+    if is_for(name, shape):
+        assert build_pixel_rule(config, shape).output == shape
+    else:
+        with pytest.raises(InputError, match=rf"transform\.name: {name} is for colour pictures"):
+            build_pixel_rule(config, shape)
+
+
+def test_a_training_sample_is_the_same_alone_and_in_any_batch(case):
+    """So ranks, workers and the place in the batch cannot change it."""
+    _, _, rule, images = case
+    uniform = torch.rand(len(images), rule.draws)
+    together = rule(images, train=True, uniform=uniform)
+    alone = [
+        rule(image[None], train=True, uniform=numbers[None])
+        for image, numbers in zip(images, uniform, strict=True)
+    ]
+    assert torch.equal(together, torch.cat(alone))
+    backwards = rule(images.flip(0), train=True, uniform=uniform.flip(0))
+    assert torch.equal(together, backwards.flip(0))
+
+
+def test_only_the_given_numbers_decide_and_torchs_own_generator_is_left_alone(case):
+    _, _, rule, images = case
+    uniform = torch.rand(len(images), rule.draws)
+    before = torch.get_rng_state()
+    first = rule(images, train=True, uniform=uniform)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(1)
+    assert torch.equal(rule(images, train=True, uniform=uniform), first)
+
+
+def test_a_rule_that_draws_does_not_go_on_without_numbers(case):
+    _, _, rule, images = case
+    if rule.draws:
+        with pytest.raises(ValueError, match="uniform"):
+            rule(images, train=True)

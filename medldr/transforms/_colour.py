@@ -1,0 +1,106 @@
+"""What the presets for colour pictures share: augment, scale to [0, 1], resize, normalise.
+
+Only the first step differs between the presets, and only in training. It acts at the stored
+resolution, on stored pixels; nothing is rounded to 8 bits afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from medldr.errors import InputError
+from medldr.transforms.base import ImageShape
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+"""Mean of ImageNet's channels in [0, 1], as torchvision's networks expect them."""
+
+IMAGENET_STD = (0.229, 0.224, 0.225)
+"""Their standard deviation."""
+
+
+class Augmentation(Protocol):
+    """A random change of training pictures that is a function of the numbers it is given.
+
+    Attributes:
+        draws: Uniform numbers per picture.
+    """
+
+    draws: int
+
+    def __call__(self, image: Tensor, uniform: Tensor) -> Tensor:
+        """Stored pixels ``(B, 3, H, W)`` uint8, numbers ``(B, draws)`` from [0, 1).
+
+        Returns:
+            ``(B, 3, H, W)``, uint8 or float32 in [0, 1]: a new tensor, the stored pixels are kept.
+        """
+        ...
+
+
+class ColourRule:
+    """Augment training pictures, scale to [0, 1], resize if asked, normalise each channel."""
+
+    def __init__(
+        self,
+        shape: ImageShape,
+        *,
+        size: int | None,
+        augmentation: Augmentation | None = None,
+        mean: Sequence[float] = IMAGENET_MEAN,
+        std: Sequence[float] = IMAGENET_STD,
+    ) -> None:
+        self.augmentation = augmentation
+        self.draws = 0 if augmentation is None else augmentation.draws
+        self.output = shape if size is None else ImageShape(shape.channels, (size, size))
+        self.mean = tuple(mean)
+        self.std = tuple(std)
+
+    def __call__(self, image: Tensor, *, train: bool, uniform: Tensor | None = None) -> Tensor:
+        """Apply the rule; see `medldr.transforms.base.PixelRule`."""
+        if train and self.augmentation is not None:
+            if uniform is None:
+                raise ValueError(f"this rule draws {self.draws} numbers per picture: give uniform")
+            image = self.augmentation(image, uniform.to(image.device))
+        scaled = resized(to_unit(image), self.output.spatial_size)
+        # Channel by channel: plain numbers need no copy to the device at every step.
+        for channel, mean, std in zip(scaled.unbind(1), self.mean, self.std, strict=True):
+            channel.sub_(mean).div_(std)
+        return scaled.contiguous(memory_format=torch.channels_last)
+
+
+def to_unit(image: Tensor) -> Tensor:
+    """Pixels as float32 in [0, 1]; those that are floats already, as they are."""
+    return image if image.is_floating_point() else image.to(torch.float32).div_(255)
+
+
+def resized(image: Tensor, size: tuple[int, ...]) -> Tensor:
+    """Bilinear, with antialias when shrinking, as torchvision and Pillow resize a picture.
+
+    Args:
+        image: ``(B, 3, H, W)`` floats.
+        size: ``(H', W')``; the picture itself where it has this size.
+
+    Source:
+        The Resize of torchvision on a Pillow picture, which rounds its result to 8 bits; here it
+        is not rounded. Enlarging, as from 96 to 224, is the same with and without antialias.
+    """
+    if tuple(image.shape[2:]) == size:
+        return image
+    return interpolate(image, size=size, mode="bilinear", align_corners=False, antialias=True)
+
+
+def check_colour(shape: ImageShape, preset: str) -> None:
+    """Refuse what is no colour picture.
+
+    Raises:
+        InputError: If the images have another number of channels than 3, or are volumes.
+    """
+    if shape.channels != 3 or len(shape.spatial_size) != 2:
+        raise InputError(
+            f"transform.name: {preset} is for colour pictures (3 x height x width), and these "
+            f"images are {shape}. Take another preset, such as none or medmnist."
+        )
