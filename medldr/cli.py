@@ -271,6 +271,38 @@ def data_check(
     raise typer.Exit(check(name, overrides or ()))
 
 
+@data_app.command("pack")
+def data_pack(
+    name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE.",
+            metavar="[DIR] [KEY=VALUE]",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of the pack; unset: packed/ in the data folder."),
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read the pack and every source picture, and compare."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Processes that decode; unset: one per core."),
+    ] = None,
+) -> None:
+    """Decode a data set once into one memory-mapped array, from which runs then read.
+
+    Stopped, the same command goes on. A pack that is there and up to date is left as it is.
+    """
+    from medldr.packing import pack
+
+    pack(name, overrides or (), out=out, verify=verify, workers=workers)
+
+
 @data_app.command("stats")
 def data_stats(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],

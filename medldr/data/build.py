@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,11 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data import weights
-from medldr.data.check import check_table, validate_table
+from medldr.data._pack_table import label_bytes
+from medldr.data.check import check_table
 from medldr.data.loaders import Columns, EvalLoader, TrainLoader
+from medldr.data.pack import Pack, read_table
 from medldr.data.pixels import Pixels
 from medldr.data.samplers import build_sampler
 from medldr.data.splits import make_splits, selection_split
@@ -25,7 +27,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec
 
-_DUPLICATES_UP_TO = 1 << 30  # bytes; `medldr data check` looks at larger sets too
+_LOOKED_AT_UP_TO = 1 << 30  # bytes; `medldr data check` and `pack` look at every image of any set
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Data:
         notes: What a reader of any number from this data must be told.
         data_hash: sha256 over images, labels and ids (over the files' checksums where known).
         split_hash: sha256 over the ids of each split.
+        pack: The pack that the images are read from; None where there is none.
     """
 
     spec: DataSpec
@@ -49,6 +52,7 @@ class Data:
     notes: tuple[str, ...]
     data_hash: str
     split_hash: str
+    pack: Path | None
     _pixels: Pixels
     _columns: Columns
 
@@ -162,21 +166,27 @@ class Data:
 def load_table(config: DatasetConfig) -> ImageTable:
     """The table of a ``data`` section, checked, with the class names it asks for.
 
+    Its images are those of a pack where there is one; see `medldr.data.pack`.
+
     Raises:
-        InputError: If the dataset cannot be read or breaks its contract.
+        InputError: If the dataset cannot be read or breaks its contract, or if its pack is damaged
+            or does not agree with it.
     """
-    module: Any = plugins.load("datasets", config.name)
-    table: ImageTable = module.load(config)
-    validate_table(table)
+    table, _ = _load(config)
+    return table
+
+
+def _load(config: DatasetConfig) -> tuple[ImageTable, Pack | None]:
+    table, pack = read_table(config)
     names = config.class_names
     if names is None:
-        return table
+        return table, pack
     if len(names) != len(table.class_names) or len(set(names)) != len(names) or not all(names):
         raise InputError(
             f"data.class_names: {table.name} needs {len(table.class_names)} different names, in "
             f"place of {', '.join(table.class_names)}; given: {', '.join(names)}"
         )
-    return replace(table, class_names=names)
+    return replace(table, class_names=names), pack
 
 
 def build_data(config: RunConfig) -> Data:
@@ -187,24 +197,35 @@ def build_data(config: RunConfig) -> Data:
     """
     section: Any = config.data
     transform: Any = config.transform
-    table = load_table(section)
+    table, pack = _load(section)
     rows, split_notes = make_splits(table, section)
     channels, *size = table.images.shape[1:]
     pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)))
     spec = _specify(table, rows["train"], pipeline.output)
     weights.class_weights(config.training.class_weights, spec)  # an error now, not at step 1
-    checked = check_table(table, duplicates=table.images.nbytes <= _DUPLICATES_UP_TO)
     return Data(
         spec=spec,
         table=table,
         rows=rows,
         pipeline=pipeline,
-        notes=(*table.notes, *checked, *split_notes),
+        notes=(*table.notes, *_findings(table, pack), *split_notes),
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
+        pack=None if pack is None else pack.folder,
         _pixels=Pixels(table.images),
         _columns=_columns(table, spec),
     )
+
+
+def _findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
+    """What looking at every image found: now where that takes a moment, else when it was packed."""
+    if pack is not None:
+        return pack.facts.findings
+    images = table.images
+    in_memory = isinstance(images, np.ndarray) and not isinstance(images, np.memmap)
+    if in_memory and images.nbytes < _LOOKED_AT_UP_TO:
+        return tuple(check_table(table))
+    return ()
 
 
 def _specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> DataSpec:
@@ -256,7 +277,7 @@ def hash_table(table: ImageTable) -> str:
     else:
         for start in range(0, len(table), 256):
             digest.update(np.ascontiguousarray(table.images[start : start + 256]).data)
-    digest.update(np.ascontiguousarray(table.labels).data)
+    digest.update(label_bytes(table.labels))
     for column in (table.ids, table.groups, table.domains, table.splits):
         digest.update("\0".join(column.tolist()).encode() + b"\1")
     return digest.hexdigest()

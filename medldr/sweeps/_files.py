@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from medldr import plugins
 from medldr.config import PluginSection
+from medldr.data.pack import find_pack
+from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError
 from medldr.lifecycle import is_done
 from medldr.members import SweepFolder
@@ -39,10 +42,9 @@ def absent_files(folder: SweepFolder, planned: Sequence[Planned]) -> list[str]:
 
 def _absence(data: PluginSection) -> str | None:
     require = getattr(plugins.load("datasets", data.name), "require", None)
-    if require is None:
-        return None
     try:
-        require(data)
+        if find_pack(cast(DatasetConfig, data)) is None and require is not None:
+            require(data)
     except InputError as error:
         return str(error)
     return None

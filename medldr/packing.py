@@ -1,0 +1,111 @@
+"""`medldr data pack`: decode a data set once, and say where the pack is and how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from medldr import plugins
+from medldr.config import PLUGIN_SECTIONS
+from medldr.data._pack_blocks import cores
+from medldr.data.check import validate_table
+from medldr.data.pack import absence, find_pack, make_pack, open_pack, usual_place
+from medldr.data.pack import verify as verify_pack
+from medldr.datasets.base import DatasetConfig, ImageTable
+from medldr.errors import InputError
+from medldr.inspection import data_section
+
+
+def pack(
+    name: str,
+    overrides: Sequence[str],
+    *,
+    out: Path | None = None,
+    verify: bool = False,
+    workers: int | None = None,
+) -> None:
+    """Make a data set's pack, or with ``verify`` compare the one that is there with its source.
+
+    Args:
+        name: A data part, a packaged run, or a YAML file.
+        overrides: The folder of the files first, if it is not the usual one; ``KEY=VALUE`` texts.
+        out: Folder of the pack; unset: its usual place, where runs find it.
+        verify: Compare; packs first only where there is no pack yet.
+        workers: Processes that decode; unset: one per core.
+
+    Raises:
+        InputError: If the data set or the pack is at fault.
+        StorageError: If the pack cannot be written.
+    """
+    if overrides and "=" not in overrides[0]:
+        overrides = [f"data.root={Path(overrides[0]).absolute()}", *overrides[1:]]
+    section = data_section(name, overrides)
+    console = Console(stderr=True)
+    count = cores() if workers is None else workers
+    if verify:
+        _verify(section, out, count, console)
+    else:
+        _make(_source(section), section, out, count, console)
+
+
+def _source(section: DatasetConfig) -> ImageTable:
+    """The table from the data set's own files."""
+    module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    table: ImageTable = module.load(section)
+    validate_table(table)
+    return table
+
+
+def _make(
+    table: ImageTable, section: DatasetConfig, out: Path | None, workers: int, console: Console
+) -> Path:
+    usual = usual_place(section, table.name)
+    folder = usual if out is None else out.absolute()
+    size = _size(table.images.nbytes)
+    console.print(f"{table.name}: {len(table):,} images, {size} in {folder}", **_PLAIN)
+    made = make_pack(table, section, folder, workers=workers, console=console)
+    for finding in open_pack(folder, section).facts.findings:
+        console.print(f"note: {finding}", **_PLAIN)
+    what = {"made": "packed", "there": "packed already", "replaced": "packed anew"}[made]
+    use = (
+        "runs find it there" if folder == usual else f"runs read from it with data.packed={folder}"
+    )
+    Console().print(f"{table.name}: {what} in {folder}; {use}", **_PLAIN)
+    return folder
+
+
+def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Console) -> None:
+    module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    absent = absence(module, section.model_copy(update={"download": False}))
+    table = _source(section) if absent is None else None
+    asked = section if out is None else section.model_copy(update={"packed": out.absolute()})
+    there = find_pack(asked) if out is None or out.exists() else None
+    if there is None:
+        if table is None:
+            raise InputError(f"there is no pack, and nothing to make one of: {absent}")
+        there = open_pack(_make(table, section, out, workers, console), section)
+    found = verify_pack(there, table, workers=workers, console=console)
+    rows = f"{len(there.images):,} images"
+    against = "as the source shows them" if table is not None else f"as written ({absent})"
+    renewed = "; the source's files were touched, and the pack now knows their new times"
+    Console().print(
+        f"{there.facts.dataset}: {rows} in {there.folder} are {against}"
+        f"{renewed if found == 'renewed' else ''}",
+        **_PLAIN,
+    )
+
+
+_PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
+
+
+def _size(count: int) -> str:
+    """A number of bytes for people.
+
+    Example:
+        >>> _size(12_606_215_808), _size(2_048)
+        ('12.6 GB', '0.0 MB')
+    """
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"
