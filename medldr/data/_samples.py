@@ -1,18 +1,16 @@
-"""Per-sample transforms in worker processes: what each worker computes, and how it starts."""
+"""Per-sample transforms: what a worker process computes for each batch, and from which numbers."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from medldr.data import _random
+from medldr.data.pixels import Pixels
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
 
@@ -25,23 +23,31 @@ class Key(NamedTuple):
     entropy: tuple[tuple[int, ...], ...]
 
 
-class Samples(Dataset[tuple[Tensor, ...]]):
-    """Stored images through rule and chain, one at a time.
+class Samples:
+    """Stored images through rule and chain, batch by batch, for `medldr.data._workers.ahead`.
 
     Args:
-        images: ``(N, C, [D,] H, W)`` uint8 on the CPU, of the whole table.
+        pixels: Of the whole table.
         pipeline: Rule and chains.
         train: Whether these are training samples.
     """
 
-    def __init__(self, images: Tensor, pipeline: Pipeline, *, train: bool) -> None:
-        self.images = images
+    def __init__(self, pixels: Pixels, pipeline: Pipeline, *, train: bool) -> None:
+        self.pixels = pixels
         self.pipeline = pipeline
         self.train = train
 
-    def __getitem__(self, key: Key) -> tuple[Tensor, ...]:
-        """The image and its extra views, each ``(C, [D,] H, W)`` float32."""
-        image = self.images[key.row]
+    def __call__(self, keys: Sequence[Key]) -> list[Tensor]:
+        """The images of a batch and each of its extra views, all ``(B, C, [D,] H, W)`` float32.
+
+        Raises:
+            InputError: If a file cannot be read, or the chain gives images of different shapes.
+        """
+        name = "transform.train" if self.train else "transform.eval"
+        return _stack([self._sample(key) for key in keys], name)
+
+    def _sample(self, key: Key) -> tuple[Tensor, ...]:
+        image = self.pixels.row(key.row)
         return tuple(
             self.pipeline.sample(
                 image,
@@ -87,53 +93,20 @@ def training_keys(
     ]
 
 
-def _stack(samples: Sequence[tuple[Tensor, ...]]) -> list[Tensor | list[tuple[int, ...]]]:
-    """Each view stacked, or the shapes of its samples where they differ."""
-    stacked: list[Tensor | list[tuple[int, ...]]] = []
-    for view in zip(*samples, strict=True):
-        shapes = [tuple(image.shape) for image in view]
-        stacked.append(torch.stack(view) if len(set(shapes)) == 1 else shapes)
-    return stacked
-
-
-def load(
-    samples: Samples, batches: list[list[Key]], workers: int, *, pin: bool
-) -> Iterator[list[Tensor]]:
-    """The images of each batch, and of its views, from 0 or more worker processes.
-
-    The workers end when the iteration ends, whether it is used up, left early or broken off.
+def _stack(samples: Sequence[tuple[Tensor, ...]], list_name: str) -> list[Tensor]:
+    """Each view, stacked.
 
     Raises:
         InputError: If the chain gives images of different shapes.
     """
-    count = min(workers, len(batches))
-    with warnings.catch_warnings():
-        # More workers than cores is the user's own choice of machine.workers.
-        warnings.filterwarnings("ignore", message="This DataLoader will create")
-        # Workers only compute on the CPU, with one thread each, so forking is safe for them; it
-        # shares the images at no cost, where another start would copy them all.
-        warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork")
-        loader = DataLoader(
-            samples,
-            batch_sampler=batches,
-            num_workers=count,
-            collate_fn=_stack,
-            pin_memory=pin,
-            # Otherwise starting would draw a number from torch's own generator.
-            generator=torch.Generator().manual_seed(0),
-            multiprocessing_context="fork" if count and sys.platform == "linux" else None,
-        )
-        iterator = iter(loader)
-    try:
-        for stacked in iterator:
-            for view in stacked:
-                if not isinstance(view, Tensor):
-                    list_name = "transform.train" if samples.train else "transform.eval"
-                    first, other = view[0], next(s for s in view if s != view[0])
-                    raise InputError(
-                        f"{list_name} gives images of different shapes, such as {first} and "
-                        f"{other}. End the list with Resize or ResizeWithPadOrCrop."
-                    )
-            yield stacked
-    finally:
-        del iterator  # its workers are told to end, and waited for
+    stacked = []
+    for view in zip(*samples, strict=True):
+        first = tuple(view[0].shape)
+        other = next((tuple(image.shape) for image in view if image.shape != view[0].shape), None)
+        if other is not None:
+            raise InputError(
+                f"{list_name} gives images of different shapes, such as {first} and {other}. "
+                "End the list with Resize or ResizeWithPadOrCrop."
+            )
+        stacked.append(torch.stack(view))
+    return stacked

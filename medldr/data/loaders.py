@@ -2,106 +2,30 @@
 
 Without lists of MONAI transforms, images are indexed and put through the pixel rule on the
 training device, a batch at a time; with them, each sample goes through its chain on the CPU, in
-`machine.workers` processes. Both give the same batches in the same order.
+`machine.workers` processes. These also read pictures that do not lie in memory. Batches and their
+order are the same in every case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from medldr.data import _random, _samples
+from medldr.data._loader import Columns, Loader
 from medldr.data.pixels import Pixels
 from medldr.data.samplers import Sampler
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
-from medldr.transforms.base import memory_format
 from medldr.types import Batch
 
-
-@dataclass(frozen=True)
-class Columns:
-    """What is known of each row of the table besides its image, on a device."""
-
-    label: Tensor
-    domain: Tensor
-    group: Tensor
-
-    def to(self, device: torch.device) -> Columns:
-        """The same on another device."""
-        return Columns(self.label.to(device), self.domain.to(device), self.group.to(device))
+__all__ = ["Columns", "EvalLoader", "TrainLoader"]
 
 
-class _Loader:
-    """What both loaders share: one split's images and columns, and how a batch is made."""
-
-    def __init__(
-        self,
-        pixels: Pixels,
-        columns: Columns,
-        pipeline: Pipeline,
-        *,
-        split: str,
-        rows: NDArray[np.int64],
-        device: torch.device,
-        rank: int,
-        world: int,
-        workers: int,
-    ) -> None:
-        self.pipeline = pipeline
-        self.device = device
-        self.rank = rank
-        self.world = world
-        self.workers = workers
-        self.rows = rows
-        self._pixels = pixels
-        self._split = split
-        self._columns = columns.to(device)
-
-    def _batch(self, image: Tensor, rows: Tensor, views: dict[str, Tensor] | None = None) -> Batch:
-        columns = self._columns
-        return Batch(
-            image=self._placed(image),
-            label=columns.label[rows],
-            domain=columns.domain[rows],
-            group=columns.group[rows],
-            index=rows,
-            views={name: self._placed(view) for name, view in (views or {}).items()},
-        )
-
-    def _placed(self, image: Tensor) -> Tensor:
-        return image.to(self.device, non_blocking=True).contiguous(
-            memory_format=memory_format(image.ndim - 2)
-        )
-
-    def _ruled(
-        self,
-        positions: NDArray[np.int64],
-        parts: list[slice],
-        *,
-        train: bool,
-        uniform: NDArray[np.float32] | None,
-    ) -> Iterator[Batch]:
-        """Batches by the pixel rule alone, on the device."""
-        images, places = self._pixels.of_split(self._split, self.rows, self.device)
-        where = torch.from_numpy(positions)
-        at = places[where.to(places.device)]
-        index = torch.from_numpy(self.rows[positions]).to(self.device)
-        drawn = None if uniform is None else torch.from_numpy(uniform).to(self.device)
-        for part in parts:
-            image = images[at[part]].to(self.device, non_blocking=True)
-            ruled = self.pipeline.rule(
-                image, train=train, uniform=None if drawn is None else drawn[part]
-            )
-            yield self._batch(ruled, index[part])
-
-
-class TrainLoader(_Loader):
+class TrainLoader(Loader):
     """Batches of the training rows, epoch by epoch; `batches` depends on (seed, epoch) alone.
 
     Attributes:
@@ -169,7 +93,7 @@ class TrainLoader(_Loader):
                 self.seed,
                 epoch,
                 self.rows[positions],
-                total=len(self._pixels.host),
+                total=len(self._pixels),
                 draws=draws,
             )
         return self._ruled(positions, parts, train=True, uniform=uniform)
@@ -182,23 +106,17 @@ class TrainLoader(_Loader):
             rows,
             seed=self.seed,
             epoch=epoch,
-            total=len(self._pixels.host),
+            total=len(self._pixels),
             draws=self.pipeline.rule.draws,
             views=len(self.views),
         )
         index = torch.from_numpy(rows).to(self.device)
-        samples = _samples.Samples(self._pixels.host, self.pipeline, train=True)
-        loaded = _samples.load(
-            samples,
-            [keys[part] for part in parts],
-            self.workers,
-            pin=self.device.type == "cuda",
-        )
+        loaded = self._sampled(keys, parts, train=True)
         for part, (image, *views) in zip(parts, loaded, strict=True):
             yield self._batch(image, index[part], dict(zip(self.views, views, strict=True)))
 
 
-class EvalLoader(_Loader):
+class EvalLoader(Loader):
     """All rows of a split in row order, this process's contiguous part, none twice.
 
     Attributes:
@@ -247,9 +165,7 @@ class EvalLoader(_Loader):
             return
         rows = self.rows[self.mine]
         keys = [_samples.Key(row, ((),), ((),)) for row in rows.tolist()]
-        samples = _samples.Samples(self._pixels.host, self.pipeline, train=False)
         index = torch.from_numpy(rows).to(self.device)
-        pin = self.device.type == "cuda"
-        loaded = _samples.load(samples, [keys[part] for part in parts], self.workers, pin=pin)
+        loaded = self._sampled(keys, parts, train=False)
         for part, (image,) in zip(parts, loaded, strict=True):
             yield self._batch(image, index[part])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from medldr.data import build_data
-from medldr.data.pixels import Pixels
+from medldr.data.pixels import Pixels, _copied
 from medldr.errors import InputError
 
 NOISE = {"name": "none", "train": [{"RandGaussianNoise": {"prob": 1.0, "std": 5.0}}]}
@@ -322,9 +322,11 @@ def test_what_would_fill_the_device_stays_on_the_host(table, monkeypatch):
     assert pixels._resident == {}
 
 
-def test_rows_with_gaps_are_gathered(table):
-    rows = np.array([1, 5, 6])
-    assert np.array_equal(Pixels(table.images)._rows(rows).numpy(), table.images[rows])
+def test_rows_with_gaps_are_gathered_block_by_block(table, monkeypatch):
+    monkeypatch.setattr("medldr.data.pixels._BLOCK_BYTES", 2 * 16)  # two images
+    rows = np.array([1, 5, 6, 9, 30])
+    copy = _copied(torch.from_numpy(table.images), rows, torch.device("cpu"))
+    assert np.array_equal(copy.numpy(), table.images[rows])
 
 
 def test_read_only_memory_maps_serve_too(make_run, table, tmp_path):

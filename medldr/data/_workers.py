@@ -1,0 +1,87 @@
+"""Work on batches ahead of time, in worker processes; a user's error comes back as it was."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from medldr.errors import InputError
+
+Key = TypeVar("Key", contravariant=True)
+Made = TypeVar("Made", covariant=True)
+
+
+class Work(Protocol[Key, Made]):
+    """What is to be done for one batch."""
+
+    def __call__(self, key: Key, /) -> Made:
+        """Make what the batch needs: tensors, or lists and dictionaries of them."""
+
+
+class _Failed:
+    """An `InputError` on its way from a worker; raised there, it would come as a traceback."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class _Batches(Dataset[Any]):
+    def __init__(self, work: Work[Any, Any]) -> None:
+        self.work = work
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            return self.work(key)
+        except InputError as error:
+            return _Failed(str(error))
+
+
+def _as_it_is(made: Any) -> Any:
+    return made
+
+
+def ahead(work: Work[Key, Made], keys: Sequence[Key], workers: int, *, pin: bool) -> Iterator[Made]:
+    """``work(key)`` for each key, in order, from 0 or more worker processes.
+
+    The workers end when the iteration ends, whether it is used up, left early or broken off.
+
+    Args:
+        work: What to do; it is copied into the workers by forking, at no cost.
+        keys: One per batch.
+        workers: Number of processes; with 0 each batch is made when it is asked for.
+        pin: Whether tensors shall be in memory from which a graphics card copies faster.
+
+    Raises:
+        InputError: What ``work`` raised, with its own message.
+    """
+    count = min(workers, len(keys))
+    with warnings.catch_warnings():
+        # More workers than cores is the user's own choice of machine.workers.
+        warnings.filterwarnings("ignore", message="This DataLoader will create")
+        # Workers only compute on the CPU, with one thread each, so forking is safe for them; it
+        # shares the images at no cost, where another start would copy them all.
+        warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork")
+        loader = DataLoader(
+            _Batches(work),
+            sampler=keys,
+            batch_size=None,  # a key is a whole batch
+            num_workers=count,
+            collate_fn=_as_it_is,
+            pin_memory=pin,
+            # Otherwise starting would draw a number from torch's own generator.
+            generator=torch.Generator().manual_seed(0),
+            multiprocessing_context="fork" if count and sys.platform == "linux" else None,
+        )
+        iterator = iter(loader)
+    try:
+        for made in iterator:
+            if isinstance(made, _Failed):
+                raise InputError(made.text)
+            yield made
+    finally:
+        del iterator  # its workers are told to end, and waited for
