@@ -35,8 +35,9 @@ class StackedConfig(AlgorithmConfig):
 class Stacked(Algorithm):
     """Takes the loss, latents and logits of the unmodified images from a base algorithm.
 
-    The base's needs (domains, sampler, views) become its own, and the base's classification loss,
-    with the class weights, serves the added terms too. The rate is the own ``lr_scale``'s alone.
+    The base's needs (domains, sampler and its blocks, views) become its own, and the base's
+    classification loss, with the class weights, serves the added terms too. The rate is the own
+    ``lr_scale``'s alone.
 
     Attributes:
         base: The algorithm below, made before anything of the subclass.
@@ -50,6 +51,8 @@ class Stacked(Algorithm):
         self.base = self._build_base(config, spec, model)
         self.needs_domains = self.base.needs_domains
         self.sampler = self.base.sampler
+        self.domains_per_batch = self.base.domains_per_batch
+        self.rows_per_domain = self.base.rows_per_domain
         self.views = self.base.views
 
     def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:

@@ -76,6 +76,8 @@ class Algorithm(nn.Module):
         domains_per_batch: With ``domains``: how many source domains, drawn anew for each batch,
             it holds; None for all of them.
         batches_per_step: How many times `training.batch_size` images one `update` takes.
+        rows_per_domain: How many images of each of its domains a batch must hold, over all
+            processes; from 1 on, only the sampler ``domains`` will do.
         set_based: A sample's loss depends on who else is in the batch.
         mixes_labels: The classification targets are mixed, so that nothing can stack on it.
         views: Extra augmented views of each image that the data stage must supply.
@@ -85,6 +87,7 @@ class Algorithm(nn.Module):
     sampler: str = "shuffle"
     domains_per_batch: int | None = None
     batches_per_step: int = 1
+    rows_per_domain: int = 0
     set_based: bool = False
     mixes_labels: bool = False
     views: tuple[str, ...] = ()

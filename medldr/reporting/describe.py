@@ -15,12 +15,19 @@ ALGORITHM_TITLES = {
     "cutmix": "CutMix",
     "mixstyle": "MixStyle",
     "batchformer": "BatchFormer",
+    "fish": "Fish",
+    "coral": "CORAL",
 }
 MODEL_TITLES = {
     "resnet18": "ResNet-18",
     "resnet50": "ResNet-50",
     "resnet32": "ResNet-32",
     "densenet121": "DenseNet-121",
+}
+AUGMENTATION_TITLES = {
+    "none": "none",
+    "targeted": "targeted (stain jitter)",
+    "generic": "generic (RandAugment, Cutout)",
 }
 _FORMS = {"attention": "SA", "pool": "Pool", "gaussian": "Gaussian"}
 _PAPER_IDS = {"attention": "latentdr_sa", "pool": "latentdr_pool"}
@@ -61,6 +68,23 @@ def method_id(config: Mapping[str, Any]) -> str:
         return name
     plain = algorithm.get("restore", "attention") == "attention" and not algorithm.get("base")
     return _PAPER_IDS.get(str(algorithm.get("degrade")), name) if plain else name
+
+
+def augmentation_id(config: Mapping[str, Any]) -> str:
+    """The augmentation that a table must tell apart; empty where a data set has no such notion.
+
+    Example:
+        >>> augmentation_id({"transform": {"name": "camelyon17", "targeted": True}})
+        'targeted'
+        >>> augmentation_id({"transform": {"name": "camelyon17"}})
+        'none'
+        >>> augmentation_id({"transform": "rand_augment"}), augmentation_id({"transform": "medmnist"})
+        ('generic', '')
+    """
+    transform = section(config, "transform")
+    if transform.get("name") == "camelyon17":
+        return "targeted" if transform.get("targeted") else "none"
+    return "generic" if transform.get("name") == "rand_augment" else ""
 
 
 def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:

@@ -53,9 +53,19 @@ def assemble(
         "world": processes.world,
     }
     sampler = training.sampler or algorithm.sampler
-    loader = data.train_loader(config, sampler=sampler, views=algorithm.views, **place)
+    start.check_sampler(sampler, algorithm)
+    loader = data.train_loader(
+        config,
+        sampler=sampler,
+        views=algorithm.views,
+        domains_per_batch=algorithm.domains_per_batch,
+        batches_per_step=algorithm.batches_per_step,
+        **place,
+    )
     rows = loader.batch_size
+    domains = start.domains_per_batch(sampler, algorithm, data.spec)
     start.check(training, algorithm, model, rows // processes.world)
+    start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
     schedule = Schedule(training, loader.steps_per_epoch)
     splits = {split for split, numbers in data.rows.items() if len(numbers)}
     rules = parse_rules(training.select, splits, oracle=config.evaluation.oracle)
@@ -70,6 +80,7 @@ def assemble(
         "lr": training.lr * algorithm.config.lr_scale,
         "batch_size": rows,
         "sampler": sampler,
+        "domains_per_batch": domains,
         "set_size": start.set_size(training, algorithm, rows, processes.world),
     }
 

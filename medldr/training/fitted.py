@@ -20,7 +20,8 @@ class Fitted:
         epochs: Passes over the training rows begun.
         stopped_early: Whether early stopping ended the run.
         facts: How it was run, for `run.json`: resolved precision, device, threads, processes,
-            compilation, rate used, rows per step, and rows that a set-based method sees at once.
+            compilation, rate used, rows per step, the sampler, source domains per batch where it
+            makes blocks of them, and rows that a set-based method sees at once.
         notes: What a reader of any number from this run must be told.
     """
 

@@ -19,6 +19,7 @@ from medldr.evaluation import auc
 from medldr.files import RunFolder, load_tensors
 from medldr.models.base import FeatureModel
 from medldr.training.selection import Rule
+from medldr.types import DataSpec
 
 
 def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows: int) -> None:
@@ -47,9 +48,10 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
             "meant with training.accumulate_sets: true"
         )
     norms = any(isinstance(module, _BatchNorm) for module in model.modules())
-    if norms and rows // training.accumulate < 2:
+    per_pass = rows // training.accumulate // algorithm.batches_per_step
+    if norms and per_pass < 2:
         raise InputError(
-            f"training.batch_size: {rows // training.accumulate} image per pass is too few for "
+            f"training.batch_size: {per_pass} image per pass is too few for "
             "batch normalisation, which needs at least 2. Each process gets training.batch_size / "
             "(processes x training.accumulate) images"
         )
@@ -57,6 +59,56 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
         raise InputError(
             "training.early_stopping: nothing can stop improving under the rule 'last'. Put a rule "
             "such as val_auc first in training.select"
+        )
+
+
+def check_sampler(sampler: str, algorithm: Algorithm) -> None:
+    """Refuse a sampler without blocks where the algorithm works on those of single domains.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    if algorithm.rows_per_domain and sampler != "domains":
+        raise InputError(
+            f"training.sampler: {sampler} does not say which domains a batch holds, and algorithm "
+            f"{algorithm.config.name} needs images of each. Leave training.sampler out, or set "
+            "training.sampler: domains"
+        )
+
+
+def domains_per_batch(sampler: str, algorithm: Algorithm, spec: DataSpec) -> int | None:
+    """How many source domains a batch holds in equal blocks; None with another sampler."""
+    if sampler != "domains":
+        return None
+    return algorithm.domains_per_batch or len(spec.train_domains)
+
+
+def check_blocks(
+    training: TrainingConfig, algorithm: Algorithm, rows: int, domains: int | None, processes: int
+) -> None:
+    """Refuse blocks that are too small for the algorithm.
+
+    Args:
+        training: The section of the configuration.
+        algorithm: The method.
+        rows: Rows of one process in one step.
+        domains: Source domains in a batch; None without blocks.
+        processes: How many there are.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    if domains is None:
+        return
+    share = rows // domains // training.accumulate * processes
+    if share < algorithm.rows_per_domain:
+        per_process = -(-algorithm.rows_per_domain // processes)
+        least = per_process * processes * domains * training.accumulate
+        raise InputError(
+            f"training.batch_size: {share} image of each domain per pass is too few for algorithm "
+            f"{algorithm.config.name}, which needs {algorithm.rows_per_domain}. Set "
+            f"training.batch_size to {least} or more"
+            + (", or training.accumulate: 1" if training.accumulate > 1 else "")
         )
 
 
