@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.datasets.base import Images, ImageTable
+from medldr.data._threads import in_threads
+from medldr.datasets.base import ImageTable, LazyImages
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 
 _LISTED = 10
 _BLOCK_BYTES = 1 << 26
+_PIECE_BYTES = 1 << 20  # decoded by one thread at a time
 
 
 def validate_table(table: ImageTable) -> None:
@@ -72,31 +74,47 @@ def _validate_labels(table: ImageTable) -> None:
 def check_table(table: ImageTable, *, duplicates: bool = True) -> list[str]:
     """What a reader should know of the images: constant ones, and equal ones in several splits.
 
+    Every pixel is read, also where pictures have to be decoded for it.
+
     Args:
         table: A valid table.
-        duplicates: Whether to look for byte-equal images, which reads every pixel once more.
+        duplicates: Whether to look for byte-equal images, too.
 
     Returns:
         One text per finding; empty where there is none. Nothing is dropped.
     """
-    constant = _constant(table.images)
+    constant = np.zeros(len(table), dtype=bool)
+    digests: list[bytes] = []
+    for start, flat in _blocks(table):
+        constant[start : start + len(flat)] = (flat == flat[:, :1]).all(1)
+        if duplicates:
+            digests += [hashlib.blake2b(image.data, digest_size=16).digest() for image in flat]
     notes = list(_constant_notes(table, constant))
     if duplicates:
-        notes += _duplicate_notes(table, ~constant)
+        notes += _duplicate_notes(table, digests, ~constant)
     return notes
 
 
-def _blocks(images: Images) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """The images as ``(n, pixels)`` blocks of bounded size, each with its first row's number."""
-    step = max(1, _BLOCK_BYTES // max(1, int(np.prod(images.shape[1:]))))
+def _blocks(table: ImageTable) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """The images as ``(n, pixels)`` blocks of bounded size, each with its first row's number.
+
+    Pictures in files are decoded in threads, with a progress bar on a terminal.
+    """
+    images = table.images
+    image_bytes = max(1, int(np.prod(images.shape[1:])))
+
+    def read(rows: range) -> tuple[int, NDArray[np.uint8]]:
+        block = np.ascontiguousarray(images[rows.start : rows.stop])
+        return rows.start, block.reshape(len(block), -1)
+
+    if isinstance(images, LazyImages):
+        step = max(1, _PIECE_BYTES // image_bytes)
+        title = f"reading {table.name}"
+        yield from in_threads(read, len(images), step=step, title=title)
+        return
+    step = max(1, _BLOCK_BYTES // image_bytes)
     for start in range(0, len(images), step):
-        block = np.asarray(images[start : start + step])
-        yield start, block.reshape(len(block), -1)
-
-
-def _constant(images: Images) -> NDArray[np.bool_]:
-    parts = [(flat == flat[:, :1]).all(1) for _, flat in _blocks(images)]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
+        yield read(range(start, min(start + step, len(images))))
 
 
 def _constant_notes(table: ImageTable, constant: NDArray[np.bool_]) -> Iterator[str]:
@@ -115,17 +133,16 @@ def _constant_notes(table: ImageTable, constant: NDArray[np.bool_]) -> Iterator[
         yield f"{table.name}: {len(found)} constant {one}: {listed}{more}"
 
 
-def _duplicate_notes(table: ImageTable, looked_at: NDArray[np.bool_]) -> list[str]:
+def _duplicate_notes(
+    table: ImageTable, digests: list[bytes], looked_at: NDArray[np.bool_]
+) -> list[str]:
     """Byte-equal images in two splits; constant ones are reported already."""
     first: dict[bytes, int] = {}
     pairs: list[tuple[int, int]] = []
-    for start, flat in _blocks(table.images):
-        for offset in np.flatnonzero(looked_at[start : start + len(flat)]).tolist():
-            row = start + offset
-            digest = hashlib.blake2b(flat[offset].tobytes(), digest_size=16).digest()
-            known = first.setdefault(digest, row)
-            if table.splits[known] != table.splits[row]:
-                pairs.append((known, row))
+    for row in np.flatnonzero(looked_at).tolist():
+        known = first.setdefault(digests[row], row)
+        if table.splits[known] != table.splits[row]:
+            pairs.append((known, row))
     if not pairs:
         return []
     examples = "; ".join(f"{table.ids[a]} = {table.ids[b]}" for a, b in pairs[:3])

@@ -14,29 +14,20 @@ import copy
 import hashlib
 import os
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
+from medldr.data._threads import in_threads
 from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
 
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 _PNG_END = b"\x00\x00\x00\x00IEND\xaeB\x60\x82"
-_THREADS = min(16, 4 * (os.cpu_count() or 1))  # they wait for the disk more than they compute
-_CHUNK = 512
+_STEP = 256  # files of one piece of work of a thread
 
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
 """What Pillow answers broken files with."""
@@ -131,11 +122,13 @@ class PictureFiles(LazyImages):
         def of(row: int) -> str | None:
             return ABSENT if self.sizes[row] < 0 else look(self.path(row), size)
 
-        found = _mapped(of, len(self), title or f"looking at {len(self):,} pictures")
+        def in_part(part: range) -> list[tuple[int, str]]:
+            found = ((row, of(row)) for row in part)
+            return [(row, reason) for row, reason in found if reason is not None]
+
+        parts = in_threads(in_part, len(self), step=_STEP, title=title or "looking at pictures")
         return [
-            BadFile(os.fsdecode(self._paths[row]), reason)
-            for row, reason in enumerate(found)
-            if reason is not None
+            BadFile(os.fsdecode(self._paths[row]), reason) for part in parts for row, reason in part
         ]
 
 
@@ -254,30 +247,3 @@ def _digest(paths: Sequence[str], *numbers: NDArray[np.int64]) -> str:
     for column in numbers:
         digest.update(b"\1" + np.ascontiguousarray(column, dtype="<i8").tobytes())
     return digest.hexdigest()
-
-
-def _mapped(of: Callable[[int], str | None], count: int, title: str) -> Iterator[str | None]:
-    """``of(0), of(1), ...`` from threads, with a progress bar on a terminal."""
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
-
-    def chunk(start: int) -> list[str | None]:
-        return [of(row) for row in range(start, min(start + _CHUNK, count))]
-
-    pool = ThreadPoolExecutor(_THREADS)
-    try:
-        with bar:
-            task = bar.add_task(title, total=count)
-            for found in pool.map(chunk, range(0, count, _CHUNK)):
-                bar.update(task, advance=len(found))
-                yield from found
-    finally:
-        pool.shutdown(cancel_futures=True)  # Ctrl-C need not wait for the rest

@@ -5,6 +5,10 @@ the end. When domains are held out, validation and test rows of the seen domains
 and ``id_test`` (in-domain), and ``test`` holds rows of the held-out domains only; then ``id_val``
 selects, so that nothing of a held-out domain can choose a model.
 
+A dataset's own splits may keep a domain from training, too, as Camelyon17's do: then its ``val`` is
+of a hospital that is not seen, and ``id_val`` of those that are. When domains are held out there,
+validation rows of a domain without training rows stay ``val``, and its test rows are left out.
+
 Source:
     Our choice: MedMNIST's official partitions are ``train``, ``val`` and ``test``. Where a dataset
     has splits of its own, only held-out rows of its test split are tested on, because its training
@@ -19,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data import _stratify
+from medldr.data._crossing import crossing_groups
 from medldr.datasets.base import DatasetConfig, ImageTable
 from medldr.errors import InputError, did_you_mean
 from medldr.types import SPLITS
@@ -48,10 +53,10 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
     own = bool((table.splits[used] != "").any())
     split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
     if config.held_out:
-        split = _hold_out(table, used, split, config, own)
+        split = _hold_out(table, used, split, config, own, notes)
     if own and not np.isin(split, ("val", "id_val")).any():
         _carve_validation(table, used, split, config, notes)
-    _refuse_crossing_groups(table, split)
+    notes += crossing_groups(table, split)
     rows = {name: np.flatnonzero(split == name) for name in SPLITS if (split == name).any()}
     if "train" not in rows:
         raise InputError(
@@ -134,7 +139,14 @@ def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: 
     return split
 
 
-def _hold_out(table: ImageTable, used: Rows, split: Text, config: DatasetConfig, own: bool) -> Text:
+def _hold_out(
+    table: ImageTable,
+    used: Rows,
+    split: Text,
+    config: DatasetConfig,
+    own: bool,
+    notes: list[str],
+) -> Text:
     domains = sorted(set(table.domains[used].tolist()) - {""})
     if not domains:
         raise InputError(f"data.held_out: {table.name} has no domains, so none can be held out")
@@ -153,9 +165,18 @@ def _hold_out(table: ImageTable, used: Rows, split: Text, config: DatasetConfig,
     of_test = np.isin(split, ("test", "id_test"))
     choice = config.held_out_rows or ("test" if own else "all")
     tested = unseen & (of_test | (choice == "all"))
+    trained = np.unique(table.domains[~unseen & (split == "train")])
+    seen = ~unseen & (np.isin(table.domains, trained) | (not own))
     result = split.copy()
-    result[~unseen & np.isin(split, ("val", "id_val"))] = "id_val"
-    result[~unseen & of_test] = "id_test"
+    result[seen & np.isin(split, ("val", "id_val"))] = "id_val"
+    result[seen & of_test] = "id_test"
+    strange = ~unseen & ~seen & of_test
+    if strange.any():
+        result[strange] = ""
+        names = ", ".join(np.unique(table.domains[strange]).tolist())
+        notes.append(
+            f"{strange.sum()} test rows of {names} left out: neither held out nor trained on."
+        )
     result[unseen] = ""
     result[tested] = "test"
     for name in config.held_out:
@@ -187,32 +208,6 @@ def _carve_validation(
     notes.append(
         f"{table.name} has no validation split: {(part == 1).sum()} of its {len(train)} training "
         "rows validate (data.val_fraction, data.split_seed)."
-    )
-
-
-def _refuse_crossing_groups(table: ImageTable, split: Text) -> None:
-    """No patient may be in two splits, however its name is spelled.
-
-    ``id_test`` and ``test`` are one in this: a patient scanned in a seen and in a held-out domain
-    may be tested in both. So are ``id_val`` and ``val``.
-    """
-    rows = np.flatnonzero((split != "") & (table.groups != ""))
-    if not len(rows):
-        return
-    folded = np.array([g.strip().casefold() for g in table.groups[rows].tolist()])
-    role = np.char.replace(split[rows], "id_", "")
-    pairs = np.unique(np.column_stack([folded, role]), axis=0)
-    names, counts = np.unique(pairs[:, 0], return_counts=True)
-    crossing = names[counts > 1]
-    if not len(crossing):
-        return
-    of_first = rows[folded == crossing[0]]
-    where = " and ".join(n for n in SPLITS if n in split[of_first])
-    spellings = " / ".join(repr(g) for g in np.unique(table.groups[of_first]).tolist())
-    raise InputError(
-        f"{table.name}: group {spellings} is in {where}, so the scores would not be honest "
-        f"({len(crossing)} such groups). Correct the splits, leave the group out with "
-        "data.exclude, or, with held-out domains that share patients, set data.held_out_rows=test."
     )
 
 

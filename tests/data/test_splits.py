@@ -1,6 +1,7 @@
 """Splits: stratified, seeded, never through a group; held-out domains are never seen."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -351,3 +352,65 @@ def test_messages_hold_no_list_brackets(hospitals):
     with pytest.raises(InputError) as caught:
         make_splits(hospitals, config(held_out=["nowhere"]))
     assert not re.search(r"[\[\]]", str(caught.value))
+
+
+# ---------------------------------------------------------------- groups that a dataset shares
+
+
+@pytest.fixture
+def slides(make_table):
+    """Camelyon17's shape: two slides train and validate, one selects, one is tested on."""
+    return make_table(
+        [0, 1] * 12,
+        splits=["train", "train", "id_val", "id_val"] * 3 + ["val"] * 6 + ["test"] * 6,
+        domains=["a"] * 8 + ["b"] * 4 + ["c"] * 6 + ["d"] * 6,
+        groups=["s1"] * 4 + ["s2"] * 4 + ["s3"] * 4 + ["s4"] * 6 + ["s5"] * 6,
+        shared_groups=(("train", "id_val"),),
+    )
+
+
+def test_the_declared_pair_may_share_groups_and_a_note_says_that_scores_are_optimistic(slides):
+    rows, notes = make_splits(slides, config())
+    assert {name: len(r) for name, r in rows.items()} == {
+        "train": 6,
+        "id_val": 6,
+        "val": 6,
+        "test": 6,
+    }
+    (note,) = notes
+    assert "3 groups are in train and id_val" in note
+    assert "optimistic" in note
+
+
+@pytest.mark.parametrize("declared", [(), (("train", "val"),), (("test", "id_val"),)])
+def test_another_pair_than_the_declared_one_is_an_error(slides, declared):
+    with pytest.raises(InputError, match=r"group 's1' is in train and id_val.*3 such groups"):
+        make_splits(replace(slides, shared_groups=declared), config())
+
+
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_a_group_of_the_declared_pair_may_be_in_no_third_split(slides, split):
+    groups = slides.groups.copy()
+    groups[slides.splits == split] = "S2"
+    with pytest.raises(InputError, match=rf"group 'S2' / 's2' is in .*{split}.*1 such groups"):
+        make_splits(replace(slides, groups=groups), config())
+
+
+def test_the_order_in_the_declaration_does_not_matter(slides):
+    table = replace(slides, shared_groups=(("id_val", "train"),))
+    assert make_splits(table, config()).notes == make_splits(slides, config()).notes
+
+
+def test_a_domain_that_never_trains_is_not_called_seen_when_another_is_held_out(slides):
+    rows, notes = make_splits(slides, config(held_out=["b"], held_out_rows="all"))
+    domains = {name: set(slides.domains[r].tolist()) for name, r in rows.items()}
+    assert domains == {"train": {"a"}, "id_val": {"a"}, "val": {"c"}, "test": {"b"}}
+    assert any("6 test rows of d left out" in note for note in notes)
+
+
+def test_holding_out_the_domain_that_is_tested_on_anyway_changes_nothing(slides):
+    rows, notes = make_splits(slides, config(held_out=["d"]))
+    plain, plain_notes = make_splits(slides, config())
+    assert rows.keys() == plain.keys()
+    assert all(np.array_equal(rows[name], plain[name]) for name in rows)
+    assert notes == plain_notes
