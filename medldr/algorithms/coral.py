@@ -86,10 +86,12 @@ class CORAL(Algorithm):
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The classification loss plus the penalty, logged as ``original`` and ``coral``."""
+        # Before the network runs: the host waits for the sizes, and a compiled loss stays whole.
+        blocks = _Blocks(batch.domain)
         z = model.features(batch.image)
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
-        penalty = coral_penalty(_by_domain(z, batch.domain))
+        penalty = coral_penalty(blocks.of(z))
         logs = {"loss/original": original.detach(), "loss/coral": penalty.detach()}
         return StepOutput(original + self.weight * penalty, z, logits, logs)
 
@@ -141,13 +143,19 @@ def _covariance(block: Tensor) -> Tensor:
     return away.T @ away / (len(block) - 1)
 
 
-def _by_domain(z: Tensor, domain: Tensor) -> tuple[Tensor, ...]:
-    """The latents of each domain in the batch of all processes."""
-    if several_processes():
-        rows = RowGatherer(len(z), z.device)
-        z, domain = rows.gather(z), rows.gather(domain)
-    _, counts = torch.unique(domain, return_counts=True)
-    return torch.split(z[domain.argsort(stable=True)], counts.tolist())
+class _Blocks:
+    """Where the rows of each domain stand in the batch of all processes."""
+
+    def __init__(self, domain: Tensor) -> None:
+        self._rows = RowGatherer(len(domain), domain.device) if several_processes() else None
+        everybody = domain if self._rows is None else self._rows.gather(domain)
+        self._order = everybody.argsort(stable=True)
+        self._sizes: list[int] = torch.unique(everybody, return_counts=True)[1].tolist()
+
+    def of(self, z: Tensor) -> tuple[Tensor, ...]:
+        """The latents of each domain, by the number of the domain."""
+        everybody = z if self._rows is None else self._rows.gather(z)
+        return torch.split(everybody[self._order], self._sizes)
 
 
 Config = CORALConfig

@@ -141,9 +141,12 @@ class Stepper:
 
     @torch.no_grad()
     def interpolate(self, snapshot: dict[str, Tensor], eps: float) -> None:
-        """Set every floating entry to ``snapshot + eps * (current - snapshot)``, in place."""
+        """Set every floating entry to ``snapshot + eps * (current - snapshot)``, in place.
+
+        Exactly the snapshot at 0, and exactly what is there at 1.
+        """
         for name, value in self._floating().items():
-            value.copy_(snapshot[name] + eps * (value - snapshot[name]))
+            value.copy_(torch.lerp(snapshot[name], value, eps))
 
     def _floating(self) -> dict[str, Tensor]:
         state = self.pair.state_dict(keep_vars=True)

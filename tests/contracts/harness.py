@@ -89,6 +89,15 @@ CASES: dict[str, Case] = {
         "mixstyle", {"p": 1.0, "partners": "cross_domain"}, any_number=False
     ),
     "mixstyle never": Case("mixstyle", {"p": 0.0}),
+    "fish": Case("fish", {"meta_lr": 1.5}),
+    "fish multi-label": Case("fish", {"meta_lr": 1.5}, "multi-label"),
+    "fish in a fixed order": Case("fish", {"meta_lr": 1.0, "divide": False, "order": "fixed"}),
+    "fish without momentum": Case("fish", {"meta_lr": 1.5, "keep_optimizer": False}),
+    "fish with batch normalisation": Case("fish", {"meta_lr": 1.5}, norm=True, any_number=False),
+    "coral": Case("coral", {"weight": 10.0}),
+    "coral, uneven": Case("coral", {"weight": 10.0}, rows=11),
+    "coral multi-label": Case("coral", {"weight": 10.0}, "multi-label"),
+    "latentdr on coral": Case("latentdr", EXACT | {"base": {"name": "coral", "weight": 10.0}}),
 }
 
 

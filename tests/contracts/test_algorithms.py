@@ -194,6 +194,11 @@ def test_class_facts_are_ones_the_loop_knows(name, setup):
     assert all(isinstance(v, str) for v in algorithm.views)
     for fact in (algorithm.needs_domains, algorithm.set_based, algorithm.mixes_labels):
         assert isinstance(fact, bool)
+    assert algorithm.domains_per_batch is None or algorithm.domains_per_batch >= 1
+    assert algorithm.batches_per_step >= 1
+    if algorithm.rows_per_domain:
+        assert algorithm.needs_domains
+        assert algorithm.sampler == "domains"
 
 
 def test_class_weights_reach_the_loss(name, setup):

@@ -1,0 +1,222 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+
+from medldr.algorithms.coral import CORALConfig, coral_penalty
+from medldr.errors import InputError
+from medldr.types import DataSpec
+
+SQUARE = torch.tensor([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]], dtype=torch.float64)
+
+
+def draw(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def reference(blocks):
+    """The definition: a loop over all pairs, with NumPy's covariances."""
+    distances = []
+    for one, other in combinations([b.detach().numpy() for b in blocks], 2):
+        d = one.shape[1]
+        means = one.mean(0) - other.mean(0)
+        covariances = np.cov(one, rowvar=False) - np.cov(other, rowvar=False)
+        distances.append((means**2).sum() / d + (covariances**2).sum() / d**2)
+    return np.mean(distances)
+
+
+@pytest.fixture
+def build(standins):
+    def make(task="multi-class", spec=None, rows=12, **keys):
+        spec = spec or standins.make_spec(task)
+        model = standins.make_model(spec)
+        algorithm = standins.make_algorithm("coral", spec, model, **keys).train()
+        return model, algorithm, standins.make_batch(standins.make_spec(task), rows)
+
+    return make
+
+
+def backward(model, algorithm, batch):
+    model.zero_grad()
+    out = algorithm.loss(model, batch)
+    out.loss.backward()
+    return out, torch.cat([p.grad.flatten().double() for p in model.parameters()])
+
+
+def test_worked_values():
+    assert coral_penalty([SQUARE, SQUARE]).item() == 0
+    shifted = SQUARE + torch.tensor([1.0, 0.0])
+    assert coral_penalty([SQUARE, shifted]).item() == pytest.approx(0.5, abs=1e-12)
+    # Means (1, 1) and (2, 2): 2 / 2. Covariances 4/3 and 16/3 on the diagonal: 2 x 16 / 4.
+    assert coral_penalty([SQUARE, 2 * SQUARE]).item() == pytest.approx(9.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (5, 3, 8), (2, 2, 2, 2, 2), (40, 2)])
+@pytest.mark.parametrize("dim", [1, 3, 17])
+def test_equals_the_mean_over_all_pairs_also_of_uneven_blocks(sizes, dim):
+    blocks = [draw(n, dim, seed=k) * (k + 1) + k for k, n in enumerate(sizes)]
+    if dim == 1:  # NumPy's covariance of one column has no axes; the squared distance is the same
+        expected = np.mean(
+            [
+                (a.mean() - b.mean()) ** 2 + (a.var(ddof=1) - b.var(ddof=1)) ** 2
+                for a, b in combinations([b.numpy() for b in blocks], 2)
+            ]
+        )
+    else:
+        expected = reference(blocks)
+    assert coral_penalty(blocks).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_neither_the_order_of_domains_nor_that_of_rows_matters():
+    blocks = [draw(6, 4, seed=k) + k for k in range(3)]
+    expected = coral_penalty(blocks).item()
+    assert coral_penalty(blocks[::-1]).item() == pytest.approx(expected, rel=1e-12)
+    turned = [b[torch.randperm(6, generator=torch.Generator().manual_seed(1))] for b in blocks]
+    assert coral_penalty(turned).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_shift_of_one_domain_counts_by_its_squared_length_over_the_dimension():
+    one, shift = draw(7, 5), torch.tensor([1.0, -2.0, 0.5, 0.0, 3.0], dtype=torch.float64)
+    assert coral_penalty([one, one + shift]).item() == pytest.approx(14.25 / 5, rel=1e-12)
+    assert coral_penalty([one + 100, one + 100 + shift]).item() == pytest.approx(2.85, rel=1e-10)
+
+
+def test_equal_domains_cost_nothing_and_a_penalty_is_never_negative():
+    one = draw(6, 8).float()
+    assert 0 <= coral_penalty([one] * 3).item() < 1e-12
+    # Five domains that are one in truth, in a precision that cannot tell them apart.
+    near = [1000 + 1e-4 * draw(6, 8, seed=k).float() for k in range(5)]
+    assert coral_penalty(near).item() >= 0
+
+
+def test_the_gradient_is_that_of_the_definition():
+    blocks = [(draw(4, 3, seed=k) + k).requires_grad_() for k in range(3)]
+    assert torch.autograd.gradcheck(lambda *b: coral_penalty(b), blocks)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_computed_in_float32_also_under_autocast(dtype):
+    blocks = [(50 + draw(8, 6, seed=k)).to(dtype) for k in range(2)]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = coral_penalty(blocks)
+    assert found.dtype == torch.float32
+    expected = reference([b.double() for b in blocks])
+    assert found.item() == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
+def test_with_weight_0_it_is_erm_in_loss_and_gradient(task, build, standins):
+    model, algorithm, batch = build(task, weight=0.0)
+    out, gradient = backward(model, algorithm, batch)
+    erm = standins.make_algorithm("erm", standins.make_spec(task), model)
+    expected, plain = backward(model, erm, batch)
+    assert abs(out.loss - expected.loss).item() <= 1e-10
+    assert (gradient - plain).abs().max().item() <= 1e-10
+    assert out.logs["loss/coral"] > 0
+
+
+def test_the_penalty_reaches_the_encoder_and_its_gradient_is_linear_in_the_weight(build):
+    gradients = {}
+    for weight in (0.0, 50.0, 100.0, 200.0):
+        model, algorithm, batch = build(weight=weight)
+        gradients[weight] = backward(model, algorithm, batch)[1]
+    change = {w: g - gradients[0.0] for w, g in gradients.items()}
+    assert change[100.0].norm() > 1e-3 * gradients[0.0].norm()
+    for weight in (50.0, 200.0):
+        expected = weight / 100 * change[100.0]
+        assert (change[weight] - expected).norm() < 1e-4 * expected.norm()
+    heads = [name.startswith("head.") for name, _ in model.named_parameters()]
+    sizes = [p.numel() for p in model.parameters()]
+    for part, is_head in zip(change[100.0].split(sizes), heads, strict=True):
+        assert (part.abs().max() < 1e-7) == is_head
+
+
+def test_the_loss_is_the_mean_of_the_domains_risks_plus_the_weighted_penalty(build):
+    model, algorithm, batch = build(weight=3.0)
+    out = algorithm.loss(model, batch)
+    risks = [
+        torch.nn.functional.cross_entropy(
+            out.logits[batch.domain == d], batch.label[batch.domain == d]
+        )
+        for d in range(3)
+    ]
+    penalty = reference([out.z[batch.domain == d].double() for d in range(3)])
+    assert out.loss.item() == pytest.approx(
+        torch.stack(risks).mean().item() + 3 * penalty, rel=1e-5
+    )
+    assert out.logs["loss/original"].item() == pytest.approx(torch.stack(risks).mean().item())
+    assert out.logs["loss/coral"].item() == pytest.approx(penalty, rel=1e-4)
+
+
+def test_two_of_three_domains_are_compared_where_a_batch_holds_two(build):
+    model, algorithm, batch = build(domains_per_batch=2)
+    batch = batch.select(batch.domain != 1)
+    out = algorithm.loss(model, batch)
+    expected = reference([out.z[batch.domain == d].double() for d in (0, 2)])
+    assert out.logs["loss/coral"].item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_training_with_a_large_weight_brings_the_domains_together(build):
+    model, algorithm, batch = build(weight=1000.0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    first = algorithm.loss(model, batch).logs["loss/coral"].item()
+    for _ in range(20):
+        optimizer.zero_grad()
+        algorithm.loss(model, batch).loss.backward()
+        optimizer.step()
+    assert algorithm.loss(model, batch).logs["loss/coral"].item() < first / 2
+
+
+def test_volumes_train(standins):
+    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
+    model = standins.make_model(spec)
+    algorithm = standins.make_algorithm("coral", spec, model)
+    flat = standins.make_batch(standins.make_spec("binary"), 6)
+    image = draw(6, 1, 4, 4, 4).float()
+    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
+    assert torch.isfinite(gradient).all()
+    assert gradient.abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [([0] * 12, "given the latents of 1"), ([0] * 6 + [1] * 5 + [2], "two rows or more")],
+)
+def test_a_batch_without_blocks_is_an_error(domain, message, build):
+    model, algorithm, batch = build()
+    with pytest.raises(ValueError, match=message):
+        algorithm.loss(model, batch._replace(domain=torch.tensor(domain)))
+
+
+def test_one_source_domain_is_refused_with_the_cure(build):
+    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
+    with pytest.raises(InputError, match=r"two or more.*are of south.*data\.held_out.*erm"):
+        build(spec=one)
+
+
+def test_no_domains_are_refused(build, standins):
+    with pytest.raises(InputError, match="coral needs to know the domain of every training image"):
+        build(spec=standins.make_spec(domains=False))
+
+
+def test_more_domains_per_batch_than_there_are_is_refused(build):
+    with pytest.raises(InputError, match=r"domains_per_batch: 4.*3 source.*north, south, west"):
+        build(domains_per_batch=4)
+
+
+@pytest.mark.parametrize(
+    "keys", [{"weight": -1}, {"weight": float("inf")}, {"domains_per_batch": 1}]
+)
+def test_options_that_do_not_fit_fail_in_the_config(keys):
+    with pytest.raises(ValidationError):
+        CORALConfig.model_validate({"name": "coral", **keys})
+
+
+def test_it_compiles_to_the_same_loss(build):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = build()
+    expected = algorithm.loss(model, batch).loss
+    compiled = torch.compile(algorithm.loss, backend="eager")
+    torch.testing.assert_close(compiled(model, batch).loss, expected)
