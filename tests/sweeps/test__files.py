@@ -49,3 +49,17 @@ def test_runs_that_are_done_need_nothing(tmp_path):
         folder.evaluation.touch()
         folder.model.touch()
     assert absent_files(SweepFolder(tmp_path), members) == []
+
+
+def test_a_pack_stands_in_for_files_that_are_absent(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "medldr.sweeps._files.find_pack", lambda data: data if data.flag == "retinamnist" else None
+    )
+    (problem,) = absent_files(SweepFolder(tmp_path), planned())
+    assert problem.startswith("breastmnist.npz is not in")
+
+
+def test_a_named_pack_that_is_none_is_told_before_anything_starts(tmp_path):
+    members = expand(load_sweep("phantom_table", ["seeds=[0]", f"data.packed={tmp_path}"]), "S")
+    (problem,) = absent_files(SweepFolder(tmp_path), members)
+    assert problem.startswith(f"{tmp_path} is not a pack")

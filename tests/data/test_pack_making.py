@@ -1,0 +1,162 @@
+"""Making a pack: what is in its way is told, and nothing half made looks whole."""
+
+import os
+import signal
+import threading
+import time
+import types
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from rich.console import Console
+
+from medldr.data import load_table
+from medldr.data import pack as packs
+from medldr.data._pack_blocks import in_parallel
+from medldr.errors import InputError
+from medldr.files import StorageError
+
+
+def test_only_a_pack_is_ever_replaced(lazy, section, tmp_path, make_pack):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    with pytest.raises(InputError, match="is there and is no pack"):
+        make_pack(lazy, section, tmp_path / "mine")
+    make_pack(lazy, section, tmp_path / "pack")
+    with pytest.raises(InputError, match="is a pack of"):
+        make_pack(lazy, section.model_copy(update={"variant": "x"}), tmp_path / "pack")
+    with pytest.raises(InputError, match="is a name of unfinished packs"):
+        make_pack(lazy, section, tmp_path / "pack.partial")
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_every_unreadable_picture_is_named_and_there_is_no_pack(
+    workers, lazy, section, small_blocks, make_pack
+):
+    for row in (1, 2, 8):
+        (section.root / "pixels" / f"{row:03d}.raw").write_bytes(b"short")
+    with pytest.raises(InputError) as error:
+        make_pack(lazy, section, workers=workers)
+    text = str(error.value)
+    assert text.startswith("3 of 10 images cannot be read, so there is no pack yet:")
+    assert all(f"{row:03d}.raw is cut off" in text for row in (1, 2, 8))
+    assert packs.find_pack(section) is None
+
+
+def test_room_is_looked_for_before_anything_is_written(lazy, section, monkeypatch, make_pack):
+    usage = types.SimpleNamespace(free=1000)
+    monkeypatch.setattr("medldr.data._pack_write.shutil.disk_usage", lambda path: usage)
+    folder = packs.usual_place(section, "toy")
+    with pytest.raises(
+        StorageError, match=r"no space for .*: [\d,]+ bytes needed, 1,000 free.*--out"
+    ):
+        make_pack(lazy, section)
+    assert not folder.exists()
+    assert not list(section.root.rglob("*.npy"))
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_disk_that_is_full_meanwhile_is_told_and_the_rest_is_kept(
+    workers, lazy, section, small_blocks, make_pack
+):
+    import resource
+
+    make_limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    folder = packs.usual_place(section, "toy")
+    # The file has its full length from the start, so only a limit below that stands for no room.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (250, make_limits[1]))
+    try:
+        with pytest.raises(StorageError, match="no space left to write"):
+            make_pack(lazy, section, workers=workers)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, make_limits)
+    assert not folder.exists()
+    assert make_pack(lazy, section)[1] == "made"
+
+
+def test_a_place_that_cannot_be_written_asks_for_another(lazy, section, tmp_path, make_pack):
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="Choose another place with --out"):
+        make_pack(lazy, section, tmp_path / "file" / "pack")
+
+
+def test_a_pack_that_is_there_is_left_alone(lazy, section, make_pack):
+    folder, _ = make_pack(lazy, section)
+    before = (folder / "images.npy").stat()
+    lazy.images.reads = 0
+    assert make_pack(lazy, section) == (folder, "there")
+    assert lazy.images.reads == 0
+    after = (folder / "images.npy").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_an_empty_table_is_no_pack(make_table, section, make_pack):
+    table = make_table([0], classes=2)
+    none = {n: getattr(table, n)[:0] for n in ("images", "labels", "ids", "splits", "groups")}
+    with pytest.raises(InputError, match="toy holds no images at all"):
+        make_pack(replace(table, domains=table.domains[:0], **none), section)
+
+
+def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, make_pack):
+    folder = tmp_path / "packs" / "pack"
+    folder.parent.mkdir()
+    said = (tmp_path / "said.txt").open("w+")
+    results = []
+    other = threading.Thread(
+        target=lambda: results.append(make_pack(lazy, section, folder, console=Console(file=said)))
+    )
+    with FileLock(folder.parent / ".pack.lock"):
+        other.start()
+        until = time.monotonic() + 20
+        while "waiting for it" not in Path(said.name).read_text():
+            assert time.monotonic() < until
+            said.flush()
+            time.sleep(0.01)
+        assert results == []
+        assert not folder.exists()
+    other.join(20)
+    said.close()
+    assert results == [(folder, "made")]
+
+
+def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
+    lazy, section, small_blocks, monkeypatch, make_pack, assert_equal_tables
+):
+    from medldr.data import _pack_write
+
+    write = _pack_write._write_blocks
+
+    def forgetful(writer, *rest):
+        digests = write(writer, *rest)
+        with writer.path.open("r+b") as file:
+            file.seek(-1, os.SEEK_END)
+            file.write(b"\x07")
+        return digests
+
+    monkeypatch.setattr(_pack_write, "_write_blocks", forgetful)
+    (section.root / "pixels" / "009.raw").write_bytes(bytes(16))
+    with pytest.raises(StorageError, match=r"1 of 4 blocks of images\.npy in .* reads back other"):
+        make_pack(lazy, section)
+    assert packs.find_pack(section) is None
+    monkeypatch.setattr(_pack_write, "_write_blocks", write)
+    assert make_pack(lazy, section)[1] == "made"
+    assert_equal_tables(load_table(section), lazy)
+
+
+def test_a_worker_that_is_killed_is_told():
+    def die(number):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(InputError, match="a worker process was killed"):
+        list(in_parallel(die, [0, 1], 1))
+
+
+def test_a_fault_of_ours_in_a_worker_is_no_input_error():
+    def fail(number):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        list(in_parallel(fail, [0], 1))

@@ -1,0 +1,224 @@
+"""A pack that is damaged, or no longer what its data set is, is never read from."""
+
+import os
+import shutil
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from medldr.data import load_table
+from medldr.data import pack as packs
+from medldr.errors import InputError
+from medldr.files import read_json, write_json
+
+
+def _change_pixels(lazy, section):
+    path = section.root / "pixels" / "004.raw"
+    path.write_bytes(bytes(16))
+    os.utime(path, ns=(1, 1))
+    return lazy, "files behind its pictures were replaced or touched"
+
+
+def _drop_rows(lazy, section):
+    kept = {name: getattr(lazy, name)[:8] for name in ("labels", "ids", "splits", "groups")}
+    images = type(lazy.images)(lazy.images.folder, 8, (1, 4, 4))
+    return (
+        replace(lazy, images=images, domains=lazy.domains[:8], **kept),
+        "2 of its rows are gone, for example item_8",
+    )
+
+
+def _rename_rows(lazy, section):
+    ids = lazy.ids.copy()
+    ids[0] = "other"
+    return replace(lazy, ids=ids), "1 of its rows are new, for example other"
+
+
+def _reorder_rows(lazy, section):
+    order = [1, 0, *range(2, 10)]
+    return replace(lazy, ids=lazy.ids[order]), "its rows are in another order"
+
+
+def _change_a_label(lazy, section):
+    labels = lazy.labels.copy()
+    labels[3] = 0
+    return (
+        replace(lazy, labels=labels),
+        "its labels differ in 1 rows, for example item_3: now 0, then 1",
+    )
+
+
+def _change_a_checksum(lazy, section):
+    return replace(lazy, hashes={"list.csv": "00"}), r"list\.csv has another checksum"
+
+
+def _change_the_size(lazy, section):
+    images = type(lazy.images)(lazy.images.folder, 10, (1, 8, 2))
+    return replace(lazy, images=images), r"images' size is now \(1, 8, 2\), then \(1, 4, 4\)"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _change_pixels,
+        _drop_rows,
+        _rename_rows,
+        _reorder_rows,
+        _change_a_label,
+        _change_a_checksum,
+        _change_the_size,
+    ],
+)
+def test_a_changed_source_is_told_with_what_changed_and_can_be_packed_again(
+    change, lazy, section, make_pack, assert_equal_tables
+):
+    folder, _ = make_pack(lazy, section)
+    changed, told = change(lazy, section)
+    sys.modules[section.name].table = changed
+    with pytest.raises(InputError, match=rf"toy is not what was packed in .*: .*{told}") as error:
+        load_table(section)
+    assert "medldr data pack" in str(error.value)
+    assert load_table(section.model_copy(update={"packed": "off"})) is changed
+    assert make_pack(changed, section) == (folder, "replaced")
+    assert_equal_tables(load_table(section), changed)
+    assert not list(folder.parent.glob("*.old"))
+
+
+def test_pixels_in_memory_that_changed_are_told(make_table, section, make_pack):
+    table = make_table([0, 1] * 4)
+    module = sys.modules[section.name]
+    del module.require
+    module.load = lambda config: table
+    make_pack(table, section)
+    assert isinstance(load_table(section).images, np.memmap)
+    table.images[5, 0, 1, 1] ^= 1
+    with pytest.raises(InputError, match="pixels of rows 0 and following are others"):
+        load_table(section)
+
+
+def test_touched_files_with_the_same_pictures_are_accepted_once_compared(lazy, section, make_pack):
+    make_pack(lazy, section)
+    os.utime(section.root / "pixels" / "002.raw", ns=(7, 7))
+    with pytest.raises(InputError, match=r"`medldr data pack \.\.\. --verify` compares them all"):
+        load_table(section)
+    pack = packs.find_pack(section)
+    assert packs.verify(pack, lazy, workers=0, console=Console(quiet=True)) == "renewed"
+    assert isinstance(load_table(section).images, np.memmap)
+    assert (
+        packs.verify(packs.find_pack(section), lazy, workers=0, console=Console(quiet=True))
+        == "same"
+    )
+
+
+def test_verifying_finds_a_picture_that_is_not_the_packed_one(
+    lazy, section, small_blocks, make_pack
+):
+    make_pack(lazy, section)
+    _change_pixels(lazy, section)
+    (section.root / "pixels" / "007.raw").write_bytes(bytes(3))
+    pack = packs.find_pack(section)
+    told = (
+        r"2 of 10 images .* are not those of the source:\n  item_4: other pixels\n  item_7: .*cut"
+    )
+    with pytest.raises(InputError, match=told):
+        packs.verify(pack, lazy, workers=2, console=Console(quiet=True))
+
+
+def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_blocks, make_pack):
+    folder, _ = make_pack(lazy, section)
+    content = bytearray((folder / "images.npy").read_bytes())
+    content[-60] ^= 4  # in row 6, which is in rows 6 to 8
+    (folder / "images.npy").write_bytes(content)
+    with pytest.raises(InputError, match=r"1 of 4 blocks are not what was written \(rows 6 to 8\)"):
+        packs.verify(packs.find_pack(section), None, workers=0, console=Console(quiet=True))
+
+
+def _truncate(folder):
+    with (folder / "images.npy").open("r+b") as file:
+        file.truncate(200)
+    return "has 200 bytes, and 288 were written"
+
+
+def _remove_images(folder):
+    (folder / "images.npy").unlink()
+    return r"images\.npy is absent"
+
+
+def _another_array(folder):
+    np.save(folder / "images.npy", np.zeros((10, 1, 2, 8), np.uint8))
+    return r"is uint8 \(10, 1, 2, 8\), and pack\.json says uint8 \(10, 1, 4, 4\)"
+
+
+def _no_array(folder):
+    (folder / "images.npy").write_bytes(bytes(288))
+    return "is damaged and cannot be opened"
+
+
+def _another_format(folder):
+    write_json(folder / "pack.json", {"format": 2})
+    return "has format 2, and this medldr reads format 1"
+
+
+def _half_a_description(folder):
+    facts = read_json(folder / "pack.json")
+    del facts["columns"]
+    write_json(folder / "pack.json", facts)
+    return r"pack\.json is damaged \(columns: "
+
+
+def _no_description(folder):
+    (folder / "pack.json").write_text("[1]")
+    return r"pack\.json is damaged"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _truncate,
+        _remove_images,
+        _another_array,
+        _no_array,
+        _another_format,
+        _half_a_description,
+        _no_description,
+    ],
+)
+def test_a_damaged_pack_is_refused_with_the_cure_and_can_be_made_again(
+    damage, lazy, section, make_pack, assert_equal_tables
+):
+    folder, _ = make_pack(lazy, section)
+    told = damage(folder)
+    for packed in ("auto", folder):
+        with pytest.raises(InputError, match=told) as error:
+            load_table(section.model_copy(update={"packed": packed}))
+        assert "medldr data pack" in str(error.value)
+    assert make_pack(lazy, section)[1] == "replaced"
+    assert_equal_tables(load_table(section), lazy)
+
+
+def test_a_table_that_was_edited_is_not_taken_for_the_packed_one(lazy, section, make_pack):
+    folder, _ = make_pack(lazy, section)
+    text = (folder / "table.csv").read_text()
+    (folder / "table.csv").write_text(text.replace("item_3,1", "item_3,0"))
+    shutil.rmtree(section.root / "pixels")
+    with pytest.raises(InputError, match=r"table\.csv is damaged or was changed"):
+        load_table(section)
+
+
+def test_only_a_whole_pack_of_this_data_set_can_be_named(lazy, section, tmp_path, make_pack):
+    def read(folder, **keys):
+        return load_table(section.model_copy(update={"packed": folder, **keys}))
+
+    with pytest.raises(InputError, match=r"nothing is not a pack: it has no pack\.json"):
+        read(tmp_path / "nothing")
+    (tmp_path / "half.partial").mkdir()
+    with pytest.raises(InputError, match="half is not finished"):
+        read(tmp_path / "half")
+    with pytest.raises(InputError, match="is an unfinished pack"):
+        read(tmp_path / "half.partial")
+    folder, _ = make_pack(lazy, section, tmp_path / "pack")
+    with pytest.raises(InputError, match=r"is a pack of toys\.files \(nothing else set\), and .* "):
+        read(folder, variant="rotated")
