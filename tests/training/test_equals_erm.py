@@ -39,3 +39,13 @@ def test_cross_domain_mixstyle_without_mixing_is_erm_with_its_sampler(train):
     plain = train(PLAN, "plain")
     assert plain.fitted.facts["sampler"] == "shuffle"
     assert plain.folder.model.read_bytes() != own.folder.model.read_bytes()
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_coral_of_weight_0_is_erm_with_its_sampler(precision, train):
+    plan = {**PLAN, "training.precision": precision}
+    erm = train({**plan, "training.sampler": "domains"}, "erm")
+    own = train({**plan, "algorithm": {"name": "coral", "weight": 0}}, "own")
+    assert own.folder.model.read_bytes() == erm.folder.model.read_bytes()
+    pulled = train({**plan, "algorithm": {"name": "coral", "weight": 1}}, "pulled")
+    assert pulled.folder.model.read_bytes() != erm.folder.model.read_bytes()

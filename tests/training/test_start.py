@@ -45,6 +45,43 @@ def test_single_images_per_pass_are_refused_with_batch_normalisation(train, chan
     assert train(plain, "without").fitted.steps == (23 if "training.batch_size" in changes else 5)
 
 
+def test_a_pass_of_single_images_is_refused_also_where_a_step_has_several_passes(train):
+    with pytest.raises(InputError, match=r"training\.batch_size: 1 image per pass"):
+        train({"algorithm": {"name": "fish"}, "training.batch_size": 1})
+
+
+@pytest.mark.parametrize("name", ["fish", "coral"])
+@pytest.mark.parametrize("sampler", ["shuffle", "weighted"])
+def test_methods_of_single_domains_refuse_a_sampler_without_blocks(name, sampler, train):
+    with pytest.raises(InputError, match=rf"training\.sampler: {sampler} .*{name}.*domains"):
+        train({"algorithm": {"name": name}, "training.sampler": sampler})
+    train({"training.sampler": sampler, "training.epochs": 1}, "erm")
+
+
+def test_blocks_too_small_for_a_method_are_refused_with_the_least_batch_size(train):
+    changes = {"algorithm": {"name": "coral"}, "training.epochs": 1}
+    with pytest.raises(InputError, match=r"1 image of each domain.*coral.*batch_size to 4 or more"):
+        train({**changes, "training.batch_size": 3})
+    train({**changes, "training.batch_size": 4}, "four")
+    parts = {**changes, "training.accumulate": 2, "training.accumulate_sets": True}
+    with pytest.raises(InputError, match=r"batch_size to 8 or more, or training\.accumulate: 1"):
+        train({**parts, "training.batch_size": 6}, "parts")
+    assert train({**parts, "training.batch_size": 8}, "eight").fitted.facts["set_size"] == 4
+
+
+def test_rows_and_domains_of_a_step_are_facts(train):
+    def facts(name, changes):
+        found = train({**changes, "training.epochs": 1}, name).fitted.facts
+        return found["sampler"], found["batch_size"], found["domains_per_batch"]
+
+    fish = {"name": "fish"}
+    assert facts("erm", {}) == ("shuffle", 5, None)
+    assert facts("blocks", {"training.sampler": "domains"}) == ("domains", 4, 2)
+    assert facts("fish", {"algorithm": fish}) == ("domains", 10, 2)
+    assert facts("one", {"algorithm": {**fish, "meta_steps": 1}}) == ("domains", 5, 1)
+    assert facts("coral", {"algorithm": {"name": "coral"}}) == ("domains", 4, 2)
+
+
 def test_early_stopping_needs_a_rule_that_can_stop_improving(train):
     with pytest.raises(InputError, match=r"early_stopping.*under the rule 'last'"):
         train({"training.early_stopping": 2, "training.select": ("last", "val_auc")})
