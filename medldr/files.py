@@ -265,10 +265,19 @@ class RunFolder:
         self.evaluation = self.path / "evaluation.json"
         self.report = self.path / "report.html"
         self.bad_files = self.path / "bad_files.csv"
+        self.submission = self.path / "submission"
 
     def selected(self, rule: str) -> Path:
         """Weights that a selection rule chose."""
         return self.path / "selected" / f"{rule}.safetensors"
+
+    def predictions_of(self, rule: str) -> Path:
+        """What the weights of a rule predict that is not the reported one."""
+        return self.path / "selected" / rule / self.predictions.name
+
+    def evaluation_of(self, rule: str) -> Path:
+        """How they are judged."""
+        return self.path / "selected" / rule / self.evaluation.name
 
     def __fspath__(self) -> str:
         return str(self.path)

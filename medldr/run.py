@@ -17,18 +17,19 @@ from rich.console import Console
 
 from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig, load_config, run_hash
-from medldr.data import Data, build_data
+from medldr.data import Data, build_data, list_bad_files
 from medldr.errors import InputError
-from medldr.evaluation import check, evaluate, flat, join, predict, write_predictions
-from medldr.files import RunFolder, load_tensors, read_json, write_json
+from medldr.evaluation import check, flat
+from medldr.evaluation.rules import judge, network, rules_with_weights
+from medldr.files import RunFolder, read_json, write_json, write_text
 from medldr.lifecycle import is_done, locate, open_run, record, status
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
-from medldr.reporting import write_report_or_warn
+from medldr.reporting import augmentation_id, write_report_or_warn
 from medldr.training import Fitted, fit, make_fabric
 from medldr.training.processes import Processes
 from medldr.training.runtime import Launcher, use_threads
-from medldr.types import DataSpec, Predictions
+from medldr.types import DataSpec
 
 
 def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
@@ -42,8 +43,8 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
     note_data(folder, data, fabric)
     fitted = fit(config, data, model, algorithm, folder, fabric)
-    note_fit(folder, fitted, fabric)
-    judge(config, data, folder, fabric)
+    note_fit(config, folder, fitted, fabric)
+    judge(config, data, folder, fabric, choices(fitted))
 
 
 @dataclass(frozen=True)
@@ -141,24 +142,34 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
     console = Console(stderr=True, highlight=False)
     for note in data.notes:
         console.print(note, soft_wrap=not console.is_terminal, markup=False)
+    if data.pack is not None:
+        console.print(f"images are read from the pack {data.pack}", soft_wrap=True, markup=False)
     record(
         folder,
-        data={"name": data.table.name, "notes": list(data.notes), "files": data.table.hashes},
+        data={
+            "name": data.table.name,
+            "notes": list(data.notes),
+            "files": data.table.hashes,
+            "pack": None if data.pack is None else str(data.pack),
+        },
         data_hash=data.data_hash,
         split_hash=data.split_hash,
         spec=asdict(data.spec),
     )
     write_json(folder.splits, data.manifest())
+    if data.table.bad_files:
+        write_text(folder.bad_files, list_bad_files(data.table))
 
 
-def note_fit(folder: RunFolder, fitted: Fitted, fabric: Fabric) -> None:
+def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabric) -> None:
     """Keep how it was trained and what each rule chose in `run.json`."""
     if not fabric.is_global_zero:
         return
-    chosen = {name: selection.as_dict() for name, selection in fitted.selections.items()}
+    chosen = choices(fitted)
     record(
         folder,
         **fitted.facts,
+        augmentation=augmentation_id(config.model_dump(mode="json")),
         steps=fitted.steps,
         epochs=fitted.epochs,
         stopped_early=fitted.stopped_early,
@@ -168,41 +179,9 @@ def note_fit(folder: RunFolder, fitted: Fitted, fabric: Fabric) -> None:
     )
 
 
-def judge(config: RunConfig, data: Data, folder: RunFolder, fabric: Fabric) -> None:
-    """Predict every split with the selected weights and score it: the one look at the test split.
-
-    Writes `predictions.csv` and `evaluation.json`.
-    """
-    model = _selected(config, data.spec, folder).to(fabric.device)
-    model.to_fast_memory()
-    place: dict[str, Any] = {
-        "device": fabric.device,
-        "rank": fabric.global_rank,
-        "world": fabric.world_size,
-    }
-    tables: dict[str, Predictions] = {
-        split: predict(
-            model,
-            data.eval_loader(split, config, **place),
-            spec=data.spec,
-            table=data.table,
-            split=split,
-            fabric=fabric,
-        )
-        for split in config.evaluation.splits
-        if len(data.rows.get(split, ()))
-    }
-    if not fabric.is_global_zero:
-        return
-    write_predictions(folder.predictions, join(list(tables.values())))
-    evaluation = evaluate(
-        tables,
-        config.evaluation,
-        selection=read_json(folder.run)["selection"],
-        seen=data.spec.train_domains,
-        notes=data.notes,
-    )
-    write_json(folder.evaluation, evaluation)
+def choices(fitted: Fitted) -> dict[str, dict[str, Any]]:
+    """What each rule chose, as files hold it; the reported one first."""
+    return {name: selection.as_dict() for name, selection in fitted.selections.items()}
 
 
 def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
@@ -233,7 +212,7 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
                 f"{now[:12]}, then {str(before.get(what))[:12]}); put the same files back, or "
                 "train anew"
             )
-    judge(config, data, files, fabric)
+    judge(config, data, files, fabric, rules_with_weights(files, before))
     write_report_or_warn(files)
     return RunResult.read(files)
 
@@ -281,13 +260,4 @@ def load_model(folder: Path | str) -> FeatureModel:
         key: tuple(value) if isinstance(value, list) else value
         for key, value in read_json(files.run)["spec"].items()
     }
-    return _selected(config, DataSpec(**spec), files)
-
-
-def _selected(config: RunConfig, spec: DataSpec, files: RunFolder) -> FeatureModel:
-    """The network with the reported selection's weights, in eval mode."""
-    # What it started from is overwritten, and need not be there any more.
-    section = config.model.model_copy(update={"weights": None})
-    model = build_model(section, spec, seed=config.seed)
-    model.load_state_dict(load_tensors(files.model))
-    return model.eval()
+    return network(config, DataSpec(**spec), files.model)

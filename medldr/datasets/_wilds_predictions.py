@@ -19,10 +19,8 @@ SPLITS: Final = ("id_val", "val", "test")
 """The splits that are scored there."""
 
 
-def submission(
-    config: Any, predictions: Mapping[str, Predictions], seed: int
-) -> dict[str, str]:
-    """The content of each file by its name, for the splits that were predicted.
+def submission(config: Any, predictions: Mapping[str, Predictions], seed: int) -> dict[str, str]:
+    r"""The content of each file by its name, for the splits that were predicted.
 
     Args:
         config: The dataset's section; its split scheme must be the official one.
@@ -37,7 +35,7 @@ def submission(
         >>> from medldr.evaluation import predictions_of
         >>> table = predictions_of("binary", [0, 0], [[0.5, 0.5], [0.4, 0.6]])
         >>> submission(SimpleNamespace(split_scheme="official"), {"test": table}, 3)
-        {'camelyon17_split:test_seed:3_epoch:best_pred.csv': '0\\n1\\n'}
+        {'camelyon17_split:test_seed:3_epoch:best_pred.csv': '0\n1\n'}
     """
     scheme = getattr(config, "split_scheme", "official")
     if scheme != "official":

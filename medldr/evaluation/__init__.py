@@ -9,6 +9,7 @@ from medldr.evaluation.evaluate import check, evaluate, flat
 from medldr.evaluation.metrics import accuracy, auc, score
 from medldr.evaluation.predict import evaluating, predict, predict_each, probabilities
 from medldr.evaluation.runs import Run, load_run
+from medldr.evaluation.submission import submission_files
 from medldr.evaluation.table import (
     by_split,
     join,
@@ -35,5 +36,6 @@ __all__ = [
     "probabilities",
     "read_predictions",
     "score",
+    "submission_files",
     "write_predictions",
 ]

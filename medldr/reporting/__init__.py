@@ -5,6 +5,7 @@ a sentence on the page, and `write_report_or_warn` turns anything else into a `R
 """
 
 from medldr.reporting.comparison import DEMONSTRATION, compare_runs, write_comparison
+from medldr.reporting.describe import augmentation_id
 from medldr.reporting.page import ReportWarning, write_report, write_report_or_warn
 from medldr.reporting.published import Published, published, same_protocol
 from medldr.reporting.sweep_report import SweepReport, report_folder, write_sweep_report
@@ -16,6 +17,7 @@ __all__ = [
     "Published",
     "ReportWarning",
     "SweepReport",
+    "augmentation_id",
     "compare_runs",
     "comparison_table",
     "print_run",

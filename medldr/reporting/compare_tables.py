@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from medldr.reporting.gap_text import seen_title
 from medldr.reporting.measures import SPLIT_TITLES, measure
 from medldr.reporting.tables import Cell, Row, Table, ordered
 
@@ -71,7 +73,8 @@ def short_names(result: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 def main_metrics(result: Mapping[str, Any], split: str) -> list[str]:
     """Metrics that a comparison shows, those of the task included, if they were computed."""
     there = {row["metric"] for row in rows_of(result, split)}
-    wanted = (*MAIN, *EXTRA.get(str(result.get("task")), ()), "worst_domain")
+    extra = EXTRA.get(str(result.get("task")), ())
+    wanted = (*MAIN, *extra, "worst_domain", "worst_group")
     worst = len(result["splits"].get(split, {}).get("domains") or {}) > 1
     chosen = [m for m in ordered(wanted) if m in there and (m != "worst_domain" or worst)]
     return chosen or ordered(there)
@@ -155,15 +158,20 @@ def gap_table(result: Mapping[str, Any]) -> Table | None:
     if not gaps:
         return None
     metrics = [m for m in MAIN if any(key[0] == m for key in gaps)]
+    seen = next(iter(gaps.values())).get("seen", "id_test")
     table = Table(
-        "Seen minus unseen domains", ["Method", *(measure(metric).heading for metric in metrics)]
+        f"Seen minus unseen domains, from {seen_title(seen)} to test",
+        ["Method", *(measure(metric).heading for metric in metrics)],
     )
     for method in result["methods"]:
         cells = [
             table.number(metric, gaps.get((metric, method["method"])), signed=True)
             for metric in metrics
         ]
-        table.rows.append(_method_row(result, table, method, cells))
+        row = _method_row(result, table, method, cells)
+        note = gaps.get((metrics[0], method["method"]), {}).get("note") if metrics else None
+        marks = [mark for mark in (row.mark, table.sign(note) if note else "") if mark]
+        table.rows.append(replace(row, mark=",".join(marks)))
     return table
 
 

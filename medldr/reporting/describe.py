@@ -78,8 +78,8 @@ def augmentation_id(config: Mapping[str, Any]) -> str:
         'targeted'
         >>> augmentation_id({"transform": {"name": "camelyon17"}})
         'none'
-        >>> augmentation_id({"transform": "rand_augment"}), augmentation_id({"transform": "medmnist"})
-        ('generic', '')
+        >>> [augmentation_id({"transform": name}) for name in ("rand_augment", "medmnist")]
+        ['generic', '']
     """
     transform = section(config, "transform")
     if transform.get("name") == "camelyon17":

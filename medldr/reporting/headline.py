@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from medldr.reporting.measures import PERCENT, SPLIT_TITLES, is_defined, measure
+from medldr.reporting.measures import PERCENT, SPLIT_TITLES, is_defined, measure, metrics_of
 
 CARDS = {
     "multi-class": ("accuracy", "auc", "balanced_accuracy", "ece"),
@@ -53,11 +53,21 @@ def headings(evaluation: Mapping[str, Any]) -> dict[str, str]:
 def strips(evaluation: Mapping[str, Any], name: str) -> list[Strip]:
     """Cards of the headline split, and of the seen domains beside the unseen ones."""
     splits: Mapping[str, Any] = evaluation.get("splits") or {}
-    shown = [split for split in (name, "id_test") if split in splits]
+    shown = [split for split in (name, seen_split(evaluation)) if split in splits]
     return [
         Strip(_strip_title(split, splits[split]), _cards(evaluation, splits[split]))
         for split in dict.fromkeys(shown)
     ]
+
+
+def seen_split(evaluation: Mapping[str, Any]) -> str:
+    """The split that stands for the seen domains: what the gap was measured from, else id_test.
+
+    Example:
+        >>> seen_split({"gap": {"seen": "id_val"}}), seen_split({"gap": None}), seen_split({})
+        ('id_val', 'id_test', 'id_test')
+    """
+    return str((evaluation.get("gap") or {}).get("seen") or "id_test")
 
 
 def _strip_title(name: str, split: Mapping[str, Any]) -> str:
@@ -66,7 +76,7 @@ def _strip_title(name: str, split: Mapping[str, Any]) -> str:
     if domains and not any(entry.get("seen") for entry in domains.values()):
         many = "domains" if len(domains) > 1 else "domain"
         title = f"{SPLIT_TITLES.get(name, name)}, unseen {many} ({', '.join(domains)})"
-    elif name == "id_test":
+    elif name in ("id_test", "id_val"):
         title = SPLIT_TITLES[name]
     return f"{title} · {counts_text(split)}"
 
@@ -86,10 +96,10 @@ def counts_text(split: Mapping[str, Any]) -> str:
 
 def _cards(evaluation: Mapping[str, Any], split: Mapping[str, Any]) -> list[Card]:
     titles = headings(evaluation)
-    numbers: Mapping[str, Any] = split.get("metrics") or {}
+    numbers = metrics_of(split)
     level = (evaluation.get("intervals") or {}).get("level", 0.95)
     cards = []
-    for key in CARDS.get(str(evaluation.get("task")), CARDS["multi-class"]):
+    for key in (*CARDS.get(str(evaluation.get("task")), CARDS["multi-class"]), "worst_group"):
         number = numbers.get(key)
         if number is None:
             continue

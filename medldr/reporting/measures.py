@@ -134,11 +134,17 @@ MEASURES: dict[str, Measure] = {
         "Worst domain accuracy", True, "higher",
         "Accuracy in the domain (hospital, scanner) where it is lowest.",
     ),
+    "worst_group": Measure(
+        "Worst group accuracy", True, "higher",
+        "Accuracy in the group (slide, patient) where it is lowest. Each bootstrap draw finds its "
+        "own worst among the groups that it took, so that the interval lies at or above the value.",
+    ),
     "loss": Measure("Loss", False, "lower", "What training makes small."),
 }  # fmt: skip
 
 ALIASES = {
     "worst_domain_accuracy": "worst_domain",
+    "worst_group_accuracy": "worst_group",
     "acc": "accuracy",
     "kappa": "quadratic_kappa",
 }
@@ -200,3 +206,10 @@ def rule_text(rule: str, split: str = "") -> str:
 def is_defined(number: Mapping[str, Any] | None) -> bool:
     """Whether a number of `evaluation.json` has a value."""
     return number is not None and number.get("value") is not None
+
+
+def metrics_of(split: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics of a split of `evaluation.json`, its worst group among them where it has one."""
+    found = dict(split.get("metrics") or {})
+    worst = split.get("worst_group")
+    return {**found, "worst_group": worst["accuracy"]} if worst else found

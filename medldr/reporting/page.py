@@ -15,9 +15,12 @@ from medldr.reporting.curves import latent_curves, learning_curves
 from medldr.reporting.engine import render
 from medldr.reporting.figures import Drawing
 from medldr.reporting.forest import domain_figure
-from medldr.reporting.headline import headings, intervals_text, strips
-from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure
+from medldr.reporting.gap_text import gap_sentence
+from medldr.reporting.group_tables import group_table, worst_group_text
+from medldr.reporting.headline import headings, intervals_text, seen_split, strips
+from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure, metrics_of
 from medldr.reporting.published import published_table
+from medldr.reporting.rule_table import rule_table
 from medldr.reporting.settings import as_yaml, show
 from medldr.reporting.source import RunSource, read_run
 from medldr.reporting.summary import banners, facts, lead
@@ -124,11 +127,11 @@ def _numbers(source: RunSource, name: str) -> dict[str, Any]:
     task = evaluation.get("task", "")
     titles = headings(evaluation)
     multi = task == "multi-label"
-    domains = tables.domain_entries(splits, name)
+    domains = tables.domain_entries(splits, name, seen_split(evaluation))
     label_table = None
     if multi and split.get("confusion"):
         label_table = tables.label_confusion_table(split["confusion"], evaluation["class_names"])
-    shown = {key for one in splits.values() for key in one.get("metrics") or {}}
+    shown = {key for one in splits.values() for key in metrics_of(one)}
     shown |= {"recall", "precision", "f1"} if split.get("classes") else set()
     return {
         "multi_label": multi,
@@ -139,6 +142,10 @@ def _numbers(source: RunSource, name: str) -> dict[str, Any]:
         "class_table": tables.class_table(split, multi) if split.get("classes") else None,
         "domain_table": tables.domain_table(domains) if domains else None,
         "domain_lead": _domain_lead(domains),
+        "gap": gap_sentence(evaluation),
+        "group_table": group_table(split),
+        "group_lead": worst_group_text(split),
+        "rule_table": rule_table(source, name),
         "label_table": label_table,
         "published": published_table(source, split) if name == "test" else None,
         "glossary": [
@@ -178,7 +185,7 @@ def _pictures(source: RunSource, name: str) -> dict[str, Any]:
         judging.reliability_figure(split, calibration),
         judging.positive_reliability_figure(split, str(evaluation.get("positive_class"))),
     ]
-    domains = domain_figure(tables.domain_entries(splits, name))
+    domains = domain_figure(tables.domain_entries(splits, name, seen_split(evaluation)))
     return {
         "curve_figures": learning_curves(source.rows, selection),
         "latent_figures": latent_curves(source.rows, selection, _guessing(source)),
@@ -222,7 +229,9 @@ def _sections(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("notes", "Notes", content["notes"]),
         ("published", "Published", content["published"]),
         ("splits", "Splits", content["split_table"]),
+        ("rules", "Rules", content["rule_table"]),
         ("domains", "Domains", content["domain_table"]),
+        ("groups", "Groups", content["group_table"]),
         ("curves", "Curves", True),
         ("latents", "Latents", content["latent_figures"]),
         ("confusion", "Confusion", content["confusion_figures"] or content["label_table"]),

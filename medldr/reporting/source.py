@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class RunSource:
         problems: What could not be read, in words for the reader.
         changed: Settings that differ from their defaults.
         settings_note: Why `changed` is empty, if that is not because nothing was changed.
+        further: The evaluation of each selection rule that is not reported, where it was judged.
     """
 
     name: str
@@ -42,6 +43,22 @@ class RunSource:
     problems: tuple[str, ...] = ()
     changed: tuple[Change, ...] = ()
     settings_note: str = ""
+    further: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def by_rule(self) -> dict[str, tuple[dict[str, Any], dict[str, Any] | None]]:
+        """What each rule chose and how that was judged (None: it was not), the reported one first.
+
+        Empty where the run was not evaluated.
+        """
+        reported = (self.evaluation or {}).get("selection")
+        if not reported:
+            return {}
+        others = self.run.get("selections") or {}
+        found = {rule: (chosen, self.further.get(rule)) for rule, chosen in others.items()}
+        return {reported["rule"]: (reported, self.evaluation)} | {
+            rule: pair for rule, pair in found.items() if rule != reported["rule"]
+        }
 
     @property
     def notes(self) -> list[str]:
@@ -84,6 +101,8 @@ def read_run(folder: RunFolder | Path | str) -> RunSource:
         evaluation = _mapping(read_json(files.evaluation), files.evaluation)
     changed, note = changes(config) if config else ([], "")
     ids = read_ids(files.predictions)
+    rules = run.get("selections") or {}
+    judged = {rule: files.evaluation_of(rule) for rule in rules}
     return RunSource(
         name=files.path.resolve().name,
         config=hide_in_config(config, ids),
@@ -94,6 +113,11 @@ def read_run(folder: RunFolder | Path | str) -> RunSource:
         problems=tuple(problems),
         changed=tuple(_hide_in_change(change, ids) for change in changed),
         settings_note=note,
+        further={
+            rule: _hide_in_notes(_mapping(read_json(path), path), ids)
+            for rule, path in judged.items()
+            if path.is_file()
+        },
     )
 
 

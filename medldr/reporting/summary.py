@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from medldr.reporting import describe
+from medldr.reporting.gap_text import gap_sentence
 from medldr.reporting.measures import PERCENT, SPLIT_TITLES, is_defined, measure, rule_text
 from medldr.reporting.source import RunSource
 
@@ -59,6 +60,9 @@ def facts(source: RunSource, method: str, data: str) -> describe.Pairs:
     kinds = "labels" if task == "multi-label" else "classes"
     pairs.append(("Data", f"{data}: {task}, {len(classes)} {kinds}" if task else data))
     pairs.append(("Network", describe.model_text(config, source.run)))
+    augmentation = describe.augmentation_id(config)
+    if augmentation:
+        pairs.append(("Augmentation", describe.AUGMENTATION_TITLES[augmentation]))
     pairs.append(("Training", describe.recipe_text(config)))
     if selection:
         value = selection.get("value")
@@ -84,7 +88,7 @@ def facts(source: RunSource, method: str, data: str) -> describe.Pairs:
 
 
 def lead(source: RunSource, name: str) -> str:
-    """The result in two plain sentences; empty where there is none."""
+    """The result in a few plain sentences; empty where there is none."""
     evaluation = source.evaluation or {}
     split = (evaluation.get("splits") or {}).get(name)
     number = (split or {}).get("metrics", {}).get("accuracy")
@@ -113,7 +117,7 @@ def lead(source: RunSource, name: str) -> str:
             f" For comparison: always answering “{most}”, its most frequent class, would be "
             f"right in {show(share)}{PERCENT}."
         )
-    return text
+    return f"{text} {gap_sentence(evaluation)}".rstrip()
 
 
 def _most_frequent(evaluation: Mapping[str, Any], split: Mapping[str, Any]) -> tuple[str, float]:

@@ -10,7 +10,9 @@ from medldr.members import SweepFolder
 from medldr.reporting import sweep_sections as parts_of
 from medldr.reporting.grid import Grid, make_grid
 from medldr.reporting.measures import ALIASES
+from medldr.reporting.sweep_groups import groups
 from medldr.reporting.sweep_results import Column, columns, splits
+from medldr.reporting.sweep_rules import rules
 from medldr.reporting.sweep_sections import Parts, Section
 from medldr.reporting.sweep_source import Study, read_study
 
@@ -76,9 +78,11 @@ def sweep_content(folder: SweepFolder) -> SweepContent:
         parts_of.missing(parts),
         Section("notes", "What to know about these numbers", "Notes", leads=notes),
         parts_of.differences(parts),
+        rules(parts),
         parts_of.classes(parts),
         parts_of.calibration(parts),
         parts_of.domains(parts),
+        groups(parts),
         parts_of.published(parts),
         parts_of.curves(parts),
         parts_of.runs(parts),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from medldr.reporting.describe import dataset_name, method_id, section
+from medldr.reporting.describe import augmentation_id, dataset_name, method_id, section
 from medldr.reporting.measures import measure
-from medldr.reporting.published import SHOWN, Published, published, same_protocol
+from medldr.reporting.published import SHOWN, Published, published
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
 from medldr.reporting.tables import Cell, Row, Table
@@ -22,7 +22,7 @@ class Beside:
     Attributes:
         entry: The published number.
         ours: Our protocol id.
-        same: Whether the two were measured under one protocol.
+        same: Whether the two were measured under one protocol, with the same augmentation.
     """
 
     entry: Published
@@ -31,7 +31,7 @@ class Beside:
 
 
 def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
-    """Published numbers of the same method, network and data set, the paper's first.
+    """Published numbers of the same method, augmentation, network and data set, the paper's first.
 
     Of several protocols ours is taken, also where we changed something (`+modified`), else all.
     A control row follows no published recipe and has none.
@@ -39,16 +39,18 @@ def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
     source = study.source(row, column)
     if source is None or row in study.layout.controls:
         return []
+    augmentation = augmentation_id(source.config)
     found = published(
         dataset_name(source.config, source.run),
         metric=metric,
         method=method_id(source.config),
         model=str(section(source.config, "model").get("name")),
+        augmentation=augmentation,
     )
     ours = source.protocol
     near = [e for e in found if e.protocol == ours.removesuffix("+modified")]
     entries = sorted(near or found, key=lambda e: (e.source != PAPER, e.source, e.protocol))
-    return [Beside(entry, ours, same_protocol(ours, entry.protocol)) for entry in entries]
+    return [Beside(entry, ours, entry.matches(ours, augmentation)) for entry in entries]
 
 
 def published_tables(study: Study, columns: Sequence[Column]) -> list[Table]:
@@ -97,6 +99,8 @@ def _theirs(table: Table, metric: str, found: Sequence[Beside]) -> Cell:
         return Cell("–")
     first = found[0]
     note = f"{first.entry.source}, {first.entry.protocol}: {first.entry.note}."
+    if first.entry.augmentation:
+        note += f" Augmentation, theirs and ours: {first.entry.augmentation}."
     if first.ours != first.entry.protocol:
         note += f" Ours: {first.ours or 'no protocol'}."
     return Cell(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from medldr.config.protocol import MODIFIED
 from medldr.reporting.describe import section
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_results import Column
@@ -101,7 +102,8 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
 
 
 def _differing(own: Training, other: Training) -> Iterator[str]:
-    if own.protocol != other.protocol:
+    # Another id altogether is a footnote of the comparison, on the number itself.
+    if own.protocol != other.protocol and _base(own.protocol) == _base(other.protocol):
         yield f"protocol {own.protocol or 'none'} ({other.protocol or 'none'})"
     if None not in (own.rate, other.rate) and own.rate != other.rate:
         yield f"learning rate {own.rate:g} ({other.rate:g})"
@@ -112,6 +114,10 @@ def _differing(own: Training, other: Training) -> Iterator[str]:
         yield f"{own.steps} steps ({other.steps})"
     if None not in (own.sampler, other.sampler) and own.sampler != other.sampler:
         yield f"sampler {own.sampler} ({other.sampler})"
+
+
+def _base(protocol: str) -> str:
+    return protocol.removesuffix(MODIFIED)
 
 
 def training_table(study: Study, column: Column) -> Table | None:

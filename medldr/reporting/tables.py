@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure
+from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure, metrics_of
 
 Number = Mapping[str, Any]
 TESTS = ("test", "id_test")
@@ -164,8 +164,9 @@ def split_table(splits: Mapping[str, Any], headings: Mapping[str, str]) -> Table
     names += [name for name in splits if name not in names]
     table = Table("Every measure in every scored split", ["Measure"])
     table.columns += [_split_heading(name, splits[name]) for name in names]
-    for key in _union(splits[name].get("metrics") or {} for name in names):
-        cells = [table.number(key, (splits[n].get("metrics") or {}).get(key)) for n in names]
+    measured = {name: metrics_of(splits[name]) for name in names}
+    for key in _union(measured.values()):
+        cells = [table.number(key, measured[name].get(key)) for name in names]
         table.rows.append(Row(headings.get(key, measure(key).heading), cells))
     return table
 
@@ -190,21 +191,24 @@ def class_table(split: Mapping[str, Any], multi_label: bool = False) -> Table:
     return table
 
 
-def domain_entries(splits: Mapping[str, Any], name: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """Every domain that was tested on: those of the headline split, then of other test splits.
+def domain_entries(
+    splits: Mapping[str, Any], name: str, seen: str = "id_test"
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """Every domain that was tested on: those of the headline split, then of the seen one.
 
     Args:
         splits: `evaluation.json`'s splits.
         name: The headline split.
+        seen: The split that stands for the seen domains.
 
     Returns:
         Name and numbers of each; a domain of two splits carries the split in its second name.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for split in dict.fromkeys((name, *(TESTS if name in TESTS else ()))):
+    for split in dict.fromkeys((name, *((*TESTS, seen) if name in TESTS else ()))):
         for domain, entry in ((splits.get(split) or {}).get("domains") or {}).items():
             title = domain
-            if domain in found:
+            if domain in found or split not in (name, *TESTS):
                 title = f"{domain} ({SPLIT_TITLES.get(split, split).lower()})"
             found[title] = entry
     return list(found.items())

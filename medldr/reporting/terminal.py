@@ -13,6 +13,7 @@ from rich.text import Text
 from medldr.errors import InputError, did_you_mean
 from medldr.files import RunFolder, read_json
 from medldr.reporting import compare_tables
+from medldr.reporting.gap_text import gap_sentence
 from medldr.reporting.headline import CARDS
 from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure, rule_text
 
@@ -58,6 +59,13 @@ def run_table(evaluation: Mapping[str, Any]) -> Table:
         title = _SPLITS.get(name, name) + (", unseen" if unseen else "")
         numbers = [_number(key, (split.get("metrics") or {}).get(key), reasons) for key in keys]
         table.add_row(Text(title, style="bold"), f"{split['n']:,}", *numbers)
+        worst = split.get("worst_group")
+        if worst:
+            shown = [
+                _number(key, worst["accuracy"], reasons) if key == "accuracy" else ""
+                for key in keys
+            ]
+            table.add_row(Text("  worst group"), f"{worst['n']:,}", *shown)
         if name not in ("test", "id_test") or len(domains) < 2:
             continue
         for domain, entry in domains.items():
@@ -65,7 +73,8 @@ def run_table(evaluation: Mapping[str, Any]) -> Table:
             cells = [_number(key, metrics[key], reasons) if key in metrics else "" for key in keys]
             tag = "" if entry.get("seen") else " (unseen)"
             table.add_row(Text(f"  {domain}{tag}"), f"{entry['n']:,}", *cells)
-    table.caption = _caption([f"n/a: {reason}" for reason in dict.fromkeys(reasons)], evaluation)
+    lines = [f"n/a: {reason}" for reason in dict.fromkeys(reasons)]
+    table.caption = _caption([*lines, *filter(None, [gap_sentence(evaluation)])], evaluation)
     table.caption_justify = "left"
     return table
 

@@ -7,19 +7,23 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from medldr.reporting.describe import augmentation_id
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.sweep_published import beside
 from medldr.reporting.sweep_results import Column
+from medldr.reporting.sweep_rules import rule_means
 
 FIELDS = (
     "kind", "column", "split", "domain", "class", "metric", "row", "status", "runs", "planned",
     "mean", "sd", "low", "high", "reason", "compared_with", "difference", "difference_low",
     "difference_high", "p", "p_holm", "published", "published_source", "published_protocol",
-    "protocol", "same_protocol", "oracle", "control", "title", "column_title",
+    "protocol", "same_protocol", "oracle", "control", "title", "column_title", "rule",
+    "augmentation", "published_augmentation",
 )  # fmt: skip
 """
-``kind`` is ``result`` or ``contrast`` (a chosen pair: ``row`` minus ``compared_with``). ``row`` and
-``column`` are the names of the sweep file, the titles what tables print. An empty number is
+``kind`` is ``result``, ``contrast`` (a chosen pair: ``row`` minus ``compared_with``) or ``rule`` (a
+selection rule beside the one that runs report, which ``rule`` names in the other lines). ``row``
+and ``column`` are the names of the sweep file, the titles what tables print. An empty number is
 undefined, and ``reason`` says why; ``published`` is the first number that tables show beside ours.
 """
 
@@ -67,6 +71,28 @@ def _lines(content: SweepContent, column: Column) -> Iterator[dict[str, Any]]:
             **_minus(row),
             "compared_with": content.study.keys[row["minus"]],
         }
+    yield from _rules(content, column, heads)
+
+
+def _rules(
+    content: SweepContent, column: Column, heads: Mapping[str, dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """One line per split, measure, row and rule that is not reported."""
+    for split in column.splits:
+        for metric in content.metrics:
+            for found in rule_means(content.study, column.name, metric, split):
+                if not found.reported:
+                    yield {
+                        **heads[found.row],
+                        "kind": "rule",
+                        "rule": found.rule,
+                        "oracle": found.oracle,
+                        "split": split,
+                        "metric": metric,
+                        "runs": found.runs,
+                        "mean": found.mean,
+                        "sd": found.sd,
+                    }
 
 
 def _head(content: SweepContent, column: Column, row: str) -> dict[str, Any]:
@@ -79,6 +105,8 @@ def _head(content: SweepContent, column: Column, row: str) -> dict[str, Any]:
         "status": f"not comparable: {column.problem}" if column.problem else _status(column, row),
         "planned": column.planned[row],
         "protocol": None if source is None else source.protocol,
+        "rule": None if source is None else next(iter(source.by_rule), None),
+        "augmentation": None if source is None else augmentation_id(source.config),
         "oracle": study.oracle(row),
         "control": row in study.layout.controls,
         "title": row,
@@ -126,5 +154,6 @@ def _published(content: SweepContent, column: Column, row: Mapping[str, Any]) ->
         "published": found[0].entry.value,
         "published_source": found[0].entry.source,
         "published_protocol": found[0].entry.protocol,
+        "published_augmentation": found[0].entry.augmentation,
         "same_protocol": found[0].same,
     }
