@@ -262,10 +262,20 @@ def data_fetch(
 
 @data_app.command("check")
 def data_check(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
-    overrides: DataOverrides = None,
+    name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE.",
+            metavar="[DIR] [KEY=VALUE]",
+        ),
+    ] = None,
 ) -> None:
-    """Read a whole data set and report what is wrong or unusual in it."""
+    """Read a whole data set and report what is wrong or unusual in it.
+
+    What was published of it is shown beside what is found. The exit code is 2 if files are absent
+    or unreadable.
+    """
     from medldr.inspection import check
 
     raise typer.Exit(check(name, overrides or ()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from rich.console import Console
@@ -24,14 +25,20 @@ from medldr.data.splits import make_splits
 from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError, did_you_mean
 
+_LISTED = 1000  # files of one kind that are printed
+
 
 def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
     """The `data` section that a data part, a packaged run, a run folder or a file means.
 
     Args:
         name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file.
-        overrides: ``data.KEY=VALUE`` texts; the ``data.`` may be left out.
+        overrides: ``data.KEY=VALUE`` texts; the ``data.`` may be left out. A first one without
+            ``=`` is the folder of the files, `data.root`.
     """
+    if overrides and "=" not in overrides[0]:
+        # Quoted, so that no character of a path is taken for YAML.
+        overrides = [f"root={json.dumps(overrides[0], ensure_ascii=False)}", *overrides[1:]]
     changes = [text if text.startswith("data.") else f"data.{text}" for text in overrides]
     if name not in packaged_names("data"):
         try:
@@ -60,13 +67,28 @@ def fetch(name: str, overrides: Sequence[str]) -> None:
 def check(name: str, overrides: Sequence[str]) -> int:
     """Read a whole data set and print what is wrong or unusual in it.
 
+    A set that was published with counts is compared with them, file by file.
+
     Returns:
-        0, also where there is something to know; what cannot be used at all raises `InputError`.
+        0, also where there is something to know; 3 if files are absent or unreadable and the
+        configuration leaves them out.
+
+    Raises:
+        InputError: If the data cannot be used.
     """
     section = data_section(name, overrides)
+    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    console = Console()
+    bad = 0
+    if hasattr(module, "examine"):
+        bad = print_examination(name, module.examine(section), console)
+        if bad and getattr(section, "on_bad_file", "error") != "skip":
+            raise InputError(
+                f"{bad:,} files of {name} are absent or unreadable. Put whole copies in their "
+                "place, or leave them out with data.on_bad_file=skip"
+            )
     table = load_table(section)
     splits = make_splits(table, section)  # what a run would refuse is refused here too
-    console = Console()
     print_counts(table.name, count_rows(table), console)
     used = ", ".join(f"{split} {len(rows):,}" for split, rows in splits.rows.items())
     console.print(f"rows a run would use: {used}", highlight=False)
@@ -74,7 +96,7 @@ def check(name: str, overrides: Sequence[str]) -> int:
     for note in notes:
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
     console.print(f"{len(table):,} images read, {len(notes)} things to know")
-    return 0
+    return 3 if bad else 0
 
 
 def stats(name: str, overrides: Sequence[str]) -> None:
@@ -89,6 +111,41 @@ def stats(name: str, overrides: Sequence[str]) -> None:
     console.print(f"mean (0 to 1) {_numbers(found['mean'])}   of {found['rows']:,} training images")
     console.print(f"SD (0 to 1)   {_numbers(found['std'])}")
     console.print(f"stored range  {found['min']} to {found['max']}")
+
+
+def print_examination(name: str, found: Mapping[str, Any], console: Console) -> int:
+    """Print what a dataset's `examine` found: counts beside the published ones, and all findings.
+
+    Returns:
+        How many files are absent or unreadable.
+    """
+    console.print(f"{name} in {found['folder']}", highlight=False, markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("split")
+    table.add_column("domain")
+    for column in ("found", "published", "difference"):
+        table.add_column(column, justify="right")
+    counts = found["counts"]
+    totals = {key: sum(count[key] for count in counts) for key in ("found", "published")}
+    for record in (*counts, {"split": "in all", "domain": "", **totals}):
+        gap = record["found"] - record["published"]
+        style = "bold" if record["split"] == "in all" else None
+        numbers = (f"{record['found']:,}", f"{record['published']:,}", f"{gap:+,}" if gap else "0")
+        table.add_row(record["split"], record["domain"], *numbers, style=style)
+    console.print(table)
+    lists = {
+        "absent": found["missing"],
+        "unreadable": [f"{path}: {reason}" for path, reason in found["unreadable"]],
+        "in no row of the table, so not used": found["extra"],
+    }
+    for what, lines in lists.items():
+        one = "file" if len(lines) == 1 else "files"
+        console.print(f"{len(lines):,} {one} {what}", highlight=False, markup=False)
+        for line in lines[:_LISTED]:
+            console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+        if len(lines) > _LISTED:
+            console.print(f"  and {len(lines) - _LISTED:,} more", highlight=False)
+    return len(found["missing"]) + len(found["unreadable"])
 
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:

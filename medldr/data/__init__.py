@@ -1,7 +1,7 @@
 """From a table of images to batches: splits, samplers, loaders, checks, downloads."""
 
 from medldr.data.build import Data, build_data, load_table
-from medldr.data.check import check_table, count_rows, stats, validate_table
+from medldr.data.check import check_table, count_rows, list_bad_files, stats, validate_table
 from medldr.data.loaders import EvalLoader, TrainLoader
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "build_data",
     "check_table",
     "count_rows",
+    "list_bad_files",
     "load_table",
     "stats",
     "validate_table",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data._threads import in_threads
-from medldr.datasets.base import ImageTable, LazyImages
+from medldr.datasets.base import BadFile, ImageTable, LazyImages
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 
@@ -150,6 +152,15 @@ def _duplicate_notes(
         f"{table.name}: {len(pairs)} image(s) are byte-equal to one of another split, for example "
         f"{examples}"
     ]
+
+
+def list_bad_files(table: ImageTable) -> str:
+    """The files that were left out, as a CSV text with the columns ``path`` and ``reason``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(BadFile._fields)
+    writer.writerows(table.bad_files)
+    return text.getvalue()
 
 
 def count_rows(table: ImageTable) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,14 @@ from pydantic import Field
 from medldr.data.pictures import ABSENT, PictureFiles
 from medldr.datasets import _camelyon17_counts as published
 from medldr.datasets._camelyon17_folder import PATCHES, find, locate, require_folder
-from medldr.datasets._camelyon17_metadata import check_metadata
-from medldr.datasets._wilds import open_camelyon17, require_wilds
+from medldr.datasets._camelyon17_rows import Rows, read_rows
+from medldr.datasets._wilds import require_wilds
+from medldr.datasets._wilds_predictions import submission
 from medldr.datasets.base import BadFile, DatasetConfig, ImageTable
 from medldr.errors import InputError
 from medldr.files import checksum
+
+__all__ = ["Config", "examine", "load", "present", "require", "submission"]
 
 _LISTED: Final = 5
 
@@ -48,26 +51,6 @@ class Config(DatasetConfig):
     )
 
 
-class _Rows(NamedTuple):
-    """What `wilds` says of each patch, row by row of metadata.csv."""
-
-    paths: list[str]
-    labels: NDArray[np.int64]
-    splits: NDArray[np.str_]
-    hospitals: NDArray[np.int64]
-    slides: NDArray[np.int64]
-
-    def take(self, rows: NDArray[np.int64]) -> _Rows:
-        """What is said of some rows."""
-        return _Rows(
-            paths=[self.paths[row] for row in rows.tolist()],
-            labels=self.labels[rows],
-            splits=self.splits[rows],
-            hospitals=self.hospitals[rows],
-            slides=self.slides[rows],
-        )
-
-
 def load(config: Config) -> ImageTable:
     """Read labels, splits, hospitals and slides; the patches are only looked at.
 
@@ -77,7 +60,7 @@ def load(config: Config) -> ImageTable:
     """
     require_wilds()
     folder = locate(config.root, download=config.download)
-    rows = _read(folder, config.split_scheme)
+    rows = read_rows(folder, config.split_scheme)
     pictures = PictureFiles(folder, rows.paths, published.SIZE)
     bad = tuple(pictures.faults(title="looking at the patches"))
     if bad:
@@ -137,7 +120,7 @@ def examine(config: Config) -> dict[str, Any]:
     """
     require_wilds()
     folder = locate(config.root, download=False)
-    rows = _read(folder, "official")
+    rows = read_rows(folder, "official")
     pictures = PictureFiles(folder, rows.paths, published.SIZE)
     bad = pictures.faults(decoded=True, title="decoding the patches")
     good = rows.take(_without(rows.paths, bad))
@@ -162,31 +145,12 @@ def examine(config: Config) -> dict[str, Any]:
     }
 
 
-def _read(folder: Path, split_scheme: str) -> _Rows:
-    check_metadata(folder / "metadata.csv")
-    dataset = open_camelyon17(folder, split_scheme)
-    number = {value: name for name, value in dataset.split_dict.items()}
-    fields = dataset.metadata_fields
-    metadata = dataset.metadata_array.numpy()
-    codes = np.asarray(dataset.split_array)
-    splits = np.full(len(codes), "", dtype="<U8")
-    for code in np.unique(codes).tolist():
-        splits[codes == code] = number[code]
-    return _Rows(
-        paths=list(dataset._input_array),
-        labels=dataset.y_array.numpy().astype(np.int64),
-        splits=splits,
-        hospitals=metadata[:, fields.index("hospital")].astype(np.int64),
-        slides=metadata[:, fields.index("slide")].astype(np.int64),
-    )
-
-
 def _names(numbers: NDArray[np.int64], name: Any) -> NDArray[np.str_]:
     known, which = np.unique(numbers, return_inverse=True)
     return np.array([name(number) for number in known.tolist()], dtype=np.str_)[which]
 
 
-def _places(rows: _Rows) -> list[tuple[str, int]]:
+def _places(rows: Rows) -> list[tuple[str, int]]:
     pairs = zip(rows.splits.tolist(), rows.hospitals.tolist(), strict=True)
     return sorted(set(pairs))
 
@@ -218,11 +182,11 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
     ]
     raise InputError(
         f"{folder}: {'; '.join(said)}. Extract the archive again, or leave them out with "
-        f"data.on_bad_file=skip. `medldr data check camelyon17 {folder}` lists them all"
+        f"data.on_bad_file=skip. `medldr data check camelyon17 {folder}` lists them"
     )
 
 
-def _require_hospitals(folder: Path, rows: _Rows, split_scheme: str) -> None:
+def _require_hospitals(folder: Path, rows: Rows, split_scheme: str) -> None:
     """Refuse a folder in which a split lacks a hospital that it stands for."""
     roles = [("test", published.TEST_HOSPITAL), ("val", published.VAL_HOSPITAL)]
     roles += [("train", hospital) for hospital in published.TRAIN_HOSPITALS]
@@ -244,7 +208,7 @@ def _require_hospitals(folder: Path, rows: _Rows, split_scheme: str) -> None:
         )
 
 
-def _notes(rows: _Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[str, ...]:
+def _notes(rows: Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[str, ...]:
     trained = ", ".join(map(str, published.TRAIN_HOSPITALS))
     moved = "" if official else f" and on slide {published.MOVED_SLIDE} of hospital 2"
     notes = [
@@ -257,15 +221,15 @@ def _notes(rows: _Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[st
             "The scheme mixed-to-test sees the test hospital while training: its test score is no "
             "score of an unseen hospital."
         )
+    total = len(rows.paths) + len(bad)
     if bad:
-        total = len(rows.paths) + len(bad)
         notes.append(
-            f"{len(bad)} of {total:,} patches were left out because they are absent or broken "
+            f"{len(bad):,} of {total:,} patches were left out because they are absent or broken "
             "(data.on_bad_file=skip); bad_files.csv lists them."
         )
-    elif len(rows.paths) != published.TOTAL:
+    if total != published.TOTAL:
         notes.append(
-            f"This folder has {len(rows.paths):,} of the {published.TOTAL:,} published patches: "
-            "its numbers cannot be compared with published ones."
+            f"This folder has {total:,} of the {published.TOTAL:,} published patches: its numbers "
+            "cannot be compared with published ones."
         )
     return tuple(notes)
