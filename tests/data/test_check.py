@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medldr.data import check_table, count_rows, stats, validate_table
+from medldr.data import check_table, count_rows, list_bad_files, stats, validate_table
 from medldr.data.check import _BLOCK_BYTES
+from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
 
 
@@ -102,3 +103,25 @@ def test_statistics_are_exact_and_of_training_rows_only(make_table):
     assert found["mean"] == pytest.approx([pixels.mean()], abs=1e-12)
     assert found["std"] == pytest.approx([pixels.std()], abs=1e-12)
     assert (found["min"], found["max"]) == (table.images[:6].min(), table.images[:6].max())
+
+
+def test_lazy_images_are_checked_as_an_array_is(make_table, monkeypatch):
+    class Shelf(LazyImages):
+        def __init__(self, images):
+            self.images, self.shape, self.stamp = images, images.shape, ""
+
+        def __getitem__(self, rows):
+            return self.images[rows]
+
+    monkeypatch.setattr("medldr.data.check._PIECE_BYTES", 40)
+    table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
+    table.images[[0, 8]] = 0
+    table.images[7] = table.images[1]
+    expected = check_table(table)
+    assert len(expected) == 3
+    assert check_table(replace(table, images=Shelf(table.images))) == expected
+
+
+def test_files_that_were_left_out_are_a_table_of_paths_and_reasons(make_table):
+    table = make_table([0, 1], bad_files=(BadFile("a, b/c.png", "it is cut off"),))
+    assert list_bad_files(table) == 'path,reason\n"a, b/c.png",it is cut off\n'

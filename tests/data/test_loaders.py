@@ -1,13 +1,16 @@
 """Loaders: the same batches whatever the workers, processes and resumption; nothing read early."""
 
 import multiprocessing
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from medldr.data import build_data
-from medldr.data.pixels import Pixels, _copied
+from medldr.data.pixels import Pixels, _copied, _one_ahead
+from medldr.datasets.base import LazyImages
 from medldr.errors import InputError
 
 NOISE = {"name": "none", "train": [{"RandGaussianNoise": {"prob": 1.0, "std": 5.0}}]}
@@ -330,11 +333,94 @@ def test_rows_with_gaps_are_gathered_block_by_block(table, monkeypatch):
 
 
 def test_read_only_memory_maps_serve_too(make_run, table, tmp_path):
-    from dataclasses import replace
-
     np.save(tmp_path / "images.npy", table.images)
     mapped = replace(table, images=np.load(tmp_path / "images.npy", mmap_mode="r"))
     assert_same(loader(make_run, mapped).batches(0), loader(make_run, table).batches(0))
+
+
+# ---------------------------------------------------------------- pixels read when asked for
+
+
+class Shelf(LazyImages):
+    """An array that is read row by row, and remembers where it was asked."""
+
+    def __init__(self, images, broken=()):
+        self.images, self.broken = images, broken
+        self.shape, self.stamp = images.shape, "shelf"
+
+    def __getitem__(self, rows):
+        asked = np.atleast_1d(np.arange(len(self))[rows])
+        for row in asked.tolist():
+            if row in self.broken:
+                raise InputError(f"picture {row} cannot be used")
+        return self.images[rows].copy()
+
+
+@pytest.mark.parametrize("transform", ["none", NOISE, {"name": "medmnist"}])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_lazy_images_give_the_batches_of_an_array(make_run, table, transform, workers):
+    lazy = replace(table, images=Shelf(table.images))
+    options = {"transform": transform, "machine": {"workers": workers}}
+    for epoch, start in ((0, 0), (3, 1)):
+        assert_same(
+            loader(make_run, lazy, **options).batches(epoch, start),
+            loader(make_run, table, **options).batches(epoch, start),
+        )
+    runs = [make_run(of, evaluation={"batch_size": 3}, **options) for of in (lazy, table)]
+    assert_same(*(build_data(run).eval_loader("test", run, device="cpu") for run in runs))
+
+
+@pytest.mark.parametrize("transform", ["none", NOISE])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_picture_that_breaks_while_training_is_told_in_its_own_words(
+    make_run, table, transform, workers
+):
+    # Where checksums of files are known, no pixel is read before the training.
+    lazy = replace(table, images=Shelf(table.images, broken={7}), hashes={"shelf": "0"})
+    train = loader(make_run, lazy, transform=transform, machine={"workers": workers})
+    with pytest.raises(InputError, match=r"^picture 7 cannot be used$"):
+        list(train.batches(0))
+    assert multiprocessing.active_children() == []
+
+
+def test_lazy_images_are_read_in_worker_processes_and_never_kept(make_run, table):
+    lazy = replace(table, images=Shelf(table.images))
+    train = loader(make_run, lazy, machine={"workers": 2})
+    batches = train.batches(0)
+    next(batches)
+    assert len(multiprocessing.active_children()) == 2
+    batches.close()
+    assert multiprocessing.active_children() == []
+    assert train._pixels.host is None
+    assert train._pixels._resident == {}
+    with pytest.raises(ValueError, match="not kept"):
+        train._pixels.of_split("train", np.arange(24), torch.device("cpu"))
+
+
+def test_a_mapped_array_is_read_one_batch_ahead_and_no_further(table, tmp_path):
+    np.save(tmp_path / "images.npy", table.images)
+    read = []
+
+    def batches():
+        for start in range(0, 12, 3):
+            read.append(start)
+            yield np.arange(start, start + 3)
+
+    ahead = _one_ahead(np.load(tmp_path / "images.npy", mmap_mode="r"), batches(), pin=False)
+    for number, batch in enumerate(ahead):
+        assert np.array_equal(batch.numpy(), table.images[3 * number : 3 * number + 3])
+        assert read == [3 * n for n in range(min(number + 2, 4))]
+    assert not [t for t in threading.enumerate() if "read-ahead" in t.name]
+    assert list(_one_ahead(table.images, [], pin=False)) == []
+
+
+def test_an_early_end_leaves_no_reader_behind(make_run, table, tmp_path):
+    np.save(tmp_path / "images.npy", table.images)
+    mapped = replace(table, images=np.load(tmp_path / "images.npy", mmap_mode="r"))
+    batches = loader(make_run, mapped).batches(0)
+    next(batches)
+    batches.close()
+    assert not [t for t in threading.enumerate() if "read-ahead" in t.name]
 
 
 @pytest.mark.gpu
