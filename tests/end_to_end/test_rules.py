@@ -1,0 +1,147 @@
+"""Several selection rules: each is judged in the one reading of the test split, and shown apart."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import medldr as package
+from medldr import lifecycle
+from medldr.datasets import medmnist
+from medldr.evaluation import rules
+from medldr.files import RunFolder, load_tensors
+from medldr.reporting.rule_table import rule_table
+from medldr.reporting.source import read_run
+
+RULES = ("val_auc", "last", "val_loss", "oracle_accuracy")
+SETTINGS = (f"training.select=[{','.join(RULES)}]", "evaluation.oracle=true", "training.epochs=4")
+
+
+@pytest.fixture(scope="module")
+def trained(small, tmp_path_factory):
+    out = tmp_path_factory.mktemp("rules")
+    with pytest.MonkeyPatch.context() as patch:
+        seen = []
+        predict_each = rules.predict_each
+
+        def watched(models, loader, *, split, **words):
+            seen.append((split, len(models)))
+            return predict_each(models, loader, split=split, **words)
+
+        patch.setattr(rules, "predict_each", watched)
+        result = package.train("retinamnist_erm", [*small, *SETTINGS], out=out)
+    return RunFolder(result.folder), seen
+
+
+def written(folder):
+    """The judgement of every rule, as bytes."""
+    paths = [folder.predictions, folder.evaluation]
+    paths += [path for rule in RULES[1:] for path in (folder.predictions_of(rule),
+                                                      folder.evaluation_of(rule))]  # fmt: skip
+    return {path.relative_to(folder.path): path.read_bytes() for path in paths}
+
+
+def test_each_rule_is_judged_with_its_own_weights(trained, data_root):
+    folder, _ = trained
+    images = np.load(data_root / "retinamnist.npz")["test_images"]
+    batch = torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255 * 2 - 1
+    model = package.load_model(folder.path)
+    chosen = json.loads(folder.run.read_text())["selections"]
+    for rule in RULES:
+        model.load_state_dict(load_tensors(folder.selected(rule)))
+        with torch.inference_mode():
+            prob = model(batch).double().softmax(1).numpy()
+        first = rule == RULES[0]
+        table = pd.read_csv(folder.predictions if first else folder.predictions_of(rule))
+        test = table[table["split"] == "test"]
+        np.testing.assert_allclose(prob, test.filter(like="prob_").to_numpy(), atol=1e-5)
+        path = folder.evaluation if first else folder.evaluation_of(rule)
+        judged = json.loads(path.read_text())
+        assert judged["selection"] == chosen[rule]
+        right = (test.filter(like="prob_").to_numpy().argmax(1) == test["label"]).mean()
+        assert judged["splits"]["test"]["metrics"]["accuracy"]["value"] == pytest.approx(right)
+
+
+def test_each_split_is_read_once_and_equal_weights_predict_once(trained):
+    folder, seen = trained
+    steps = {chosen["step"] for chosen in json.loads(folder.run.read_text())["selections"].values()}
+    assert [split for split, _ in seen] == ["val", "test"]
+    assert {count for _, count in seen} == {len(steps)}
+
+
+def test_evaluating_again_writes_all_of_them_anew(trained, tmp_path):
+    copy = RunFolder(shutil.copytree(trained[0].path, tmp_path / "run"))
+    before = written(copy)
+    for path in before:
+        (copy.path / path).unlink()
+    package.evaluate(copy.path)
+    assert written(copy) == before
+
+
+def test_a_further_rule_whose_weights_were_taken_away_is_left_as_it_is(trained, tmp_path):
+    copy = RunFolder(shutil.copytree(trained[0].path, tmp_path / "run"))
+    copy.selected("last").unlink()
+    copy.evaluation_of("last").write_text("{}")
+    package.evaluate(copy.path)
+    assert copy.evaluation_of("last").read_text() == "{}"
+    assert json.loads(copy.evaluation_of("val_loss").read_text())["splits"]
+
+
+def test_a_run_that_was_stopped_between_two_rules_is_judged_by_all_when_it_goes_on(
+    trained, small, tmp_path, monkeypatch
+):
+    write = rules.write_json
+
+    def stopped(path, content):
+        if path.parent.name == "val_loss":
+            raise lifecycle.Interrupted(15, resumable=True)
+        write(path, content)
+
+    monkeypatch.setattr(rules, "write_json", stopped)
+    words = "retinamnist_erm", [*small, *SETTINGS]
+    with pytest.raises(lifecycle.Interrupted):
+        package.train(*words, out=tmp_path)
+    folder = RunFolder(tmp_path / trained[0].path.name)
+    assert not folder.evaluation.exists()
+    assert not lifecycle.is_done(folder)
+    monkeypatch.undo()
+    assert package.train(*words, out=tmp_path).fresh
+    assert lifecycle.is_done(folder)
+    assert written(folder) == written(trained[0])
+
+
+def test_the_page_has_a_row_per_rule_and_names_the_oracle(trained):
+    folder, _ = trained
+    source = read_run(folder)
+    table = rule_table(source, "test")
+    assert [row.heading for row in table.rows] == list(RULES)
+    assert [row.tags for row in table.rows] == [("reported",), (), (), ("oracle",)]
+    for row, rule in zip(table.rows, RULES, strict=True):
+        path = folder.evaluation if rule == RULES[0] else folder.evaluation_of(rule)
+        number = json.loads(path.read_text())["splits"]["test"]["metrics"]["accuracy"]
+        assert row.cells[3].value == number["value"]
+        assert row.cells[3].detail == f"{100 * number['low']:.1f} to {100 * number['high']:.1f}"
+    read = [row.cells[0].text for row in table.rows]
+    assert read == ["validation", "–", "validation", "test"]
+    text = folder.report.read_text()
+    assert "By selection rule" in text
+    assert "ORACLE SELECTION" not in text  # the reported rule is none
+
+
+def test_what_a_benchmark_asks_for_is_written_from_the_reported_weights(
+    trained, tmp_path, monkeypatch
+):
+    def submission(config, predictions, seed):
+        return {f"{config.flag}_{seed}.txt": str(predictions["test"].prob.tolist())}
+
+    monkeypatch.setattr(medmnist, "submission", submission, raising=False)
+    copy = RunFolder(shutil.copytree(trained[0].path, tmp_path / "run"))
+    package.evaluate(copy.path)
+    (path,) = copy.submission.iterdir()
+    assert path.name == "retinamnist_0.txt"
+    table = pd.read_csv(copy.predictions)
+    test = table[table["split"] == "test"].filter(like="prob_").to_numpy()
+    np.testing.assert_array_equal(json.loads(path.read_text()), test)
