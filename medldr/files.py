@@ -86,7 +86,7 @@ def atomic(path: Path | str, needed: int | None = None) -> Iterator[Path]:
                 os.fsync(file.fileno())
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -97,8 +97,8 @@ def _umask() -> int:
     return mask
 
 
-def _sync_folder(folder: Path) -> None:
-    # A rename is durable only when the folder that holds the name is synced too.
+def sync_folder(folder: Path) -> None:
+    """See the names in a folder onto the disk: a rename is durable only then."""
     with contextlib.suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medldr.config import load_config, run_hash
 from medldr.data import load_table
 from medldr.files import read_json
 from medldr.inspection import data_section
@@ -107,3 +108,11 @@ def test_a_run_says_that_it_reads_from_a_pack_and_gives_the_same_numbers(
     said = [read_json(run / "run.json") for run in (one, other)]
     assert said[0]["data_hash"] == said[1]["data_hash"]
     assert [record["data"]["pack"] for record in said] == [None, str(folder)]
+
+
+def test_where_a_pack_is_does_not_change_which_run_it_is(tmp_path):
+    hashes = {
+        run_hash(load_config("fracturemnist3d_erm", [f"data.packed={packed}"]))
+        for packed in ("auto", "off", tmp_path)
+    }
+    assert len(hashes) == 1

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
-import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import (
@@ -27,8 +25,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
-from torch.utils.data import DataLoader, Dataset
 
+from medldr.data._workers import ahead
 from medldr.errors import InputError
 
 T = TypeVar("T")
@@ -57,10 +55,7 @@ class Blocks:
     @classmethod
     def of(cls, shape: Sequence[int]) -> Blocks:
         """Blocks of about 16 MiB: some hundred pictures, and a second's work at most."""
-        size = 1
-        for n in shape[1:]:
-            size *= n
-        return cls(shape[0], max(1, BLOCK_BYTES // max(1, size)))
+        return cls(shape[0], max(1, BLOCK_BYTES // max(1, math.prod(shape[1:]))))
 
     def __len__(self) -> int:
         return -(-self.rows // self.each)
@@ -71,7 +66,7 @@ class Blocks:
 
     def size(self, number: int) -> int:
         """Rows of one block."""
-        return self[number].stop - self[number].start
+        return min(self.each, self.rows - number * self.each)
 
 
 def hash_block(images: NDArray[np.uint8], rows: slice) -> str:
@@ -84,18 +79,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class _Numbered(Dataset[T], Generic[T]):
-    def __init__(self, work: Callable[[int], T]) -> None:
-        self.work = work
-
-    def __getitem__(self, number: int) -> T:
-        return self.work(number)
-
-
-def _as_is(value: Any) -> Any:
-    return value
 
 
 def in_parallel(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> Iterator[T]:
@@ -111,27 +94,10 @@ def in_parallel(work: Callable[[int], T], numbers: Sequence[int], workers: int) 
         workers: Processes; 0 works in this one.
 
     Raises:
-        InputError: If a worker is killed.
+        InputError: What ``work`` raised, or if a worker is killed.
     """
-    count = min(workers, len(numbers))
-    with warnings.catch_warnings():
-        # More workers than cores is the user's own choice.
-        warnings.filterwarnings("ignore", message="This DataLoader will create")
-        # Workers only compute, so forking is safe for them; another start would copy the images.
-        warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork")
-        loader = DataLoader(
-            _Numbered(work),
-            sampler=numbers,
-            batch_size=None,
-            num_workers=count,
-            collate_fn=_as_is,
-            # Otherwise starting would draw a number from torch's own generator.
-            generator=torch.Generator().manual_seed(0),
-            multiprocessing_context="fork" if count and sys.platform == "linux" else None,
-        )
-        iterator = iter(loader)
     try:
-        yield from iterator
+        yield from ahead(work, numbers, workers, pin=False)
     except RuntimeError as error:
         if "exited unexpectedly" not in str(error):
             raise
@@ -139,8 +105,6 @@ def in_parallel(work: Callable[[int], T], numbers: Sequence[int], workers: int) 
             "a worker process was killed, most often because memory ran out. The same command "
             "goes on where it stopped; fewer --workers need less memory"
         ) from error
-    finally:
-        del iterator  # its workers are told to end, and waited for
 
 
 class _Rate(ProgressColumn):

@@ -28,6 +28,7 @@ from medldr.data._pack_journal import Journal
 from medldr.data._pack_table import hash_columns, read_columns, write_table
 from medldr.data.check import check_table
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
+from medldr.files import sync_folder
 from medldr.provenance import now, versions
 
 
@@ -80,7 +81,7 @@ def _read_back(
     blocks = Blocks.of(table.images.shape)
     row_bytes = table.images.nbytes // len(table)
     bad = []
-    with path.open("rb") as file:
+    with path.open("rb+") as file:
         os.fsync(file.fileno())
         if hasattr(os, "posix_fadvise"):  # from the disk itself, not from the memory before it
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -108,11 +109,6 @@ def take_name(partial: Path, folder: Path) -> None:
     if folder.exists():
         folder.rename(old)  # who reads from it goes on reading
     partial.rename(folder)
-    if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    sync_folder(folder.parent)
     if old.exists():
         shutil.rmtree(old)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from medldr.config.identity import differing
 from medldr.datasets.base import DatasetConfig
@@ -80,7 +80,7 @@ class Facts(_Strict):
     findings: tuple[str, ...]
     shared_groups: tuple[tuple[str, str], ...]
     bad_files: tuple[tuple[str, str], ...]
-    block_rows: int
+    block_rows: int = Field(gt=0)
     blocks: tuple[str, ...]
     files: dict[str, FileFacts]
     made: dict[str, JsonValue]

@@ -66,8 +66,8 @@ def usual_place(section: DatasetConfig, dataset: str) -> Path:
 
     Example:
         >>> section = DatasetConfig(name="camelyon17", root="scans")
-        >>> usual_place(section, "camelyon17_official").as_posix()
-        'scans/packed/camelyon17_official-5c62e5eb'
+        >>> usual_place(section, "camelyon17").as_posix()
+        'scans/packed/camelyon17-041ce691'
     """
     return _packs(section) / f"{dataset}-{_hash(section)}"
 

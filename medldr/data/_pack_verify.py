@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from medldr.data._pack_blocks import Blocks, hash_block, in_parallel, progress
-from medldr.data._pack_format import IMAGES
+from medldr.data._pack_format import FACTS, IMAGES
 from medldr.data._pack_open import Pack
 from medldr.datasets.base import Images, LazyImages
 from medldr.errors import InputError
@@ -23,6 +23,8 @@ def verify_blocks(pack: Pack, console: Console) -> None:
         InputError: If one is damaged; names its rows.
     """
     blocks = Blocks(len(pack.images), pack.facts.block_rows)
+    if len(pack.facts.blocks) != len(blocks):
+        raise InputError(f"{pack.folder / FACTS} is damaged: its blocks are not those of {IMAGES}")
     bad = []
     with progress(console, "reading the pack", blocks.rows) as advance:
         for number, digest in enumerate(pack.facts.blocks):

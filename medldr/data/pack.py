@@ -50,8 +50,8 @@ def read_table(section: DatasetConfig) -> tuple[ImageTable, Pack | None]:
     if absent is not None:
         table = pack.table()
         note = (
-            f"{table.name} is read from its pack alone, as its own files cannot be read here "
-            f"({absent})"
+            f"{table.name} is read from its pack alone: its own files cannot be read here, so the "
+            "pack was not compared with them"
         )
         table = replace(table, notes=(*table.notes, note))
         validate_table(table)
