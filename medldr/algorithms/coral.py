@@ -29,8 +29,9 @@ Source:
     DomainBed and WILDS, for any number: four times that, plus the means, with unbiased covariances.
     DomainBed's classification loss is the mean over the domains, which for equal blocks is that
     of the batch. Both divide by D and D^2, so at 1,024 latents the penalty is small beside it.
-    Our choice: computed in float32 also under autocast. The mean over all pairs is computed as
-    twice the unbiased variance over the domains, which equals it.
+    Our choice: computed in float32 also under autocast. The mean over all pairs is computed from
+    the squared distances to the domains' mean, which equals it and takes n of them instead of
+    n (n - 1) / 2.
 """
 
 from __future__ import annotations
@@ -130,17 +131,25 @@ def coral_penalty(blocks: Sequence[Tensor]) -> Tensor:
         )
     with torch.autocast(blocks[0].device.type, enabled=False):
         full = [block.to(torch.promote_types(block.dtype, torch.float32)) for block in blocks]
-        means = torch.stack([block.mean(0) for block in full])
-        covariances = torch.stack([_covariance(block) for block in full])
-        # Summed over all pairs, squared differences are n times those from the mean.
-        penalty: Tensor = 2 * (means.var(0).mean() + covariances.var(0).mean())
-    return penalty
+        means = _spread([block.mean(0) for block in full])
+        covariances = _spread([_covariance(block) for block in full])
+    return means + covariances
 
 
 def _covariance(block: Tensor) -> Tensor:
     """Unbiased covariance ``(D, D)`` of rows ``(B, D)``."""
     away = block - block.mean(0)
     return away.T @ away / (len(block) - 1)
+
+
+def _spread(values: list[Tensor]) -> Tensor:
+    """Mean squared difference of tensors of one shape, over all pairs and entries.
+
+    Over all pairs of n tensors, the squared differences add up to n times those from their mean.
+    """
+    mean = sum(values[1:], values[0]) / len(values)
+    away = torch.stack([(value - mean).square().mean() for value in values])
+    return 2 * away.sum() / (len(values) - 1)
 
 
 class _Blocks:
