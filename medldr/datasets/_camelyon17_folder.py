@@ -156,7 +156,7 @@ def _extract(archive: Path, folder: Path) -> None:
 
 def _only_plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
     if member.issym() or member.islnk():
-        raise tarfile.ExtractError(f"it holds a link, {member.name}, and links are not followed")
+        raise tarfile.FilterError(f"it holds a link, {member.name}, and links are not followed")
     return tarfile.data_filter(member, path)
 
 

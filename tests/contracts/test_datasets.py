@@ -11,14 +11,15 @@ from medldr.datasets.base import DatasetConfig
 SMALL = {
     "medmnist": {"flag": "breastmnist", "md5": "any"},
     "phantom_fracture": {"patients": 40, "size": 8},
+    "phantom_histology": {"tiles": 10, "size": 32},
 }
 """Keys that make a small table; a new dataset without required keys needs none."""
 
 
 @pytest.fixture(scope="module", params=plugins.names("datasets"))
-def plugin(request, tmp_path_factory):
+def plugin(request, tmp_path_factory, write_camelyon17):
     """Module, configuration and table of one dataset."""
-    root = tmp_path_factory.mktemp("data")
+    root = write_camelyon17(tmp_path_factory.mktemp("data"))
     generator = np.random.default_rng(0)
     arrays = {}
     for part in ("train", "val", "test"):
@@ -47,7 +48,8 @@ def test_its_table_is_sound_and_has_nothing_constant(plugin):
 def test_loading_twice_gives_the_same_table(plugin):
     module, config, table = plugin
     again = module.load(config)
-    for column in ("images", "labels", "ids", "splits", "domains", "groups"):
+    assert np.array_equal(again.images[:], table.images[:])
+    for column in ("labels", "ids", "splits", "domains", "groups"):
         assert np.array_equal(getattr(again, column), getattr(table, column))
     assert again.hashes == table.hashes
 
@@ -73,7 +75,10 @@ def test_each_of_its_domains_can_be_held_out(plugin):
     if not domains:
         pytest.skip("this dataset has no domains")
     for domain in domains:
-        held = module.Config(**config.model_dump(exclude_unset=True), held_out=[domain])
+        # A hospital that only trains has no test rows of its own; a refusal says what to set.
+        tested = {"", "test"} & set(table.splits[table.domains == domain].tolist())
+        more = {} if tested else {"held_out_rows": "all"}
+        held = module.Config(**config.model_dump(exclude_unset=True), held_out=[domain], **more)
         rows, _ = make_splits(table, held)
         assert set(table.domains[rows["test"]]) == {domain}
         assert domain not in set(table.domains[np.r_[rows["train"], rows["id_val"]]])
@@ -85,3 +90,24 @@ def test_its_masks_fit_its_images(plugin):
         pytest.skip("this dataset has no masks")
     assert table.masks.dtype == bool
     assert table.masks.shape == (len(table), *table.images.shape[2:])
+
+
+def test_pixels_of_some_rows_are_those_of_all(plugin):
+    _, _, table = plugin
+    assert table.images.dtype == np.uint8
+    whole = table.images[:]
+    assert whole.shape == table.images.shape
+    rows = np.array([len(table) - 1, 0, 0])
+    assert np.array_equal(table.images[rows], whole[rows])
+    assert np.array_equal(table.images[1], whole[1])
+
+
+def test_groups_cross_only_the_splits_that_the_dataset_declares(plugin):
+    _, config, table = plugin
+    rows, _ = make_splits(table, config)
+    declared = {frozenset(pair) for pair in table.shared_groups}
+    groups = {name: set(table.groups[r].tolist()) - {""} for name, r in rows.items()}
+    for one in groups:
+        for other in groups:
+            if one < other and frozenset((one, other)) not in declared:
+                assert not groups[one] & groups[other]
