@@ -93,31 +93,43 @@ def write_run(
     run=None,
     splits=("val", "test"),
     skill=1.0,
+    scored=None,
+    further=None,
 ):
-    """Write the files of a finished run."""
+    """Write the files of a finished run.
+
+    Args:
+        parent: Folder of run folders.
+        scored: Keys of the section `evaluation`.
+        further: Rules that are not reported, each with the skill of its predictions.
+        splits: Those with predictions; held-out domains add ``id_test`` unless ``id_val`` is there.
+    """
     files = RunFolder(parent / name)
     files.path.mkdir(parents=True)
     seen = [domain for domain in domains if domain not in held_out]
-    places = {"test": list(held_out) or seen, "id_test": seen, "val": seen}
-    wanted = [*splits, *(["id_test"] if held_out else [])]
-    tables = {
-        split: predict(
-            task,
-            names,
-            split,
-            n,
-            seed,
-            places[split],
-            only if split == "test" else None,
-            skill,
-        )
-        for split in wanted
-    }
+    places = {"test": list(held_out) or seen, "id_test": seen, "id_val": seen, "val": seen}
+    wanted = [*splits, *(["id_test"] if held_out and "id_val" not in splits else [])]
+
+    def predicted(skill, seed):
+        return {
+            split: predict(
+                task,
+                names,
+                split,
+                n,
+                seed,
+                places[split],
+                only if split == "test" else None,
+                skill,
+            )
+            for split in wanted
+        }
+
+    tables = predicted(skill, seed)
     chosen = {"rule": "val_auc", "split": "val", "epoch": 2, "step": 16, "value": 0.7123,
               "oracle": False} | (selection or {})  # fmt: skip
-    judged = evaluate(
-        tables, EvaluationConfig(draws=100), selection=chosen, seen=seen, notes=list(notes)
-    )
+    scoring = EvaluationConfig(draws=100, **(scored or {}))
+    judged = evaluate(tables, scoring, selection=chosen, seen=seen, notes=list(notes))
     label, identity, _ = files.path.name.rsplit("-", 2)
     settings = {
         "seed": seed, "protocol": "medmnist-28", "label": label,
@@ -135,6 +147,18 @@ def write_run(
         "data": {"name": "fracturemnist3d_28", "notes": list(notes), "files": {"a": "f0"}},
         "provenance": {"command": ["medldr", "train", "x"], "packages": {"torch": "2.9.9"}},
     }  # fmt: skip
+    rules = {
+        rule: {"rule": rule, "split": "" if rule == "last" else rule.split("_")[0], "epoch": 3,
+               "step": 24, "value": None if rule == "last" else 0.5, "oracle": "oracle" in rule}
+        for rule in further or ()
+    }  # fmt: skip
+    if rules:
+        record["selections"] = {chosen["rule"]: chosen} | rules
+    for rule, made in rules.items():
+        other = predicted(further[rule], seed + 1)
+        text = json.dumps(evaluate(other, scoring, selection=made, seen=seen), allow_nan=False)
+        files.evaluation_of(rule).parent.mkdir(parents=True)
+        files.evaluation_of(rule).write_text(text)
     files.config.write_text(write_yaml(settings | (config or {})))
     files.run.write_text(json.dumps(record | (run or {})))
     files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))

@@ -65,11 +65,18 @@ def test_nothing_is_told_where_nothing_differs_is_known_or_was_decided_by_early_
         assert differing(study, row, ["A", "B"]) == []
 
 
-def test_another_protocol_is_told():
+def test_a_protocol_of_which_something_was_changed_is_told():
     study = build({"ERM": {"A": [source(PLAIN)]}, "Odd": {"A": [source(PLAIN)]}})
     study.source("ERM", "A").run["protocol"] = "p"
     study.source("Odd", "A").run["protocol"] = "p+modified"
     assert differing(study, "Odd", ["A"])[0].endswith(": protocol p+modified (p).")
+
+
+def test_another_protocol_altogether_is_left_to_the_comparisons_own_footnote():
+    study = build({"ERM": {"A": [source(PLAIN)]}, "Odd": {"A": [source(PLAIN)]}})
+    study.source("ERM", "A").run["protocol"] = "camelyon17-wilds"
+    study.source("Odd", "A").run["protocol"] = "camelyon17-fish"
+    assert differing(study, "Odd", ["A"]) == []
 
 
 def test_sets_are_named_only_where_they_do_not_agree():
