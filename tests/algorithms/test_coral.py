@@ -220,3 +220,15 @@ def test_it_compiles_to_the_same_loss(build):
     expected = algorithm.loss(model, batch).loss
     compiled = torch.compile(algorithm.loss, backend="eager")
     torch.testing.assert_close(compiled(model, batch).loss, expected)
+
+
+def test_a_method_stacked_on_it_takes_over_its_blocks(standins):
+    spec = standins.make_spec()
+    model = standins.make_model(spec)
+    base = {"name": "coral", "domains_per_batch": 2}
+    algorithm = standins.make_algorithm("latentdr", spec, model, base=base)
+    assert algorithm.sampler == "domains"
+    assert (algorithm.domains_per_batch, algorithm.rows_per_domain) == (2, 2)
+    out = algorithm.loss(model, standins.make_batch(spec))
+    assert out.logs["loss/coral"] > 0
+    assert model.passes == 1
