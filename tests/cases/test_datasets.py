@@ -271,3 +271,74 @@ def test_no_row_of_a_held_out_domain_chooses_the_model(train, three_domains, out
     assert one.model.read_bytes() == other.model.read_bytes()
     assert one.metrics.read_text().count("\n") == 2
     assert one.predictions.read_bytes() != other.predictions.read_bytes()
+
+
+# Camelyon17: what of wilds is needed, and folders that were arranged anew
+
+
+def test_camelyon17_needs_neither_torch_scatter_nor_torch_geometric(
+    camelyon17_folder, medldr, monkeypatch
+):
+    for name in ("torch_geometric", "torch_scatter", "ogb", "outdated"):
+        monkeypatch.setitem(sys.modules, name, None)
+    ended = medldr("data", "check", "camelyon17", camelyon17_folder)
+    assert ended.code == 0, ended.err
+    assert "60 images read" in ended.out
+
+
+def test_without_wilds_the_error_says_what_to_install_and_the_other_datasets_work(
+    camelyon17_folder, medmnist_file, medldr, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "wilds", None)
+    for words in (("data", "check", "camelyon17"), ("data", "stats", "camelyon17")):
+        ended = medldr(*words, f"data.root={camelyon17_folder}")
+        assert ended.code == 2
+        assert "pip install wilds" in ended.err
+        assert "Traceback" not in ended.err
+    root = medmnist_file("breastmnist", 2)
+    other = medldr("data", "check", "breastmnist", f"data.root={root}", "data.md5=any")
+    assert other.code == 0, other.err
+    assert medldr("data", "list").code == 0
+
+
+CAMELYON17_RUN = (
+    *("model.width=0.125", "training.epochs=1", "training.batch_size=8"),
+    *("training.precision=float32", "evaluation.draws=100", "machine.report=false"),
+)
+
+
+def test_metadata_without_the_test_hospital_says_what_was_found(
+    camelyon17_folder, medldr, tmp_path
+):
+    path = camelyon17_folder / "camelyon17_v1.0" / "metadata.csv"
+    head, *rows = path.read_text().splitlines()
+    kept = [row for row in rows if row.split(",")[7] in "01"]
+    path.write_text("\n".join([head, *kept]) + "\n")
+    root = f"data.root={camelyon17_folder}"
+    for words in (
+        ("data", "stats", "camelyon17", root),
+        ("train", "camelyon17_erm", root, *CAMELYON17_RUN, "--out", tmp_path / "runs"),
+    ):
+        ended = medldr(*words)
+        assert ended.code == 2
+        assert "test hospital 2: 0 rows; hospitals found: {0: 12, 1: 12}" in ended.err
+        assert "Traceback" not in ended.err
+    assert not list(tmp_path.glob("runs/*/metrics.jsonl"))
+
+
+def test_hospital_folders_in_place_of_patches_are_answered_with_the_layout(
+    camelyon17_folder, medldr, tmp_path
+):
+    folder = camelyon17_folder / "camelyon17_v1.0"
+    (folder / "patches").rename(folder / "hospital_1")
+    (folder / "hospital_0").mkdir()
+    root = f"data.root={camelyon17_folder}"
+    for words in (
+        ("data", "check", "camelyon17", camelyon17_folder),
+        ("train", "camelyon17_erm", root, *CAMELYON17_RUN, "--out", tmp_path / "runs"),
+    ):
+        ended = medldr(*words)
+        assert ended.code == 2
+        for word in ("no patches/", "hospital_0/, hospital_1/", "patches/patient_004_node_4/"):
+            assert word in ended.err
+    assert not list(tmp_path.glob("runs/*/metrics.jsonl"))
