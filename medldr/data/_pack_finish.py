@@ -24,7 +24,6 @@ from medldr.data._pack_format import (
     open_images,
     write_facts,
 )
-from medldr.data._pack_journal import Journal
 from medldr.data._pack_table import hash_columns, read_columns, write_table
 from medldr.data.check import check_table
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
@@ -37,11 +36,10 @@ def describe(
     section: DatasetConfig,
     partial: Path,
     digests: list[str],
-    journal: Journal,
     console: Console,
 ) -> None:
     """Read everything back, look at every image once, and write what the pack is."""
-    images = _read_back(partial / IMAGES, table, digests, journal, console)
+    images = _read_back(partial / IMAGES, table, digests, console)
     write_table(partial, table)
     facts = Facts(
         format=FORMAT,
@@ -73,7 +71,6 @@ def _read_back(
     path: Path,
     table: ImageTable,
     digests: list[str],
-    journal: Journal,
     console: Console,
 ) -> FileFacts:
     """Size and checksum of `images.npy`, every block of which is compared with its hash."""
@@ -94,8 +91,6 @@ def _read_back(
                 if hashlib.sha256(block).hexdigest() != digests[number]:
                     bad.append(number)
                 advance(blocks.size(number))
-    for number in bad:
-        journal.add(number, None)
     if bad:
         raise cannot_keep(path.parent, f"{len(bad)} of {len(blocks)} blocks of {IMAGES}")
     return FileFacts(bytes=size, sha256=whole.hexdigest())

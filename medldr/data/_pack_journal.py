@@ -45,16 +45,14 @@ class Journal:
             number, digest = record.get("block"), record.get("sha256")
             if isinstance(number, int) and isinstance(digest, str):
                 found[number] = digest
-            elif isinstance(number, int):
-                found.pop(number, None)
         return found
 
     def begin(self) -> None:
         """Start the record of a new plan."""
         append_line(self._path, json.dumps({"plan": self._plan}))
 
-    def add(self, number: int, digest: str | None) -> None:
-        """Record a block as written, or (None) that it must be written again."""
+    def add(self, number: int, digest: str) -> None:
+        """Record a block as written."""
         append_line(self._path, json.dumps({"block": number, "sha256": digest}))
 
     def remove(self, folder: Path) -> None:

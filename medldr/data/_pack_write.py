@@ -132,7 +132,7 @@ def write_pack(
     good |= _write_blocks(write, good, journal, workers, console)
     digests = [good[number] for number in range(len(blocks))]
     with storage_errors(folder):
-        describe(table, section, partial, digests, journal, console)
+        describe(table, section, partial, digests, console)
         take_name(partial, folder)
     journal.remove(folder)
 
