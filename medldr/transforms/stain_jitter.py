@@ -111,14 +111,14 @@ def stain_jitter(
 
 
 BLOCK: Final = 2**19
-"""Values worked on at once by a processor: what stays in its cache from one step to the next."""
+"""Values that one thread works on at once: what stays in a cache from one step to the next."""
 
 
 def _blocks(image: Tensor) -> list[slice]:
     """The batch in parts: small ones on a processor, all of it at once elsewhere."""
     pictures = len(image)
     if image.device.type == "cpu":
-        pictures = max(1, BLOCK // max(1, image[0:1].numel()))
+        pictures = max(1, BLOCK * torch.get_num_threads() // max(1, image[0:1].numel()))
     return [slice(start, start + pictures) for start in range(0, len(image), pictures or 1)]
 
 

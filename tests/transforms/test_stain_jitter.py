@@ -86,6 +86,18 @@ def test_single_precision_is_a_thousandth_of_a_grey_level_away(stored, drawn, ki
     np.testing.assert_allclose(ours, wanted, rtol=0, atol=1e-3 / 255)
 
 
+def test_how_many_pictures_are_worked_on_at_once_changes_nothing(stored, drawn, monkeypatch):
+    together = stain_jitter.stain_jitter(stored, *drawn)
+    monkeypatch.setattr(stain_jitter, "BLOCK", 1)
+    assert torch.equal(stain_jitter.stain_jitter(stored, *drawn), together)
+
+
+def test_an_empty_batch_stays_empty():
+    empty = torch.zeros(0, 3, 8, 8, dtype=torch.uint8)
+    none = torch.zeros(0, 3)
+    assert stain_jitter.stain_jitter(empty, none, none).shape == (0, 3, 8, 8)
+
+
 def test_autocast_does_not_round_it(stored, drawn):
     plain = stain_jitter.stain_jitter(stored, *drawn)
     with torch.autocast("cpu", torch.bfloat16):
