@@ -40,6 +40,13 @@ DataOverrides = Annotated[
         metavar="KEY=VALUE",
     ),
 ]
+FolderAndOverrides = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE.",
+        metavar="[DIR] [KEY=VALUE]",
+    ),
+]
 Out = Annotated[Path, typer.Option("--out", help="Folder of run folders.")]
 
 
@@ -263,13 +270,7 @@ def data_fetch(
 @data_app.command("check")
 def data_check(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE.",
-            metavar="[DIR] [KEY=VALUE]",
-        ),
-    ] = None,
+    overrides: FolderAndOverrides = None,
 ) -> None:
     """Read a whole data set and report what is wrong or unusual in it.
 
@@ -284,13 +285,7 @@ def data_check(
 @data_app.command("pack")
 def data_pack(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE.",
-            metavar="[DIR] [KEY=VALUE]",
-        ),
-    ] = None,
+    overrides: FolderAndOverrides = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Folder of the pack; unset: packed/ in the data folder."),

@@ -40,8 +40,6 @@ def pack(
         InputError: If the data set or the pack is at fault.
         StorageError: If the pack cannot be written.
     """
-    if overrides and "=" not in overrides[0]:
-        overrides = [f"data.root={Path(overrides[0]).absolute()}", *overrides[1:]]
     section = data_section(name, overrides)
     console = Console(stderr=True)
     count = cores() if workers is None else workers
