@@ -50,6 +50,9 @@ EPSILON: Final = 1e-6
 WHITE: Final = math.log(255 + EPSILON)
 """Logarithm of a white pixel."""
 
+BLOCK: Final = 2**19
+"""Values that one thread works on at once: what stays in a cache from one step to the next."""
+
 Channels = tuple[float, float, float]
 
 
@@ -64,9 +67,8 @@ def stain_jitter(
 
     Args:
         image: ``(B, 3, H, W)`` RGB: floats in [0, 1], or uint8, which gives float32. Not changed.
-        alpha: ``(B, 3)``, a factor per picture and stain, in the order of `STAINS`; 1 changes
-            nothing.
-        beta: ``(B, 3)``, added per picture and stain; 0 changes nothing.
+        alpha: ``(B, 3)``, a factor per picture and stain, in the order of `STAINS`.
+        beta: ``(B, 3)``, added per picture and stain.
         reference: None takes the logarithm of the pixel as published; ``"white"`` that of its share
             of white, so that a white pixel has no stain for alpha to act on. Both add `EPSILON`, so
             black pixels are finite and, with alpha 1 and beta 0, stay black.
@@ -110,10 +112,6 @@ def stain_jitter(
     return jittered
 
 
-BLOCK: Final = 2**19
-"""Values that one thread works on at once: what stays in a cache from one step to the next."""
-
-
 def _blocks(image: Tensor) -> list[slice]:
     """The batch in parts: small ones on a processor, all of it at once elsewhere."""
     pictures = len(image)
@@ -122,9 +120,7 @@ def _blocks(image: Tensor) -> list[slice]:
     return [slice(start, start + pictures) for start in range(0, len(image), pictures or 1)]
 
 
-class _Basis(NamedTuple):
-    """Constants of the formula in one precision on one device."""
-
+class _Basis(NamedTuple):  # constants of the formula, in one precision on one device
     stains: Tensor  # (3 stains, 3 channels): M
     through: Tensor  # (3 channels, 3 stains, 3 channels): what goes through each stain, M^-1 and M
     identity: Tensor  # (3, 3)
