@@ -2,6 +2,8 @@
 
 import io
 
+import numpy as np
+import pytest
 from rich.console import Console
 
 from medldr.inspection import print_counts
@@ -34,3 +36,89 @@ def test_splits_without_domains_are_columns():
     assert lines[1].split() == ["train", "val", "test"]
     assert lines[3].split() == ["nondisplaced", "1,234", "1,234", "1,234"]
     assert lines[5].split() == ["images", "1,238", "1,238", "1,238"]
+
+
+# ---------------------------------------------------------------- medldr data check
+
+
+@pytest.fixture
+def checked(camelyon17_folder, medldr):
+    """Check the small Camelyon17 folder, or another place, by the command."""
+
+    def run(*words, folder=camelyon17_folder):
+        return medldr("data", "check", "camelyon17", folder, *words)
+
+    return run
+
+
+def _patches(folder):
+    return sorted(folder.rglob("*.png"))
+
+
+def test_counts_stand_beside_the_published_ones(checked):
+    ended = checked()
+    assert ended.code == 0, ended.err
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert ["split", "domain", "found", "published", "difference"] in lines
+    assert ["train", "hospital_0", "8", "53,425", "-53,417"] in lines
+    assert ["test", "hospital_2", "12", "85,054", "-85,042"] in lines
+    assert ["in", "all", "60", "455,954", "-455,894"] in lines
+    assert "0 files absent" in ended.out
+    assert "rows a run would use: train 24, id_val 12, val 12, test 12" in ended.out
+    assert "60 images read" in ended.out
+
+
+def test_files_that_are_not_whole_are_listed_with_exit_code_2(checked, camelyon17_folder):
+    absent, broken, *_ = _patches(camelyon17_folder)
+    absent.unlink()
+    broken.write_bytes(broken.read_bytes()[:2000])
+    (broken.parent / "more.png").touch()
+    ended = checked()
+    assert ended.code == 2
+    for word in ("1 file absent", absent.name, "1 file unreadable", f"{broken.name}: unreadable"):
+        assert word in ended.out
+    assert "1 file in no row of the table" in ended.out
+    assert "more.png" in ended.out
+    assert "2 files of camelyon17" in ended.err
+    assert "data.on_bad_file=skip" in ended.err
+    left_out = checked("on_bad_file=skip")
+    assert left_out.code == 3
+    assert absent.name in left_out.out
+    assert "58 images read" in left_out.out
+
+
+def test_long_lists_are_cut(checked, camelyon17_folder, monkeypatch):
+    monkeypatch.setattr("medldr.inspection._LISTED", 3)
+    for path in _patches(camelyon17_folder)[:5]:
+        path.unlink()
+    ended = checked()
+    assert ended.out.count(".png") == 3
+    assert "  and 2 more" in ended.out
+
+
+@pytest.mark.parametrize("name", ["with space: and #", "[bracket]", "ü"])
+def test_any_folder_name_may_be_given_first(name, write_camelyon17, checked, tmp_path):
+    root = write_camelyon17(tmp_path / name)
+    assert checked(folder=root).code == 0
+    assert checked(folder=root / "camelyon17_v1.0").code == 0
+
+
+def test_a_folder_that_is_not_there_is_answered_with_the_layout(checked, tmp_path):
+    ended = checked(folder=tmp_path / "nowhere")
+    assert ended.code == 2
+    assert "patches/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png" in ended.err
+
+
+def test_the_folder_may_be_given_for_every_dataset(medldr, tmp_path):
+    random = np.random.default_rng(0)
+    arrays = {}
+    for part in ("train", "val", "test"):
+        arrays[f"{part}_images"] = random.integers(0, 256, (8, 28, 28), dtype=np.uint8)
+        arrays[f"{part}_labels"] = np.arange(8, dtype=np.uint8)[:, None] % 2
+    np.savez(tmp_path / "breastmnist.npz", **arrays)
+    for command in ("check", "stats"):
+        ended = medldr("data", command, "breastmnist", tmp_path, "md5=any")
+        assert ended.code == 0, ended.err
+    absent = medldr("data", "check", "breastmnist", tmp_path / "nowhere")
+    assert absent.code == 2
+    assert str(tmp_path / "nowhere") in absent.err

@@ -342,3 +342,24 @@ def test_hospital_folders_in_place_of_patches_are_answered_with_the_layout(
         for word in ("no patches/", "hospital_0/, hospital_1/", "patches/patient_004_node_4/"):
             assert word in ended.err
     assert not list(tmp_path.glob("runs/*/metrics.jsonl"))
+
+
+def test_patches_that_were_left_out_are_listed_in_the_run_folder(
+    camelyon17_folder, medldr, tmp_path
+):
+    lost = sorted(camelyon17_folder.rglob("*.png"))[17]
+    lost.unlink()
+    words = ("train", "camelyon17_erm", f"data.root={camelyon17_folder}", *CAMELYON17_RUN)
+    refused = medldr(*words, "--out", tmp_path / "runs")
+    assert refused.code == 2
+    assert lost.name in refused.err
+    ended = medldr(*words, "data.on_bad_file=skip", "--out", tmp_path / "runs")
+    assert ended.code == 0, ended.err
+    assert "1 of 60 patches were left out" in ended.err
+    (folder,) = (RunFolder(p) for p in (tmp_path / "runs").iterdir() if RunFolder(p).model.exists())
+    assert folder.bad_files.read_text().splitlines() == [
+        "path,reason",
+        f"{lost.relative_to(camelyon17_folder / 'camelyon17_v1.0')},there is no such file",
+    ]
+    assert lost.stem not in folder.predictions.read_text()
+    assert json.loads(folder.run.read_text())["protocol"] == "camelyon17-wilds+modified"

@@ -1,0 +1,68 @@
+"""Nothing asks the network: not importing, not `wilds`, not a run on Camelyon17."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import importlib, pkgutil, socket, sys, threading
+
+asked = []
+
+def is_probe():
+    # MONAI imports urllib3, which sees at import whether this machine has IPv6 at all: a socket
+    # that is bound to the machine itself and closed again. It reaches nobody.
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "_has_ipv6" and "urllib3" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
+
+def refuse(event, details):
+    internet = event == "socket.__new__" and details[1] in (socket.AF_INET, socket.AF_INET6)
+    if internet or event in ("socket.getaddrinfo", "socket.gethostbyname", "urllib.Request"):
+        if not is_probe():
+            asked.append((event, details[1:]))
+        raise OSError("no network here")
+
+sys.addaudithook(refuse)
+try:
+    socket.socket(socket.AF_INET)
+except OSError:
+    asked.clear()  # the guard stands
+else:
+    raise SystemExit("the guard lets sockets through")
+
+import medldr
+
+for module in pkgutil.walk_packages(medldr.__path__, "medldr."):
+    importlib.import_module(module.name)
+overrides = [
+    f"data.root={sys.argv[1]}", "data.packed=off", "model.width=0.125", "training.epochs=1",
+    "training.batch_size=8", "training.precision=float32", "evaluation.draws=100",
+    "machine.workers=1", "machine.device=cpu", "machine.report=false",
+]
+result = medldr.train("camelyon17_erm", overrides=overrides, out=sys.argv[2])
+assert result.metrics["test/accuracy"] is not None
+assert "wilds" in sys.modules
+assert "outdated" not in sys.modules
+assert not [thread for thread in threading.enumerate() if "check" in thread.name.lower()]
+assert not asked, asked
+print("nothing was asked")
+"""
+
+
+@pytest.mark.slow
+def test_importing_everything_and_training_on_camelyon17_asks_no_network(
+    camelyon17_folder, tmp_path
+):
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(camelyon17_folder), str(tmp_path / "runs")],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.endswith("nothing was asked\n")
