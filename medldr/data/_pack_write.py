@@ -11,18 +11,16 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.lib import format as npy
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 from rich.console import Console
 
 from medldr.data._pack_blocks import Blocks, hash_block, in_parallel, progress
 from medldr.data._pack_finish import describe, take_name
-from medldr.data._pack_format import (
-    IMAGES,
-)
+from medldr.data._pack_format import IMAGES
 from medldr.data._pack_journal import Journal, plan_of
 from medldr.datasets.base import DatasetConfig, Images, ImageTable, LazyImages
 from medldr.errors import InputError
@@ -153,12 +151,8 @@ def _check_room(where: Path, needed: int, folder: Path) -> None:
 
 def _write_header(path: Path, shape: tuple[int, ...]) -> int:
     """Start `images.npy` at its full length, which costs no room yet; returns the data's offset."""
-    with path.open("wb") as file:
-        fields: dict[str, Any] = {"descr": "|u1", "fortran_order": False, "shape": tuple(shape)}
-        npy.write_array_header_1_0(file, fields)  # type: ignore[no-untyped-call]
-        offset = file.tell()
-        file.truncate(offset + int(np.prod(shape, dtype=np.int64)))
-    return offset
+    empty = open_memmap(path, "w+", np.dtype(np.uint8), shape)
+    return int(empty.offset)
 
 
 def _still_good(
