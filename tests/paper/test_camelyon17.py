@@ -11,7 +11,8 @@ from medldr.sweeps.expand import as_record, expand
 from medldr.sweeps.file import load_sweep
 from medldr.types import DataSpec
 
-METHODS = ("erm", "coral", "fish", "latentdr_sa", "latentdr_pool")
+RUNS = ("erm", "coral", "latentdr_sa", "latentdr_pool")
+METHODS = ("fish", *RUNS)  # Fish needs a warm start, so it stands in sweeps alone
 CONTROLS = ("warm_start", "erm_half_lr", "latentdr_sa_full_lr", "latentdr_full_lr")
 TABLES = ("camelyon17_table", "camelyon17_table_wilds")
 
@@ -25,7 +26,7 @@ def layout(name):
     return as_record(load_sweep(name), planned(name)).layout
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", RUNS)
 def test_the_wilds_protocol_is_as_wilds_trains(method):
     config = load_config(f"camelyon17_{method}")
     training = config.training
@@ -35,7 +36,7 @@ def test_the_wilds_protocol_is_as_wilds_trains(method):
     assert_shared(config)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", RUNS)
 def test_the_papers_protocol_is_that_of_fish(method):
     config = load_config(f"camelyon17_224_{method}")
     training = config.training
@@ -64,7 +65,7 @@ def test_augmentation_and_seed_leave_the_protocol_and_resolution_does_not():
 
 
 def test_fish_and_coral_have_their_authors_settings():
-    fish = load_config("camelyon17_224_fish").algorithm
+    fish = load_config("camelyon17_224_erm", ["algorithm=fish"]).algorithm
     coral = load_config("camelyon17_coral").algorithm
     assert (fish.name, fish.meta_lr, fish.meta_steps, fish.divide) == ("fish", 0.01, None, True)
     assert fish.keep_optimizer
@@ -138,7 +139,7 @@ def test_the_phantom_has_the_papers_shape():
     assert {p.config.seed for p in plan} == {0, 1}
     assert {p.config.data.name for p in plan} == {"phantom_histology"}
     assert {p.config.model.name for p in plan} == {"densenet121"}
-    assert set(packaged_names("run")) >= {f"phantom_histology_{m}" for m in METHODS[::3]}
+    assert set(packaged_names("run")) >= {f"phantom_histology_{m}" for m in ("erm", "latentdr_sa", "latentdr_pool")}
 
 
 @pytest.mark.parametrize(
