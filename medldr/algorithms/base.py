@@ -129,6 +129,14 @@ class Algorithm(nn.Module):
         tiny = torch.finfo(per_sample.dtype).tiny  # all weights of a batch may be zero
         return (per_sample * sample_weights).sum() / sample_weights.sum().clamp_min(tiny)
 
+    def cautions(self, *, warm_start: bool) -> list[str]:
+        """What should be said before training begins with these settings; mostly nothing.
+
+        Args:
+            warm_start: Whether the weights come from another run (`training.init_from`).
+        """
+        return []
+
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
         """Parameter groups of each optimizer, by name; the default is one over everything."""
         trainable = [p for m in (model, self) for p in m.parameters() if p.requires_grad]

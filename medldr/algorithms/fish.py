@@ -53,6 +53,10 @@ from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 
+_ENOUGH = 0.05
+"""An `eps` from which on a network learns from its first weights in the time of usual recipes."""
+
+
 class FishConfig(AlgorithmConfig):
     """Keys of Fish."""
 
@@ -102,6 +106,17 @@ class Fish(Algorithm):
         self.keep_optimizer = config.keep_optimizer
         self.order_seed: Tensor
         self.register_buffer("order_seed", torch.randint(2**62, ()))
+
+    def cautions(self, *, warm_start: bool) -> list[str]:
+        """Say so where hardly anything can be learned from first weights."""
+        if warm_start or self.eps >= _ENOUGH:
+            return []
+        return [
+            f"algorithm fish keeps {self.eps:.2g} of the way of each update, which teaches a network "
+            "next to nothing from its first weights. Train erm first and name its run in "
+            "training.init_from, or set algorithm.meta_lr: 0.5 and algorithm.divide: false "
+            "(algorithm=fish_domainbed)"
+        ]
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The classification loss of the images, logged as ``loss/original``."""

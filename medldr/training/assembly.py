@@ -91,6 +91,7 @@ def assemble(
     model, more = start.share_statistics(model, fabric)
     more += start.undefined_rules(rules, data)
     more += start.units(training)
+    more += algorithm.cautions(warm_start=bool(training.init_from))
     algorithm.use_class_weights(data.class_weights(training.class_weights))
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = ExponentialAverage(model, training.averaging) if training.averaging else None

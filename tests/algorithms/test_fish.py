@@ -361,6 +361,15 @@ def test_no_domains_are_refused(build, standins):
         build(spec=standins.make_spec(domains=False))
 
 
+def test_a_start_from_first_weights_is_warned_of_where_nearly_nothing_is_kept(build):
+    _, published, _ = build()
+    _, domainbed, _ = build(meta_lr=0.5, divide=False)
+    (said,) = published.cautions(warm_start=False)
+    assert "training.init_from" in said
+    assert "0.0033" in said
+    assert published.cautions(warm_start=True) == domainbed.cautions(warm_start=False) == []
+
+
 def test_nothing_stacks_on_it(standins):
     spec = standins.make_spec()
     with pytest.raises(InputError, match=r"algorithm\.base: fish makes its own steps"):
