@@ -52,7 +52,6 @@ from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
-
 _ENOUGH = 0.05
 """An `eps` from which on a network learns from its first weights in the time of usual recipes."""
 
@@ -112,8 +111,8 @@ class Fish(Algorithm):
         if warm_start or self.eps >= _ENOUGH:
             return []
         return [
-            f"algorithm fish keeps {self.eps:.2g} of the way of each update, which teaches a network "
-            "next to nothing from its first weights. Train erm first and name its run in "
+            f"algorithm fish keeps {self.eps:.2g} of the way of each update, which teaches a "
+            "network next to nothing from its first weights. Train erm first and name its run in "
             "training.init_from, or set algorithm.meta_lr: 0.5 and algorithm.divide: false "
             "(algorithm=fish_domainbed)"
         ]

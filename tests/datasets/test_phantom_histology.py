@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import subprocess
 import sys
 
 import numpy as np
@@ -364,10 +363,10 @@ def test_the_reader_of_camelyon17_reads_the_written_folder_as_the_same_table(tmp
     assert one.class_names == other.class_names
 
 
-def test_the_folder_can_be_written_from_the_command_line(tmp_path):
-    words = [sys.executable, "-m", phantom_histology.__name__, str(tmp_path), "--tiles", "2"]
-    ended = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == str(tmp_path / "camelyon17_v1.0")
+def test_the_folder_can_be_written_from_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["phantom_histology", str(tmp_path), "--tiles", "2"])
+    phantom_histology.main()
+    assert capsys.readouterr().out.strip() == str(tmp_path / "camelyon17_v1.0")
     assert len(list(tmp_path.rglob("*.png"))) == 100
 
 

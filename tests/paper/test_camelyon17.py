@@ -139,7 +139,9 @@ def test_the_phantom_has_the_papers_shape():
     assert {p.config.seed for p in plan} == {0, 1}
     assert {p.config.data.name for p in plan} == {"phantom_histology"}
     assert {p.config.model.name for p in plan} == {"densenet121"}
-    assert set(packaged_names("run")) >= {f"phantom_histology_{m}" for m in ("erm", "latentdr_sa", "latentdr_pool")}
+    assert set(packaged_names("run")) >= {
+        f"phantom_histology_{m}" for m in ("erm", "latentdr_sa", "latentdr_pool")
+    }
 
 
 @pytest.mark.parametrize(
