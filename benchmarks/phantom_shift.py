@@ -42,7 +42,7 @@ def shift(results):
 
     Seen is `id_test`, or `id_val` where there is none.
     """
-    table = compare([result.folder for result in results])
+    table = compare([result.folder for result in results], splits=("id_val", "id_test", "test"))
     values = {
         row["split"]: row["values"]
         for row in table["rows"]
