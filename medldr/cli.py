@@ -82,7 +82,10 @@ def train(
         bool, typer.Option("--restart", help="Move an earlier run aside and begin anew.")
     ] = False,
 ) -> None:
-    """Train, evaluate and report one run; an unfinished one goes on where it stopped."""
+    """Train, evaluate and report one run; an unfinished one goes on where it stopped.
+
+    The exit code is 3 if files were left out (data.on_bad_file=skip); bad_files.csv lists them.
+    """
     from medldr.config import load_config
     from medldr.reporting import print_run
     from medldr.run import train_run
@@ -92,6 +95,7 @@ def train(
     result = train_run(settings, out, restart=restart, launcher="script")
     if is_first_process():
         print_run(result.folder, fresh=result.fresh)
+    raise typer.Exit(3 if result.skipped else 0)
 
 
 @app.command()

@@ -12,6 +12,8 @@ kind              module-level names
 ``datasets``      ``Config``, ``load(config) -> ImageTable``,
                   ``present(config) -> str`` (where its files are, for people);
                   where there are files: ``require(config)`` (they are there);
+                  where looking at every file takes long:
+                  ``load_again(config, bad_files)`` (as ``load``, without looking);
                   where something was published: ``examine(config)``, ``submission``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class

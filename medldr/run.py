@@ -55,16 +55,19 @@ class RunResult:
         folder: Where its files are.
         metrics: Its numbers by slash-separated key, such as ``test/auc``; None where undefined.
         fresh: Whether anything had to be done; false for a run that was finished before.
+        skipped: Whether files were left out; `bad_files.csv` lists them.
     """
 
     folder: Path
     metrics: Mapping[str, float | None]
     fresh: bool = True
+    skipped: bool = False
 
     @classmethod
     def read(cls, folder: RunFolder, *, fresh: bool = True) -> RunResult:
         """The result that a run folder holds."""
-        return cls(folder.path, flat(read_json(folder.evaluation)), fresh)
+        numbers = flat(read_json(folder.evaluation))
+        return cls(folder.path, numbers, fresh, skipped=folder.bad_files.is_file())
 
 
 def train_run(

@@ -132,7 +132,7 @@ class PictureFiles(LazyImages):
         ]
 
 
-_CURE = "Put a whole copy in its place, or leave it out with data.on_bad_file=skip"
+_CURE = "Put a whole copy in its place, or remove it and set data.on_bad_file=skip"
 
 
 class PictureError(Exception):

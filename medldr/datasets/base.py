@@ -6,9 +6,12 @@ split, sample, augment or move anything. Those belong to `medldr.data` and are t
 files also offers `require(config)`, which raises the `InputError` that `load` would raise for an
 absent one, without reading any: many runs are refused at once before the first of them starts.
 
-Two more are for sets that were published with them: `examine(config)` compares what is there with
-what was published, for `medldr data check`; `submission(config, predictions, seed)` gives the files
-that a benchmark asks for.
+`load_again(config, bad_files)` gives what `load` does without looking at each file once more: those
+that cannot be used are known, because a pack was made since.
+
+Two more are for sets that a benchmark is about: `examine(config)` compares what is there with what
+was published, for `medldr data check`; `submission(config, predictions, seed)` gives the files that
+the benchmark asks for.
 """
 
 from __future__ import annotations

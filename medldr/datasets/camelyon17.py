@@ -34,7 +34,7 @@ from medldr.datasets.base import BadFile, DatasetConfig, ImageTable
 from medldr.errors import InputError
 from medldr.files import checksum
 
-__all__ = ["Config", "examine", "load", "present", "require", "submission"]
+__all__ = ["Config", "examine", "load", "load_again", "present", "require", "submission"]
 
 _LISTED: Final = 5
 
@@ -58,11 +58,25 @@ def load(config: Config) -> ImageTable:
         InputError: If the folder is absent or in another layout, metadata.csv is broken, a patch
             is absent or broken and may not be left out, or a split lacks a hospital of its own.
     """
+    return _read(config, None)
+
+
+def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
+    """What `load` gives, where it is known since a pack was made which patches cannot be used.
+
+    Raises:
+        InputError: As `load`; but only `LazyImages.stamp` tells whether a patch was replaced.
+    """
+    return _read(config, bad_files)
+
+
+def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
     require_wilds()
     folder = locate(config.root, download=config.download)
     rows = read_rows(folder, config.split_scheme)
     pictures = PictureFiles(folder, rows.paths, published.SIZE)
-    bad = tuple(pictures.faults(title="looking at the patches"))
+    looked = pictures.faults(title="looking at the patches") if known is None else known
+    bad = tuple(looked)
     if bad:
         _refuse_bad(folder, bad, len(pictures), skip=config.on_bad_file == "skip")
         kept = _without(rows.paths, bad)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from monai.networks.nets.densenet import DenseNet
 from torch import Tensor, nn
 
+from medldr import offline
 from medldr.errors import InputError
 from medldr.models._small_maps import use_here
 from medldr.models.base import FeatureModel, ModelConfig, Taps, scaled
@@ -46,7 +46,8 @@ class DenseNet121(FeatureModel):
     def __init__(self, config: Config, spec: DataSpec) -> None:
         _check_size(config.stem, spec.spatial_size)
         first, growth = scaled(64, config.width), scaled(32, config.width)
-        network = DenseNet(
+        nets = offline.load("monai.networks.nets.densenet")
+        network = nets.DenseNet(
             spatial_dims=spec.spatial_dims,
             in_channels=spec.channels,
             out_channels=1,

@@ -8,7 +8,6 @@ only when a list is not empty, because that takes seconds.
 from __future__ import annotations
 
 import copy
-import importlib
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from medldr import offline
 from medldr.errors import InputError, did_you_mean
 from medldr.transforms.base import Entry, ImageShape
 
@@ -145,7 +145,7 @@ def _one(entry: Entry, key: str, random_allowed: bool) -> Any:
 
 
 def _library() -> Any:
-    return importlib.import_module("monai.transforms")
+    return offline.load("monai.transforms")
 
 
 def known_transforms() -> dict[str, type]:

@@ -354,7 +354,7 @@ def test_patches_that_were_left_out_are_listed_in_the_run_folder(
     assert refused.code == 2
     assert lost.name in refused.err
     ended = medldr(*words, "data.on_bad_file=skip", "--out", tmp_path / "runs")
-    assert ended.code == 0, ended.err
+    assert ended.code == 3, ended.err
     assert "1 of 60 patches were left out" in ended.err
     (folder,) = (RunFolder(p) for p in (tmp_path / "runs").iterdir() if RunFolder(p).model.exists())
     assert folder.bad_files.read_text().splitlines() == [

@@ -10,21 +10,10 @@ import importlib, pkgutil, socket, sys, threading
 
 asked = []
 
-def is_probe():
-    # MONAI imports urllib3, which sees at import whether this machine has IPv6 at all: a socket
-    # that is bound to the machine itself and closed again. It reaches nobody.
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_code.co_name == "_has_ipv6" and "urllib3" in frame.f_code.co_filename:
-            return True
-        frame = frame.f_back
-    return False
-
 def refuse(event, details):
     internet = event == "socket.__new__" and details[1] in (socket.AF_INET, socket.AF_INET6)
     if internet or event in ("socket.getaddrinfo", "socket.gethostbyname", "urllib.Request"):
-        if not is_probe():
-            asked.append((event, details[1:]))
+        asked.append((event, details[1:]))
         raise OSError("no network here")
 
 sys.addaudithook(refuse)
