@@ -10,13 +10,13 @@ from rich.console import Console
 
 from medldr import plugins
 from medldr.config import PLUGIN_SECTIONS
-from medldr.data._pack_blocks import cores
 from medldr.data.check import validate_table
 from medldr.data.pack import absence, find_pack, make_pack, open_pack, usual_place
 from medldr.data.pack import verify as verify_pack
 from medldr.datasets.base import DatasetConfig, ImageTable
 from medldr.errors import InputError
 from medldr.inspection import data_section
+from medldr.provenance import cores
 
 
 def pack(

@@ -111,6 +111,13 @@ def _memory_gib() -> float | None:
     return round(total / 2**30, 1)
 
 
+def cores() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def now() -> str:
     """The time in UTC, to the second, in ISO form."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

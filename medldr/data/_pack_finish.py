@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from medldr.data._pack_blocks import Blocks, progress
+from medldr.data._pack_blocks import Blocks
 from medldr.data._pack_format import (
     FORMAT,
     IMAGES,
@@ -25,6 +25,7 @@ from medldr.data._pack_format import (
     write_facts,
 )
 from medldr.data._pack_table import hash_columns, read_columns, write_table
+from medldr.data._progress import progress
 from medldr.data.check import check_table
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 from medldr.files import sync_folder

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from rich.console import Console
 
-from medldr.data._pack_blocks import Blocks, hash_block, in_parallel, progress
+from medldr.data._pack_blocks import Blocks, hash_block
 from medldr.data._pack_format import FACTS, IMAGES
 from medldr.data._pack_open import Pack
+from medldr.data._progress import progress
+from medldr.data._workers import ahead
 from medldr.datasets.base import Images, LazyImages
 from medldr.errors import InputError
 
@@ -85,7 +87,7 @@ def verify_source(pack: Pack, source: Images, *, workers: int, console: Console)
     bad: list[tuple[int, str]] = []
     with progress(console, "comparing with the source", blocks.rows) as advance:
         numbers = range(len(blocks))
-        for number, found in in_parallel(_Comparison(source, pack, blocks), numbers, count):
+        for number, found in ahead(_Comparison(source, pack, blocks), numbers, count):
             bad += found
             advance(blocks.size(number))
     if bad:

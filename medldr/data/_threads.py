@@ -1,25 +1,16 @@
-"""Reading many files in threads, in order, with a progress bar on a terminal."""
+"""Reading many files in threads, in order, with the progress shown."""
 
 from __future__ import annotations
 
 import collections
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-_THREADS = min(16, 4 * (os.cpu_count() or 1))  # they wait for the disk more than they compute
+from medldr.data._progress import progress
+from medldr.provenance import cores
 
 Made = TypeVar("Made")
 
@@ -34,41 +25,30 @@ def in_threads(
 
     Args:
         work: Called in threads; must let others run, as reading and decoding do.
-        total: Number of items.
-        step: Items of each call.
-        title: What the progress bar says.
+        total: Number of images.
+        step: Images of each call.
+        title: What is being done, for those who watch.
     """
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
+    threads = min(16, 4 * cores())  # they wait for the disk more than they compute
     parts = (range(start, min(start + step, total)) for start in range(0, total, step))
     waiting: collections.deque[tuple[int, Future[Made]]] = collections.deque()
-    pool = ThreadPoolExecutor(_THREADS)
+    pool = ThreadPoolExecutor(threads)
     try:
-        with bar:
-            task = bar.add_task(title, total=total)
+        with progress(Console(stderr=True), title, total) as advance:
             for part in parts:
                 waiting.append((len(part), pool.submit(work, part)))
-                if len(waiting) > 2 * _THREADS:
-                    yield _next(waiting, bar, task)
+                if len(waiting) > 2 * threads:
+                    yield _next(waiting, advance)
             while waiting:
-                yield _next(waiting, bar, task)
+                yield _next(waiting, advance)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _next(
-    waiting: collections.deque[tuple[int, Future[Made]]], bar: Progress, task: TaskID
+    waiting: collections.deque[tuple[int, Future[Made]]], advance: Callable[[int], None]
 ) -> Made:
     count, future = waiting.popleft()
     made = future.result()
-    bar.update(task, advance=count)
+    advance(count)
     return made

@@ -41,11 +41,19 @@ class _Batches(Dataset[Any]):
             return _Failed(str(error))
 
 
+def _tells_of_a_kill(error: RuntimeError) -> bool:
+    """Whether an error is torch's for a worker that is gone, by its words: it has no own type."""
+    text = str(error)
+    return "DataLoader worker" in text and ("exited unexpectedly" in text or "signal" in text)
+
+
 def _as_it_is(made: Any) -> Any:
     return made
 
 
-def ahead(work: Work[Key, Made], keys: Sequence[Key], workers: int, *, pin: bool) -> Iterator[Made]:
+def ahead(
+    work: Work[Key, Made], keys: Sequence[Key], workers: int, *, pin: bool = False
+) -> Iterator[Made]:
     """``work(key)`` for each key, in order, from 0 or more worker processes.
 
     The workers end when the iteration ends, whether it is used up, left early or broken off.
@@ -57,7 +65,7 @@ def ahead(work: Work[Key, Made], keys: Sequence[Key], workers: int, *, pin: bool
         pin: Whether tensors shall be in memory from which a graphics card copies faster.
 
     Raises:
-        InputError: What ``work`` raised, with its own message.
+        InputError: What ``work`` raised, with its own message; or if a worker was killed.
     """
     count = min(workers, len(keys))
     with warnings.catch_warnings():
@@ -83,5 +91,13 @@ def ahead(work: Work[Key, Made], keys: Sequence[Key], workers: int, *, pin: bool
             if isinstance(made, _Failed):
                 raise InputError(made.text)
             yield made
+    except RuntimeError as error:
+        if not _tells_of_a_kill(error):
+            raise
+        raise InputError(
+            "a worker process was killed, most often because memory ran out. The same command "
+            "goes on where it stopped; fewer workers (machine.workers, or --workers of "
+            "`medldr data pack`) need less memory"
+        ) from error
     finally:
         del iterator  # its workers are told to end, and waited for

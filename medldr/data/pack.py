@@ -147,6 +147,10 @@ def verify(
     if not changed or not isinstance(table.images, LazyImages):
         return "same"
     with _one_at_a_time(pack.folder, console), storage_errors(pack.folder):
+        if read_facts(pack.folder) != pack.facts:
+            raise InputError(
+                f"{pack.folder} was packed anew while it was compared. Run the same command again"
+            )
         write_facts(pack.folder, pack.facts.model_copy(update={"stamp": table.images.stamp}))
     return "renewed"
 

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from medldr.files import storage_errors
+from medldr.provenance import cores
 from medldr.sweeps.guarded import guarded
 from medldr.sweeps.launcher import Handle, Job, Launcher
 
@@ -33,13 +34,6 @@ def local_launcher(jobs: int | None = None) -> Launcher:
         return handles
 
     return Launcher(start, slots, cores=max(1, cores() // slots))
-
-
-def cores() -> int:
-    """Processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def visible_devices() -> list[str]:

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from medldr.errors import InputError, MissingExtraError, did_you_mean
 from medldr.members import SweepFolder
+from medldr.provenance import cores
 from medldr.sweeps.launcher import Handle, Job, Launcher
-from medldr.sweeps.local import Shares, cores, visible_devices
+from medldr.sweeps.local import Shares, visible_devices
 from medldr.sweeps.submitted import ClusterJob, Command
 
 MINUTES: Final = 240

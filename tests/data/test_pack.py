@@ -12,7 +12,7 @@ import pytest
 
 from medldr.data import build_data, load_table
 from medldr.data import pack as packs
-from medldr.data._pack_blocks import in_parallel
+from medldr.data._workers import ahead
 from medldr.data.build import hash_table
 from medldr.datasets.base import BadFile
 from medldr.files import read_json
@@ -150,7 +150,7 @@ def test_several_processes_read_at_once_in_any_order(lazy, section, make_pack):
     images = load_table(section).images
     rows = np.random.default_rng(5).integers(0, 10, 200).tolist()
     expected = [lazy.images[row].tobytes() for row in rows]
-    assert list(in_parallel(lambda row: images[row].tobytes(), rows, 3)) == expected
+    assert list(ahead(lambda row: images[row].tobytes(), rows, 3)) == expected
 
 
 def test_pack_json_is_plain_json_and_names_what_made_it(lazy, section, make_pack):

@@ -1,7 +1,6 @@
 """Making a pack: what is in its way is told, and nothing half made looks whole."""
 
 import os
-import signal
 import threading
 import time
 import types
@@ -14,7 +13,6 @@ from rich.console import Console
 
 from medldr.data import load_table
 from medldr.data import pack as packs
-from medldr.data._pack_blocks import in_parallel
 from medldr.errors import InputError
 from medldr.files import StorageError
 
@@ -44,6 +42,21 @@ def test_every_unreadable_picture_is_named_and_there_is_no_pack(
     assert text.startswith("3 of 10 images cannot be read, so there is no pack yet:")
     assert all(f"{row:03d}.raw is cut off" in text for row in (1, 2, 8))
     assert packs.find_pack(section) is None
+
+
+def test_pictures_that_could_not_be_read_for_a_moment_are_told_too(lazy, section, make_pack):
+    class Moody(type(lazy.images)):
+        def __getitem__(self, rows):
+            if isinstance(rows, slice) and not self.calm:
+                raise InputError("the disk is away")
+            return super().__getitem__(rows)
+
+    images = Moody(lazy.images.folder, 10, (1, 4, 4))
+    images.calm = False
+    with pytest.raises(InputError, match=r"images cannot be read.*\n  the disk is away\n"):
+        make_pack(replace(lazy, images=images), section)
+    images.calm = True
+    assert make_pack(replace(lazy, images=images), section)[1] == "made"
 
 
 def test_room_is_looked_for_before_anything_is_written(lazy, section, monkeypatch, make_pack):
@@ -144,19 +157,3 @@ def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
     monkeypatch.setattr(_pack_write, "_write_blocks", write)
     assert make_pack(lazy, section)[1] == "made"
     assert_equal_tables(load_table(section), lazy)
-
-
-def test_a_worker_that_is_killed_is_told():
-    def die(number):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    with pytest.raises(InputError, match="a worker process was killed"):
-        list(in_parallel(die, [0, 1], 1))
-
-
-def test_a_fault_of_ours_in_a_worker_is_no_input_error():
-    def fail(number):
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        list(in_parallel(fail, [0], 1))

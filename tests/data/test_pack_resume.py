@@ -80,6 +80,29 @@ def test_what_was_begun_of_other_pixels_in_memory_is_written_again(
     assert np.array_equal(np.load(tmp_path / "pack" / "images.npy"), table.images)
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda content: content[:200],
+        lambda content: bytes(128) + content[128:],
+        lambda content: b"",
+    ],
+    ids=["cut off", "its head lost", "empty"],
+)
+def test_what_was_begun_and_is_no_array_any_more_is_begun_anew(
+    spoil, lazy, section, small_blocks, monkeypatch, make_pack, assert_equal_tables
+):
+    again = stop_after(2, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        make_pack(lazy, section)
+    again()
+    folder = packs.usual_place(section, "toy")
+    images = folder.with_name(folder.name + ".partial") / "images.npy"
+    images.write_bytes(spoil(images.read_bytes()))
+    assert make_pack(lazy, section)[1] == "made"
+    assert_equal_tables(load_table(section), lazy)
+
+
 _KILLED = """
 import sys, time
 from pathlib import Path

@@ -113,6 +113,24 @@ def test_touched_files_with_the_same_pictures_are_accepted_once_compared(lazy, s
     )
 
 
+def test_a_pack_that_was_made_anew_while_it_was_compared_is_not_written_over(
+    lazy, section, make_pack, monkeypatch
+):
+    make_pack(lazy, section)
+    os.utime(section.root / "pixels" / "002.raw", ns=(7, 7))
+    compare = packs.verify_source
+
+    def meanwhile(*args, **kwargs):
+        compare(*args, **kwargs)
+        make_pack(lazy, section)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packs, "verify_source", meanwhile)
+        with pytest.raises(InputError, match="was packed anew while it was compared"):
+            packs.verify(packs.find_pack(section), lazy, workers=0, console=Console(quiet=True))
+    assert packs.find_pack(section).facts.stamp == lazy.images.stamp
+
+
 def test_verifying_finds_a_picture_that_is_not_the_packed_one(
     lazy, section, small_blocks, make_pack
 ):

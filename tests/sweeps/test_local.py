@@ -1,6 +1,5 @@
 """Real processes: their devices, their output, how they are stopped, whom they do not outlive."""
 
-import os
 import signal
 import sys
 import time
@@ -148,10 +147,3 @@ def test_cores_are_shared_out_among_the_slots(monkeypatch):
     monkeypatch.setattr(local, "visible_devices", list)
     assert [local.local_launcher(jobs).cores for jobs in (None, 2, 3, 100)] == [8, 4, 2, 1]
     assert local.local_launcher().slots == 1
-
-
-def test_the_cores_are_those_this_process_may_use(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 3, 5}, raising=False)
-    assert local.cores() == 3
-    monkeypatch.delattr(os, "sched_getaffinity")
-    assert local.cores() == os.cpu_count()
