@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from medldr.reporting.compare_tables import show_p
 from medldr.reporting.describe import section
-from medldr.reporting.measures import SPLIT_TITLES, measure
+from medldr.reporting.gap_text import seen_title
+from medldr.reporting.measures import SPLIT_TITLES, is_defined, measure
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_caveats import ALPHA, caveats, spoken
 from medldr.reporting.sweep_results import Column
@@ -56,7 +57,24 @@ def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "
     ]
     sentences += [text for row in rows for text in _explained(study, shown, metric, split, row)]
     sentences += _unexplained(study, rows)
+    sentences += _lost(study, shown, metric)
     return [*sentences, *caveats(study, shown, metric, split)]
+
+
+def _lost(study: Study, columns: Sequence[Column], metric: str) -> list[str]:
+    """What the reference loses on unseen domains, column by column; nothing where unmeasured."""
+    told, seen = [], ""
+    for column in columns:
+        for gap in (column.result or {}).get("gaps") or ():
+            if (gap["metric"], gap["method"]) == (metric, study.reference) and is_defined(gap):
+                told.append(f"{column.name} {_interval(metric, gap)}")
+                seen = seen_title(gap.get("seen", "id_test"))
+    if not told:
+        return []
+    return [
+        f"What {study.reference} loses on unseen domains, {spoken(metric)}, measured from {seen}: "
+        f"{'; '.join(told)}."
+    ]
 
 
 def _asked(study: Study) -> list[str]:
@@ -102,14 +120,22 @@ def _told(metric: str, found: Mapping[str, tuple[Finding, Mapping[str, Any]]]) -
 
 
 def _number(metric: str, number: Mapping[str, Any], *, judged: bool) -> str:
-    known = measure(metric)
-    text = known.show_difference(number["value"]) + (" points" if known.percent else "")
     if not judged:
-        return f"{text}, a single seed"
-    if number["low"] is not None and number["high"] is not None:
-        text += f", {known.show_difference(number['low'])} to "
-        text += known.show_difference(number["high"])
-    return f"{text}, p {show_p(number['p_holm'])}"
+        return f"{_points(metric, number)}, a single seed"
+    return f"{_interval(metric, number)}, p {show_p(number['p_holm'])}"
+
+
+def _points(metric: str, number: Mapping[str, Any]) -> str:
+    known = measure(metric)
+    return known.show_difference(number["value"]) + (" points" if known.percent else "")
+
+
+def _interval(metric: str, number: Mapping[str, Any]) -> str:
+    known = measure(metric)
+    if number["low"] is None or number["high"] is None:
+        return _points(metric, number)
+    low, high = (known.show_difference(number[end]) for end in ("low", "high"))
+    return f"{_points(metric, number)}, {low} to {high}"
 
 
 def _explained(

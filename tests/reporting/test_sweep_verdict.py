@@ -188,3 +188,19 @@ def test_equal_methods_of_few_seeds_differ_as_often_as_the_caveat_says(seeds):
 )
 def test_a_finding_needs_a_small_corrected_p_and_a_better_side(metric, value, p, said):
     assert finding(metric, {"value": value, "p_holm": p}) == said
+
+
+def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
+    study, columns = build({"Pool": [(0.05, 0.01)] * 2})
+    losses = {"ERM": 0.195, "Pool": 0.3}
+    columns[0].result["gaps"] = [
+        {"metric": "accuracy", "method": row, "value": value, "low": 0.091, "high": 0.295,
+         "seen": "id_val"}
+        for row, value in losses.items()
+    ]  # fmt: skip
+    told = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
+    assert told == [
+        "What ERM loses on unseen domains, accuracy, measured from validation, seen domains "
+        "(id_val): A +19.5 points, +9.1 to +29.5."
+    ]
+    assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]
