@@ -4,8 +4,8 @@ What can go wrong while a page is made never costs a result: a figure that canno
 a sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
 """
 
+from medldr.reporting.augmentation import augmentation_id
 from medldr.reporting.comparison import DEMONSTRATION, compare_runs, write_comparison
-from medldr.reporting.describe import augmentation_id
 from medldr.reporting.page import ReportWarning, write_report, write_report_or_warn
 from medldr.reporting.published import Published, published, same_protocol
 from medldr.reporting.sweep_report import SweepReport, report_folder, write_sweep_report

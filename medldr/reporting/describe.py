@@ -24,11 +24,6 @@ MODEL_TITLES = {
     "resnet32": "ResNet-32",
     "densenet121": "DenseNet-121",
 }
-AUGMENTATION_TITLES = {
-    "none": "none",
-    "targeted": "targeted (stain jitter)",
-    "generic": "generic (RandAugment, Cutout)",
-}
 _FORMS = {"attention": "SA", "pool": "Pool", "gaussian": "Gaussian"}
 _PAPER_IDS = {"attention": "latentdr_sa", "pool": "latentdr_pool"}
 
@@ -68,23 +63,6 @@ def method_id(config: Mapping[str, Any]) -> str:
         return name
     plain = algorithm.get("restore", "attention") == "attention" and not algorithm.get("base")
     return _PAPER_IDS.get(str(algorithm.get("degrade")), name) if plain else name
-
-
-def augmentation_id(config: Mapping[str, Any]) -> str:
-    """The augmentation that a table must tell apart; empty where a data set has no such notion.
-
-    Example:
-        >>> augmentation_id({"transform": {"name": "camelyon17", "targeted": True}})
-        'targeted'
-        >>> augmentation_id({"transform": {"name": "camelyon17"}})
-        'none'
-        >>> [augmentation_id({"transform": name}) for name in ("rand_augment", "medmnist")]
-        ['generic', '']
-    """
-    transform = section(config, "transform")
-    if transform.get("name") == "camelyon17":
-        return "targeted" if transform.get("targeted") else "none"
-    return "generic" if transform.get("name") == "rand_augment" else ""
 
 
 def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:

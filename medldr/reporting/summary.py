@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from medldr.reporting import describe
+from medldr.reporting.augmentation import augmentation_id, augmentation_title
 from medldr.reporting.gap_text import gap_sentence
 from medldr.reporting.measures import PERCENT, SPLIT_TITLES, is_defined, measure, rule_text
 from medldr.reporting.source import RunSource
@@ -60,9 +61,9 @@ def facts(source: RunSource, method: str, data: str) -> describe.Pairs:
     kinds = "labels" if task == "multi-label" else "classes"
     pairs.append(("Data", f"{data}: {task}, {len(classes)} {kinds}" if task else data))
     pairs.append(("Network", describe.model_text(config, source.run)))
-    augmentation = describe.augmentation_id(config)
+    augmentation = augmentation_id(config)
     if augmentation:
-        pairs.append(("Augmentation", describe.AUGMENTATION_TITLES[augmentation]))
+        pairs.append(("Augmentation", augmentation_title(augmentation)))
     pairs.append(("Training", describe.recipe_text(config)))
     if selection:
         value = selection.get("value")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from medldr.reporting.describe import augmentation_id, dataset_name, method_id, section
+from medldr.config.protocol import MODIFIED
+from medldr.reporting.augmentation import augmentation_id
+from medldr.reporting.describe import dataset_name, method_id, section
 from medldr.reporting.measures import measure
 from medldr.reporting.published import SHOWN, Published, published
 from medldr.reporting.sweep_results import Column
@@ -22,18 +24,21 @@ class Beside:
     Attributes:
         entry: The published number.
         ours: Our protocol id.
+        augmentation: Our augmentation.
         same: Whether the two were measured under one protocol, with the same augmentation.
     """
 
     entry: Published
     ours: str
+    augmentation: str
     same: bool
 
 
 def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
     """Published numbers of the same method, augmentation, network and data set, the paper's first.
 
-    Of several protocols ours is taken, also where we changed something (`+modified`), else all.
+    Of several protocols ours is taken, also where we changed something (`+modified`), else all;
+    of augmentations ours, changed or not.
     A control row follows no published recipe and has none.
     """
     source = study.source(row, column)
@@ -45,12 +50,14 @@ def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
         metric=metric,
         method=method_id(source.config),
         model=str(section(source.config, "model").get("name")),
-        augmentation=augmentation,
+        augmentation=augmentation.removesuffix(MODIFIED),
     )
     ours = source.protocol
-    near = [e for e in found if e.protocol == ours.removesuffix("+modified")]
+    near = [e for e in found if e.protocol == ours.removesuffix(MODIFIED)]
     entries = sorted(near or found, key=lambda e: (e.source != PAPER, e.source, e.protocol))
-    return [Beside(entry, ours, entry.matches(ours, augmentation)) for entry in entries]
+    return [
+        Beside(entry, ours, augmentation, entry.matches(ours, augmentation)) for entry in entries
+    ]
 
 
 def published_tables(study: Study, columns: Sequence[Column]) -> list[Table]:
@@ -90,8 +97,8 @@ def _ours(metric: str, mean: float | None) -> Cell:
 def _relation(found: Beside) -> str:
     if found.same:
         return "same protocol"
-    changed = found.ours == f"{found.entry.protocol}+modified"
-    return "ours is modified" if changed else "other protocol"
+    equal = found.ours.removesuffix(MODIFIED) == found.entry.protocol
+    return "ours is modified" if equal else "other protocol"
 
 
 def _theirs(table: Table, metric: str, found: Sequence[Beside]) -> Cell:
@@ -100,7 +107,7 @@ def _theirs(table: Table, metric: str, found: Sequence[Beside]) -> Cell:
     first = found[0]
     note = f"{first.entry.source}, {first.entry.protocol}: {first.entry.note}."
     if first.entry.augmentation:
-        note += f" Augmentation, theirs and ours: {first.entry.augmentation}."
+        note += f" Augmentation: {first.entry.augmentation}; ours: {first.augmentation}."
     if first.ours != first.entry.protocol:
         note += f" Ours: {first.ours or 'no protocol'}."
     return Cell(

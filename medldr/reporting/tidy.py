@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from medldr.reporting.describe import augmentation_id
+from medldr.reporting.augmentation import augmentation_id
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.sweep_published import beside
 from medldr.reporting.sweep_results import Column

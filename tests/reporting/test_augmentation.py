@@ -5,11 +5,13 @@ import io
 
 import pytest
 
+from medldr.config import load_config
 from medldr.members import SweepFolder
 from medldr.reporting import write_report
+from medldr.reporting.augmentation import PUBLISHED, augmentation_id
 from medldr.reporting.grid import grid_table
 from medldr.reporting.sweep_content import sweep_content
-from medldr.reporting.sweep_published import beside
+from medldr.reporting.sweep_published import beside, published_tables
 from medldr.reporting.sweep_results import columns
 from medldr.reporting.sweep_source import read_study
 from medldr.reporting.tidy import tidy_csv
@@ -103,7 +105,63 @@ def test_a_generic_augmentation_is_beside_no_targeted_number(sweep):
     )  # fmt: skip
     assert beside(study, "camelyon17", "LatentDR (Pool)", "accuracy") == []
     (found,) = beside(study, "camelyon17", "ERM", "accuracy")
-    assert (found.entry.value, found.same) == (0.82, False)  # WILDS' protocol, and ours is Fish's
+    assert (found.entry.value, found.same) == (0.82, False)
+
+
+CHANGED = [
+    ("targeted", {"sigma": 0.05}),
+    ("targeted", {"probability": 1.0}),
+    ("targeted", {"reference": "white"}),
+    ("targeted", {"stains": ["haematoxylin", "eosin"]}),
+    ("generic", {"operations": 3}),
+]
+
+
+@pytest.mark.parametrize(("kind", "change"), CHANGED)
+def test_other_numbers_than_the_published_ones_make_another_augmentation(kind, change):
+    transform = camelyon(kind)["config"]["transform"]
+    assert augmentation_id({"transform": transform}) == kind
+    assert augmentation_id({"transform": transform | change}) == f"{kind}+modified"
+
+
+def test_without_jitter_its_numbers_do_not_matter():
+    transform = {"name": "camelyon17", "targeted": False, "sigma": 0.05}
+    assert augmentation_id({"transform": transform}) == "none"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [("targeted", "camelyon17_targeted"), ("targeted", "camelyon17_224_targeted"),
+     ("generic", "camelyon17_generic"), ("generic", "camelyon17_224_generic")],
+)  # fmt: skip
+def test_the_packaged_parts_have_the_published_numbers(kind, part):
+    config = load_config("camelyon17_erm", [f"transform={part}"])
+    assert augmentation_id(config.model_dump(mode="json")) == kind
+    assert PUBLISHED[kind].items() <= config.model_dump(mode="json")["transform"].items()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_changed_jitter_is_never_the_same_protocol(run_folder, read):
+    made = camelyon("targeted")
+    made["config"]["transform"] |= {"sigma": 0.2}
+    found = read(write_report(run_folder(**made)))
+    rows = found.table("Method", "Protocol", "Augmentation", "Same protocol")
+    assert rows[0][:3] == ["This run", FISH, "targeted+modified"]
+    assert {row[3] for row in rows[1:]} == {"no"}
+    assert "other numbers than published" in found.text
+
+
+def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
+    made = unnamed("targeted")
+    made["config"]["transform"] |= {"sigma": 0.2}
+    study = read_study(sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **made))
+    (found,) = beside(study, "camelyon17", "ERM", "accuracy")
+    assert (found.entry.value, found.augmentation) == (0.843, "targeted+modified")
+    assert not found.same
+    (table,) = published_tables(study, columns(study))
+    assert table.rows[0].cells[1].extra == "ours is modified"
+    ((_, note),) = table.footnotes
+    assert "Augmentation: targeted; ours: targeted+modified." in note
 
 
 @pytest.mark.usefixtures("quick")
@@ -163,7 +221,7 @@ def test_columns_of_one_data_set_under_two_protocols_are_told_apart(run_folder, 
     run_folder("camelyon17_fish_erm-bbbbbbbb-s0", **camelyon("none", FISH), n=20)
     content = sweep_content(SweepFolder(tmp_path))
     assert len(content.columns) == 2
-    (note,) = grid_table(content.grids[0]).notes
+    note = grid_table(content.grids[0]).notes[-1]
     assert note.startswith("Columns of camelyon17 follow different protocols")
     assert f": {WILDS}" in note
     assert f": {FISH}" in note
