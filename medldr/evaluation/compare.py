@@ -28,9 +28,10 @@ first run. `compare` returns plain values:
     ``worst_group``, where every run was scored by group, that of any group.
 ``gaps``
     A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
-    else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or that the seen
-    split chose the weights); how much is lost where no training row came from. Empty where there
-    is no such split, or `test` is of seen domains.
+    else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or why it is too
+    large: the seen split chose the weights, or shares groups with the training images); how much
+    is lost where no training row came from. Empty where there is no such split, or `test` is of
+    seen domains.
 ``contrasts``
     One dict per split, domain, metric and pair that was asked for: ``split``, ``domain``,
     ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
@@ -185,9 +186,16 @@ def _gaps(
                 "seen": split,
                 **gap.difference(one.mean, other.mean, one.draws, other.draws, reason),
                 "note": gap.optimism(
-                    split, [run.evaluation.get("selection") for run in method.runs]
+                    split,
+                    [run.evaluation.get("selection") for run in method.runs],
+                    shared=any(map(_shared, method.runs)),
                 ),
             }
+
+
+def _shared(run: Run) -> bool:
+    """Whether the seen split of a run shares groups with its training images."""
+    return bool((run.evaluation.get("gap") or {}).get("shared_groups"))
 
 
 def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
@@ -225,4 +233,6 @@ def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[s
 def _to_compare(run: Run, fact: str) -> Any:
     """A fact of a run as footnotes compare it; a changed pin is no other protocol."""
     value = run.facts.get(fact)
-    return (str(value or "").removesuffix(MODIFIED) or "none") if fact in TEXT_FACTS else value
+    if fact == "protocol":
+        value = str(value or "").removesuffix(MODIFIED)
+    return value or "none" if fact in TEXT_FACTS else value

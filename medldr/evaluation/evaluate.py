@@ -41,6 +41,7 @@ def evaluate(
     *,
     selection: Mapping[str, Any] | None = None,
     seen: Collection[str] = (),
+    shared: Collection[str] = (),
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Judge one run.
@@ -51,6 +52,7 @@ def evaluate(
         config: What to score, draws, bins, positive class, specificity.
         selection: Which weights these are: rule, split, epoch, step, value, oracle.
         seen: Names of the domains that training rows came from.
+        shared: Splits that hold groups of which other items trained.
         notes: What a reader of the numbers must be told, from the data.
 
     Returns:
@@ -94,13 +96,16 @@ def evaluate(
         "operating_point": asdict(point) if binary else None,
         "definitions": metrics.DEFINITIONS,
         "splits": {split: entry.content(seen) for split, entry in found.items()},
-        "gap": _gap(found, seen, selection),
+        "gap": _gap(found, seen, shared, selection),
         "notes": [*notes, *said],
     }
 
 
 def _gap(
-    found: Mapping[str, Entry], seen: Collection[str], selection: Mapping[str, Any] | None
+    found: Mapping[str, Entry],
+    seen: Collection[str],
+    shared: Collection[str],
+    selection: Mapping[str, Any] | None,
 ) -> dict[str, Any] | None:
     """Seen minus unseen domains; None where that was not measured."""
     unseen = gap.UNSEEN in found and bool(found[gap.UNSEEN].judge.domains)
@@ -113,7 +118,8 @@ def _gap(
         "seen": split,
         "unseen": gap.UNSEEN,
         "metrics": {name: one.minus(other, name) for name in headline_metrics(one.task)},
-        "note": gap.optimism(split, [selection]),
+        "shared_groups": split in shared,
+        "note": gap.optimism(split, [selection], shared=split in shared),
     }
 
 

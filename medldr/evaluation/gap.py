@@ -2,7 +2,8 @@
 
 The seen split is ``id_test``. A data set without one may still have ``id_val``, held-back rows of
 the training domains, as Camelyon17 has. That is taken only where the test split is of domains that
-training has not seen; where it chose the weights that are judged, it was fitted to, and says so.
+training has not seen; where it chose the weights that are judged, or holds groups (slides,
+patients) that also trained, it was fitted to, and says so.
 """
 
 from __future__ import annotations
@@ -45,24 +46,29 @@ def all_unseen(domains: Mapping[str, Mapping[str, Any]]) -> bool:
     return bool(domains) and not any(entry.get("seen") for entry in domains.values())
 
 
-def optimism(seen: str, selections: Iterable[Mapping[str, Any] | None]) -> str | None:
-    """A warning where the seen split chose weights that are judged; None where it did not.
+def optimism(
+    seen: str, selections: Iterable[Mapping[str, Any] | None], *, shared: bool = False
+) -> str | None:
+    """A warning where the seen split was fitted to; None where it was not.
 
     Args:
         seen: The seen split.
         selections: What chose the weights of each run, as `evaluation.json` says.
+        shared: Whether groups of the split also trained.
 
     Example:
         >>> optimism("id_val", [{"split": "val"}]), optimism("id_test", [{"split": "id_val"}])
         (None, None)
         >>> optimism("id_val", [{"rule": "val_auc", "split": "id_val"}])
         'id_val chose the weights (val_auc), so that the gap from it is too large.'
+        >>> optimism("id_val", [{"split": "val"}], shared=True)
+        'id_val shares groups with the training images, so that the gap from it is too large.'
     """
     rules = [s.get("rule") for s in selections if s is not None and s.get("split") == seen]
-    if not rules:
-        return None
     named = ", ".join(str(rule) for rule in dict.fromkeys(rules))
-    return f"{seen} chose the weights ({named}), so that the gap from it is too large."
+    why = [f"chose the weights ({named})"] if rules else []
+    why += ["shares groups with the training images"] if shared else []
+    return f"{seen} {' and '.join(why)}, so that the gap from it is too large." if why else None
 
 
 def difference(

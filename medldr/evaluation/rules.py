@@ -54,22 +54,39 @@ def judge(
     tables = _predict(config, data, fabric, weights)
     if not fabric.is_global_zero:
         return
-    files, notes = submission_files(config, data.table, tables[choice[reported]])
+    oracle = bool(selections[reported].get("oracle"))
+    files, notes = submission_files(config, data.table, tables[choice[reported]], oracle=oracle)
     for name, text in files.items():
         write_text(folder.submission / name, text)
+    shared = with_training_groups(data)
     # The reported rule comes last: a run whose evaluation is there has been judged by all of them.
     for rule in (*others, reported):
         predicted = tables[choice[rule]]
         told = [*data.notes, *(notes if rule == reported else ())]
-        seen = data.spec.train_domains
         evaluation = evaluate(
-            predicted, config.evaluation, selection=selections[rule], seen=seen, notes=told
+            predicted,
+            config.evaluation,
+            selection=selections[rule],
+            seen=data.spec.train_domains,
+            shared=shared,
+            notes=told,
         )
         places = folder.predictions, folder.evaluation
         if rule != reported:
             places = folder.predictions_of(rule), folder.evaluation_of(rule)
         write_predictions(places[0], join(list(predicted.values())))
         write_json(places[1], evaluation)
+
+
+def with_training_groups(data: Data) -> list[str]:
+    """Splits that hold groups of which other rows trained."""
+    groups = data.table.groups
+    trained = {group for group in groups[data.rows["train"]].tolist() if group}
+    return [
+        split
+        for split, rows in data.rows.items()
+        if split != "train" and not trained.isdisjoint(groups[rows].tolist())
+    ]
 
 
 def _predict(

@@ -1,4 +1,4 @@
-"""Files that a benchmark asks for, where the dataset offers them and the predictions are whole."""
+"""Files that a benchmark asks for, where the dataset offers them and may take the predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from medldr.types import Predictions
 
 
 def submission_files(
-    config: RunConfig, table: ImageTable, predictions: Mapping[str, Predictions]
+    config: RunConfig,
+    table: ImageTable,
+    predictions: Mapping[str, Predictions],
+    *,
+    oracle: bool = False,
 ) -> tuple[dict[str, str], list[str]]:
     """What a benchmark asks for, from the predictions of the reported weights.
 
@@ -21,6 +25,7 @@ def submission_files(
         config: The run.
         table: Its images; which files were left out of it.
         predictions: One table per split.
+        oracle: Whether the test split chose these weights.
 
     Returns:
         Content by file name, and notes: why there are no files although the dataset offers them.
@@ -29,7 +34,7 @@ def submission_files(
     submission = getattr(plugins.load("datasets", data.name), "submission", None)
     if submission is None:
         return {}, []
-    reason = _incomplete(data, table)
+    reason = _unfit(data, table, oracle)
     if reason is None:
         try:
             return dict(submission(data, predictions, config.seed)), []
@@ -38,8 +43,13 @@ def submission_files(
     return {}, [f"No submission files were written: {reason}."]
 
 
-def _incomplete(data: Any, table: ImageTable) -> str | None:
-    """Why the predictions are not of all rows of the benchmark's own splits; None if they are."""
+def _unfit(data: Any, table: ImageTable, oracle: bool) -> str | None:
+    """Why a benchmark cannot take the predictions; None if it can.
+
+    They are to be of all rows of its own splits, by weights that the test split did not choose.
+    """
+    if oracle:
+        return "the weights were chosen by looking at the test split, which a benchmark forbids"
     if data.exclude:
         return "the benchmark wants every row, and data.exclude leaves some out"
     if data.held_out:

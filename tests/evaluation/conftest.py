@@ -39,7 +39,7 @@ def run_folder(tmp_path):
     def build(name, tables, *, label="erm", identity="aaaaaaaa", seed=0, status="done", **more):
         folder = tmp_path / name
         folder.mkdir()
-        seen = more.pop("seen", ())
+        seen, shared = more.pop("seen", ()), more.pop("shared", ())
         selection = more.pop("selection", {"rule": "last", "oracle": False})
         config = EvaluationConfig(draws=more.pop("draws", 200), **more.pop("config", {}))
         record = {"status": status, "error": None, "label": label, "hash": identity, "seed": seed}
@@ -47,7 +47,7 @@ def run_folder(tmp_path):
         (folder / "run.json").write_text(json.dumps(record | more))
         if status == "done":
             write_predictions(folder / "predictions.csv", join(list(tables.values())))
-            judged = evaluate(tables, config, selection=selection, seen=seen)
+            judged = evaluate(tables, config, selection=selection, seen=seen, shared=shared)
             (folder / "evaluation.json").write_text(json.dumps(judged, allow_nan=False))
         return folder
 

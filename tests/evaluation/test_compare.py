@@ -283,10 +283,11 @@ def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_non
         {"protocol": "camelyon17-wilds+modified", "augmentation": "none"},
         {"protocol": "camelyon17-fish", "augmentation": "targeted"},
         {"protocol": "camelyon17-wilds"},
+        {"protocol": "camelyon17-wilds", "augmentation": "targeted+modified"},
     ]
     folders = [
         run_folder(name, {"test": split(1.0, 1)}, label=name, identity=name, **fact)
-        for name, fact in zip("abcd", facts, strict=True)
+        for name, fact in zip("abcde", facts, strict=True)
     ]
     found = compare(folders)
     notes = [[found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]]
@@ -296,6 +297,7 @@ def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_non
         "augmentation differs: c has targeted; a has none.",
     ]
     assert notes[3] == []  # a run that records no augmentation is older than the word
+    assert notes[4] == ["augmentation differs: e has targeted+modified; a has none."]
 
 
 def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):

@@ -31,9 +31,10 @@ def accuracy(table):
     return ((table.prob[:, 1] > 0.5) == table.label).mean()
 
 
-def judged(*splits, seen=("hospital_0",), selection=VAL, **more):
+def judged(*splits, seen=("hospital_0",), selection=VAL, shared=(), **more):
     tables = tables_of(*splits, **more)
-    return tables, evaluate(tables, FAST, seen=seen, selection=selection)["gap"]
+    found = evaluate(tables, FAST, seen=seen, selection=selection, shared=shared)
+    return tables, found["gap"]
 
 
 def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separate_draws():
@@ -63,6 +64,24 @@ def test_a_seen_split_that_chose_the_weights_says_so():
         gap["note"]
         == "id_val chose the weights (id_val_auc), so that the gap from it is too large."
     )
+
+
+def test_a_seen_split_that_shares_slides_with_training_says_so():
+    chosen = {"rule": "id_val_auc", "split": "id_val"}
+    shares = "shares groups with the training images, so that the gap from it is too large."
+    for selection, said in [(VAL, ""), (chosen, "chose the weights (id_val_auc) and ")]:
+        _, gap = judged("id_val", "test", selection=selection, shared=["id_val"])
+        assert gap["note"] == f"id_val {said}{shares}"
+        assert gap["shared_groups"]
+
+
+def test_a_comparison_says_so_of_the_methods_whose_split_shares_slides(run_folder):
+    tables = tables_of("id_val", "test")
+    a = run_folder("a", tables, seen=["hospital_0"], shared=["id_val"], selection=VAL)
+    b = run_folder("b", tables, label="b", identity="2", seen=["hospital_0"], selection=VAL)
+    notes = {gap["method"]: gap["note"] for gap in compare([a, b])["gaps"]}
+    assert notes["erm"].startswith("id_val shares groups")
+    assert notes["b"] is None
 
 
 def test_there_is_none_where_the_test_split_is_of_seen_domains_or_of_none():

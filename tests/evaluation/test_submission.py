@@ -1,4 +1,4 @@
-"""Files for a benchmark are written of whole predictions only, and a note says why not."""
+"""Files for a benchmark are written of what it can take only, and a note says why not."""
 
 from types import SimpleNamespace
 
@@ -17,12 +17,13 @@ TABLES = {"test": predictions_of("binary", [0, 1], [[0.9, 0.1], [0.2, 0.8]])}
 def files(monkeypatch):
     """`submission_files` of a dataset that offers `offered`, with keys of its section changed."""
 
-    def build(offered, bad_files=(), **keys):
+    def build(offered, bad_files=(), oracle=False, **keys):
         module = SimpleNamespace() if offered is None else SimpleNamespace(submission=offered)
         monkeypatch.setattr(plugins, "load", lambda kind, name: module)
         data = SimpleNamespace(**{"name": "x", "exclude": (), "held_out": ()} | keys)
         config = SimpleNamespace(data=data, seed=4)
-        return submission_files(config, SimpleNamespace(bad_files=bad_files), TABLES)
+        table = SimpleNamespace(bad_files=bad_files)
+        return submission_files(config, table, TABLES, oracle=oracle)
 
     return build
 
@@ -45,9 +46,10 @@ def test_a_dataset_that_offers_none_has_none_and_no_note(files):
         ({"exclude": ("slide_20",)}, "data.exclude leaves some out"),
         ({"held_out": ("hospital_0",)}, "data.held_out makes others"),
         ({"bad_files": (BadFile("a.png", "cut off"),) * 3}, "3 files were left out"),
+        ({"oracle": True}, "chosen by looking at the test split"),
     ],
 )
-def test_nothing_is_written_where_rows_are_missing_and_a_note_says_so(files, change, said):
+def test_nothing_is_written_of_what_a_benchmark_cannot_take_and_a_note_says_so(files, change, said):
     written, (note,) = files(by_seed, **change)
     assert written == {}
     assert note.startswith("No submission files were written: ")
