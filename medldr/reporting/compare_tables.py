@@ -272,8 +272,10 @@ def _method_row(
     signs = ",".join(table.sign(note) for note in notes)
     tags = ["reference"] if name == result["reference"] else []
     tags += ["oracle"] if method.get("oracle") else []
+    tags += ["control"] if method.get("control") else []
     style = "reference" if name == result["reference"] else ""
-    return Row(name, cells, tags=tuple(tags), style=style, mark=signs)
+    apart = bool(method.get("control"))
+    return Row(name, cells, tags=tuple(tags), style=style, mark=signs, apart=apart)
 
 
 def _short(value: Any) -> str:

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from medldr.config.protocol import MODIFIED
-from medldr.reporting.describe import dataset_name
+from medldr.reporting.grid_notes import protocols_text, rules_text
 from medldr.reporting.measures import SPLIT_TITLES, Measure, measure
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
@@ -138,7 +137,8 @@ def marks(values: Mapping[str, float | None], known: Measure) -> dict[str, str]:
 def make_grid(study: Study, columns: Sequence[Column], metric: str, split: str) -> Grid:
     """Lay one measure out; columns whose runs cannot be compared are left out."""
     shown = [column for column in columns if not column.problem]
-    grid = Grid(metric, split, [column.name for column in shown], notes=_protocols(study, shown))
+    notes = [*rules_text(study, shown), *protocols_text(study, shown)]
+    grid = Grid(metric, split, [column.name for column in shown], notes=notes)
     known = measure(metric)
     rows = study.rows
     cells = {row: [_cell(column, metric, split, row) for column in shown] for row in rows}
@@ -165,25 +165,6 @@ def make_grid(study: Study, columns: Sequence[Column], metric: str, split: str) 
             )
         )
     return grid
-
-
-def _protocols(study: Study, columns: Sequence[Column]) -> list[str]:
-    """A note on columns of one data set that follow different protocols."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for column in columns:
-        for entry in study.of(column=column.name):
-            if entry.source is not None:
-                data = dataset_name(entry.source.config, entry.source.run)
-                protocol = entry.source.protocol.removesuffix(MODIFIED) or "none"
-                names = found.setdefault(data, {}).setdefault(protocol, [])
-                names += [] if column.name in names else [column.name]
-    return [
-        f"Columns of {data} follow different protocols and are not to be compared: "
-        + "; ".join(f"{', '.join(names)}: {protocol}" for protocol, names in protocols.items())
-        + "."
-        for data, protocols in found.items()
-        if len(protocols) > 1 and len(set(map(tuple, protocols.values()))) > 1
-    ]
 
 
 def _marked(cell: GridCell, mark: str) -> GridCell:

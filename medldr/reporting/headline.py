@@ -86,11 +86,11 @@ def counts_text(split: Mapping[str, Any]) -> str:
 
     Example:
         >>> counts_text({"n": 1240, "n_groups": 310, "unit": "group"})
-        '1,240 images of 310 groups (patients)'
+        '1,240 images of 310 groups (patients, slides)'
     """
     text = f"{split.get('n', 0):,} images"
     if split.get("unit") == "group" and split.get("n_groups") != split.get("n"):
-        text += f" of {split.get('n_groups', 0):,} groups (patients)"
+        text += f" of {split.get('n_groups', 0):,} groups (patients, slides)"
     return text
 
 
@@ -125,7 +125,7 @@ def intervals_text(evaluation: Mapping[str, Any], name: str) -> str:
     if not made:
         return ""
     split = (evaluation.get("splits") or {}).get(name) or {}
-    unit = "groups (patients)" if split.get("unit") == "group" else "images"
+    unit = "groups (patients, slides)" if split.get("unit") == "group" else "images"
     level = f"{100 * made.get('level', 0.95):g}{PERCENT}"
     return (
         f"Small numbers are {level} intervals: {made.get('method')}, {made.get('draws'):,} draws "

@@ -194,8 +194,9 @@ def domains(parts: Parts) -> Section:
     for column in parts.columns:
         if column.result is None:
             continue
+        result = sweep_tables.controls_last(column.result, parts.study.layout.controls)
         for make in (compare_tables.domain_table, compare_tables.gap_table):
-            table = make(column.result)
+            table = make(result)
             if table is not None:
                 caption = f"{column.name}: {table.caption}"
                 section.tables.append(replace(table, caption=caption))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from medldr.reporting.compare_tables import number_cell, show_p, split_title
@@ -128,3 +128,9 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
 
 def _where(split: str) -> str:
     return SPLIT_TITLES.get(split, split).lower()
+
+
+def controls_last(result: Mapping[str, Any], controls: Collection[str]) -> dict[str, Any]:
+    """A comparison whose methods end with the controls, named as such."""
+    told = [{**method, "control": method["method"] in controls} for method in result["methods"]]
+    return {**result, "methods": sorted(told, key=lambda method: method["control"])}

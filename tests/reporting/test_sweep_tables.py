@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.reporting import sweep_tables
-from medldr.reporting.compare_tables import show_p
+from medldr.reporting.compare_tables import gap_table, show_p
 from medldr.reporting.sweep_content import sweep_content
 from medldr.reporting.tables import Cell, Row, Table, side_by_side
 
@@ -103,3 +103,22 @@ def test_tables_side_by_side_keep_rows_footnotes_and_what_is_apart():
     notes = dict(table.footnotes)
     assert notes[table.rows[0].cells[0].mark] == "only in one"
     assert notes[table.rows[1].cells[1].mark] == "only in two"
+
+
+def test_domains_end_with_the_controls_as_the_main_tables_do(whole):
+    result = next(column.result for column in whole.columns if column.result is not None)
+    names = [method["method"] for method in result["methods"]]
+    last = names[1]
+    ordered = sweep_tables.controls_last(result, [last])
+    assert [method["method"] for method in ordered["methods"]] == [
+        *(name for name in names if name != last),
+        last,
+    ]
+    assert [method["control"] for method in ordered["methods"]][-1]
+    assert [method["method"] for method in result["methods"]] == names
+    rows = [
+        {"metric": "accuracy", "method": name, "seen": "id_val", "value": 0.1} for name in names
+    ]
+    table = gap_table({**ordered, "gaps": rows})
+    assert table.rows[-1].heading == last
+    assert (table.rows[-1].tags[-1], table.rows[-1].apart) == ("control", True)
