@@ -33,17 +33,11 @@ Overrides = Annotated[
     list[str] | None,
     typer.Argument(help="Changes: KEY=VALUE, for example training.epochs=2.", metavar="KEY=VALUE"),
 ]
-DataOverrides = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Changes: KEY=VALUE, for example data.root=FOLDER or data.size=64.",
-        metavar="KEY=VALUE",
-    ),
-]
 FolderAndOverrides = Annotated[
     list[str] | None,
     typer.Argument(
-        help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE.",
+        help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE, for "
+        "example data.size=64.",
         metavar="[DIR] [KEY=VALUE]",
     ),
 ]
@@ -263,7 +257,7 @@ def data_list() -> None:
 @data_app.command("fetch")
 def data_fetch(
     name: Annotated[str, typer.Argument(help="A data part, for example retinamnist.")],
-    overrides: DataOverrides = None,
+    overrides: FolderAndOverrides = None,
 ) -> None:
     """Download a data set's files and verify them."""
     from medldr.inspection import fetch
@@ -279,7 +273,7 @@ def data_check(
     """Read a whole data set and report what is wrong or unusual in it.
 
     What was published of it is shown beside what is found. The exit code is 2 if files are absent
-    or unreadable.
+    or unreadable, and 3 if these are left out (data.on_bad_file=skip).
     """
     from medldr.inspection import check
 
@@ -305,17 +299,18 @@ def data_pack(
 ) -> None:
     """Decode a data set once into one memory-mapped array, from which runs then read.
 
-    Stopped, the same command goes on. A pack that is there and up to date is left as it is.
+    Stopped, the same command goes on. A pack that is there and up to date is left as it is. The
+    exit code is 3 if files were left out (data.on_bad_file=skip).
     """
     from medldr.packing import pack
 
-    pack(name, overrides or (), out=out, verify=verify, workers=workers)
+    raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
 
 
 @data_app.command("stats")
 def data_stats(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
-    overrides: DataOverrides = None,
+    overrides: FolderAndOverrides = None,
 ) -> None:
     """Count images per split, class and domain, and describe the pixels."""
     from medldr.inspection import stats

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -18,6 +20,7 @@ from medldr.config import (
     load_part,
     packaged_names,
 )
+from medldr.data._looks import Look, look_at
 from medldr.data.build import load_table
 from medldr.data.check import check_table, count_rows
 from medldr.data.check import stats as pixel_stats
@@ -80,8 +83,13 @@ def check(name: str, overrides: Sequence[str]) -> int:
     module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     console = Console()
     bad = 0
+    looks: dict[str, Look] = {}
     if hasattr(module, "examine"):
-        bad = print_examination(name, module.examine(section), console)
+
+        def seen(item: str, pixels: NDArray[np.uint8]) -> None:
+            (looks[item],) = look_at(pixels[None])
+
+        bad = print_examination(name, module.examine(section, seen), console)
         if bad and getattr(section, "on_bad_file", "error") != "skip":
             raise InputError(
                 f"{bad:,} files of {name} are absent or unreadable. Put whole copies in their "
@@ -92,7 +100,7 @@ def check(name: str, overrides: Sequence[str]) -> int:
     print_counts(table.name, count_rows(table), console)
     used = ", ".join(f"{split} {len(rows):,}" for split, rows in splits.rows.items())
     console.print(f"rows a run would use: {used}", highlight=False)
-    notes = [*table.notes, *check_table(table), *splits.notes]
+    notes = [*table.notes, *check_table(table, looks), *splits.notes]
     for note in notes:
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
     console.print(f"{len(table):,} images read, {len(notes)} things to know")

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from medldr import plugins
 from medldr.config import PLUGIN_SECTIONS
+from medldr.data._pack_format import FACTS
 from medldr.data.check import validate_table
 from medldr.data.pack import absence, find_pack, make_pack, open_pack, usual_place
 from medldr.data.pack import verify as verify_pack
@@ -26,7 +27,7 @@ def pack(
     out: Path | None = None,
     verify: bool = False,
     workers: int | None = None,
-) -> None:
+) -> int:
     """Make a data set's pack, or with ``verify`` compare the one that is there with its source.
 
     Args:
@@ -36,6 +37,9 @@ def pack(
         verify: Compare; packs first only where there is no pack yet.
         workers: Processes that decode; unset: one per core.
 
+    Returns:
+        0; 3 if the configuration leaves out files that are absent or broken.
+
     Raises:
         InputError: If the data set or the pack is at fault.
         StorageError: If the pack cannot be written.
@@ -44,9 +48,16 @@ def pack(
     console = Console(stderr=True)
     count = cores() if workers is None else workers
     if verify:
-        _verify(section, out, count, console)
+        table = _verify(section, out, count, console)
     else:
-        _make(_source(section), section, out, count, console)
+        table = _source(section)
+        _make(table, section, out, count, console)
+    if not table.bad_files:
+        return 0
+    count = len(table.bad_files)
+    were = "file was" if count == 1 else "files were"
+    console.print(f"{count:,} {were} left out; bad_files in {FACTS} lists them", **_PLAIN)
+    return 3
 
 
 def _source(section: DatasetConfig) -> ImageTable:
@@ -75,12 +86,15 @@ def _make(
     return folder
 
 
-def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Console) -> None:
+def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Console) -> ImageTable:
+    """Compare, and return the table that was compared with: the pack's own without a source."""
     module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     absent = absence(module, section.model_copy(update={"download": False}))
     table = _source(section) if absent is None else None
-    asked = section if out is None else section.model_copy(update={"packed": out.absolute()})
-    there = find_pack(asked) if out is None or out.exists() else None
+    if out is None:
+        there = find_pack(section)
+    else:
+        there = open_pack(out.absolute(), section) if out.exists() else None
     if there is None:
         if table is None:
             raise InputError(f"there is no pack, and nothing to make one of: {absent}")
@@ -94,6 +108,7 @@ def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Con
         f"{renewed if found == 'renewed' else ''}",
         **_PLAIN,
     )
+    return there.table() if table is None else table
 
 
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}

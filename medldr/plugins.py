@@ -14,7 +14,7 @@ kind              module-level names
                   where there are files: ``require(config)`` (they are there);
                   where looking at every file takes long:
                   ``load_again(config, bad_files)`` (as ``load``, without looking);
-                  where something was published: ``examine(config)``, ``submission``
+                  where something was published: ``examine(config, seen)``, ``submission``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
 ``models``        ``Config``, ``build(config, spec) -> FeatureModel``

@@ -87,6 +87,41 @@ def test_files_that_are_not_whole_are_listed_with_exit_code_2(checked, camelyon1
     assert "58 images read" in left_out.out
 
 
+def test_each_patch_is_decoded_once(checked, monkeypatch):
+    from medldr.data import pictures
+
+    decoded = []
+    for name in ("decode", "whole"):
+        read = getattr(pictures, name)
+        monkeypatch.setattr(
+            pictures, name, lambda path, size, read=read: decoded.append(path) or read(path, size)
+        )
+    assert checked().code == 0
+    assert len(decoded) == len(set(decoded)) == 60
+
+
+def test_equal_and_constant_patches_are_told(checked, camelyon17_folder):
+    from PIL import Image
+
+    first, *_, last = _patches(camelyon17_folder)
+    Image.new("RGB", (96, 96), (9, 9, 9)).save(first)
+    last.write_bytes(_patches(camelyon17_folder)[2].read_bytes())
+    said = checked().out
+    assert "1 constant train image: 0" in said
+    assert "1 image(s) are byte-equal to one of another split" in said
+
+
+def test_a_patch_that_only_decoding_finds_broken_cannot_be_left_out(checked, camelyon17_folder):
+    victim = _patches(camelyon17_folder)[20]
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 500] = bytes(500)
+    victim.write_bytes(content)
+    ended = checked("on_bad_file=skip")
+    assert ended.code == 2
+    assert f"{victim.name} cannot be used" in ended.err
+    assert "remove it" in ended.err
+
+
 def test_long_lists_are_cut(checked, camelyon17_folder, monkeypatch):
     monkeypatch.setattr("medldr.inspection._LISTED", 3)
     for path in _patches(camelyon17_folder)[:5]:

@@ -78,6 +78,18 @@ def test_a_missing_patch_is_told_before_anything_is_written(medldr, camelyon17_f
     assert not (camelyon17_folder / "packed").exists()
 
 
+def test_what_is_left_out_is_counted_and_told_by_the_exit_code(medldr, camelyon17_folder):
+    pytest.importorskip("wilds")
+    sorted(camelyon17_folder.rglob("*.png"))[4].unlink()
+    words = ("data", "pack", "camelyon17", camelyon17_folder, "on_bad_file=skip")
+    for more in ((), ("--verify",)):
+        ended = medldr(*words, *more)
+        assert ended.code == 3, ended.err
+        assert "1 file was left out; bad_files in pack.json lists them" in ended.err
+    (camelyon17_folder / "camelyon17_v1.0").rename(camelyon17_folder / "away")
+    assert medldr(*words, "--verify").code == 3
+
+
 def test_a_source_and_a_pack_that_are_both_absent_are_one_error(medldr, tmp_path):
     ended = medldr("data", "pack", "retinamnist", tmp_path / "nowhere", "--verify")
     assert ended.code == 2

@@ -285,7 +285,9 @@ class MachineConfig(Section):
     devices: int = Field(1, ge=1, description="processes per node, one device each")
     nodes: int = Field(1, ge=1)
     threads: int | None = Field(None, ge=1, description="CPU threads; unset: torch's choice")
-    workers: int = Field(0, ge=0, description="loader processes for per-sample transforms")
+    workers: int = Field(
+        0, ge=0, description="processes that read pictures and transform samples ahead"
+    )
     compile: bool = Field(False, description="torch.compile the training step")
     report: bool = Field(True, description="write report.html at the end")
 

@@ -20,7 +20,7 @@ from medldr.data._pack_format import (
 from medldr.data._pack_table import read_columns
 from medldr.data.roots import data_roots
 from medldr.datasets.base import BadFile, DatasetConfig, ImageTable
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,13 @@ def find_pack(section: DatasetConfig) -> Pack | None:
     if section.packed == "off":
         return None
     if isinstance(section.packed, Path):
-        return open_pack(section.packed.expanduser(), section)
+        try:
+            return open_pack(section.packed.expanduser(), section)
+        except InputError as error:
+            near = did_you_mean(section.packed.name, ("auto", "off"))
+            raise InputError(
+                f"data.packed (auto, off, or the folder of a pack):{near} {error}"
+            ) from error
     for folder in sorted(_packs(section).glob(f"*-{_hash(section)}")):
         if (folder / FACTS).is_file():
             return open_pack(folder, section)

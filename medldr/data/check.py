@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
+import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data._threads import in_threads
-from medldr.datasets.base import BadFile, ImageTable, LazyImages
+from medldr.data._looks import Look, each_part, look_at
+from medldr.datasets.base import BadFile, ImageTable
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 
 _LISTED = 10
-_BLOCK_BYTES = 1 << 26
-_PIECE_BYTES = 1 << 20  # decoded by one thread at a time
 
 
 def validate_table(table: ImageTable) -> None:
@@ -73,50 +71,26 @@ def _validate_labels(table: ImageTable) -> None:
         )
 
 
-def check_table(table: ImageTable, *, duplicates: bool = True) -> list[str]:
+def check_table(table: ImageTable, known: Mapping[str, Look] | None = None) -> list[str]:
     """What a reader should know of the images: constant ones, and equal ones in several splits.
 
     Every pixel is read, also where pictures have to be decoded for it.
 
     Args:
         table: A valid table.
-        duplicates: Whether to look for byte-equal images, too.
+        known: Looks at images by id, where they were read before; these are not read again.
 
     Returns:
         One text per finding; empty where there is none. Nothing is dropped.
     """
-    constant = np.zeros(len(table), dtype=bool)
-    digests: list[bytes] = []
-    for start, flat in _blocks(table):
-        constant[start : start + len(flat)] = (flat == flat[:, :1]).all(1)
-        if duplicates:
-            digests += [hashlib.blake2b(image.data, digest_size=16).digest() for image in flat]
-    notes = list(_constant_notes(table, constant))
-    if duplicates:
-        notes += _duplicate_notes(table, digests, ~constant)
-    return notes
-
-
-def _blocks(table: ImageTable) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """The images as ``(n, pixels)`` blocks of bounded size, each with its first row's number.
-
-    Pictures in files are decoded in threads, with a progress bar on a terminal.
-    """
-    images = table.images
-    image_bytes = max(1, int(np.prod(images.shape[1:])))
-
-    def read(rows: range) -> tuple[int, NDArray[np.uint8]]:
-        block = np.ascontiguousarray(images[rows.start : rows.stop])
-        return rows.start, block.reshape(len(block), -1)
-
-    if isinstance(images, LazyImages):
-        step = max(1, _PIECE_BYTES // image_bytes)
-        title = f"reading {table.name}"
-        yield from in_threads(read, len(images), step=step, title=title)
-        return
-    step = max(1, _BLOCK_BYTES // image_bytes)
-    for start in range(0, len(images), step):
-        yield read(range(start, min(start + step, len(images))))
+    looks = dict(known or {})
+    ids = table.ids.tolist()
+    rows = np.array([row for row, item in enumerate(ids) if item not in looks], dtype=np.int64)
+    found = each_part(table.images, rows, look_at, title=f"reading {table.name}")
+    looks.update(zip([ids[row] for row in rows], itertools.chain.from_iterable(found), strict=True))
+    constant = np.array([looks[item].constant for item in ids], dtype=bool)
+    digests = [looks[item].digest for item in ids]
+    return [*_constant_notes(table, constant), *_duplicate_notes(table, digests, ~constant)]
 
 
 def _constant_notes(table: ImageTable, constant: NDArray[np.bool_]) -> Iterator[str]:
@@ -209,10 +183,8 @@ def stats(table: ImageTable) -> dict[str, Any]:
     channels = table.images.shape[1]
     # Counting each value is exact: no float sum over millions of pixels.
     histogram = np.zeros((channels, 256), dtype=np.int64)
-    for start in range(0, len(rows), 256):
-        block = table.images[rows[start : start + 256]]
-        for channel in range(channels):
-            histogram[channel] += np.bincount(block[:, channel].reshape(-1), minlength=256)
+    for counts in each_part(table.images, rows, _histogram, title=f"reading {table.name}"):
+        histogram += counts
     value = np.arange(256) / 255
     total = histogram.sum(1)
     mean = histogram @ value / total
@@ -229,3 +201,9 @@ def stats(table: ImageTable) -> dict[str, Any]:
         "min": int(present[0]),
         "max": int(present[-1]),
     }
+
+
+def _histogram(block: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How often each value occurs, ``(C, 256)``."""
+    channels = (block[:, channel].reshape(-1) for channel in range(block.shape[1]))
+    return np.stack([np.bincount(values, minlength=256) for values in channels])

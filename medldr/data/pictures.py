@@ -1,38 +1,30 @@
 """Picture files of one size, read when they are asked for, and looked at before anything long.
 
 Decoding is left to the one who needs the pixels. `PictureFiles.faults` finds what is absent, cut
-off or of another size from the first and last bytes of each file; `decode_all` reads every pixel.
-
-Source:
-    Pictures become RGB the way WILDS makes them, by Pillow's conversion: an alpha channel is
-    dropped, not blended, and grey is repeated.
+off or of another size from the first and last bytes of each file, or by decoding it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import os
-import struct
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
+from medldr.data._picture import ABSENT, PictureError, decode, ends_fault, whole
 from medldr.data._threads import in_threads
 from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
 
-_PNG_START = b"\x89PNG\r\n\x1a\n"
-_PNG_END = b"\x00\x00\x00\x00IEND\xaeB\x60\x82"
 _STEP = 256  # files of one piece of work of a thread
 
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
-"""What Pillow answers broken files with."""
-
-ABSENT = "there is no such file"
+_CURE = "Put a whole copy in its place, or remove it and set data.on_bad_file=skip"
 
 
 class PictureFiles(LazyImages):
@@ -108,113 +100,41 @@ class PictureFiles(LazyImages):
         part.stamp = _digest([self.stamp], rows)
         return part
 
-    def faults(self, *, decoded: bool = False, title: str = "") -> list[BadFile]:
+    def faults(
+        self,
+        *,
+        seen: Callable[[int, NDArray[np.uint8]], None] | None = None,
+        title: str = "looking at pictures",
+    ) -> list[BadFile]:
         """Every file that is absent, cut off, unreadable or of another size, in row order.
 
         Args:
-            decoded: Whether each picture is really decoded, and its checksums are verified, and
-                not only its first and last bytes looked at.
-            title: What the progress bar says, on a terminal.
+            seen: Called, in threads, with the row and the pixels ``(3, H, W)`` of each picture that
+                is whole. Each one is really decoded for it, and its checksums are verified; unset,
+                only its first and last bytes are looked at.
+            title: What is being done, for those who watch.
         """
         size = (self.shape[2], self.shape[3])
-        look = _decode_fault if decoded else _outer_fault
 
         def of(row: int) -> str | None:
-            return ABSENT if self.sizes[row] < 0 else look(self.path(row), size)
+            if self.sizes[row] < 0:
+                return ABSENT
+            if seen is None:
+                return ends_fault(self.path(row), size)
+            pixels = whole(self.path(row), size)
+            if isinstance(pixels, str):
+                return pixels
+            seen(row, pixels)
+            return None
 
         def in_part(part: range) -> list[tuple[int, str]]:
             found = ((row, of(row)) for row in part)
             return [(row, reason) for row, reason in found if reason is not None]
 
-        parts = in_threads(in_part, len(self), step=_STEP, title=title or "looking at pictures")
+        parts = in_threads(in_part, len(self), step=_STEP, title=title)
         return [
             BadFile(os.fsdecode(self._paths[row]), reason) for part in parts for row, reason in part
         ]
-
-
-_CURE = "Put a whole copy in its place, or remove it and set data.on_bad_file=skip"
-
-
-class PictureError(Exception):
-    """Why a picture cannot be used, without its name."""
-
-
-def decode(path: Path, size: tuple[int, int]) -> NDArray[np.uint8]:
-    """One picture as RGB.
-
-    Args:
-        path: The file, of any kind that Pillow reads.
-        size: ``(H, W)`` in pixels that it must have.
-
-    Returns:
-        ``(3, H, W)`` uint8.
-
-    Raises:
-        PictureError: If it cannot be decoded or has another size.
-    """
-    try:
-        with Image.open(path) as picture:
-            if picture.size != size[::-1]:
-                raise PictureError(_wrong_size(picture.size[::-1], size))
-            pixels = np.asarray(picture.convert("RGB"))
-    except PictureError:
-        raise
-    except FileNotFoundError as error:
-        raise PictureError(ABSENT) from error
-    except _BROKEN as error:
-        raise PictureError(_plain(error, path)) from error
-    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
-
-
-def _plain(error: BaseException, path: Path) -> str:
-    text = str(error).replace(f" {str(path)!r}", "").strip() or type(error).__name__
-    return f"unreadable ({text})"
-
-
-def _wrong_size(found: tuple[int, int], wanted: tuple[int, int]) -> str:
-    return f"it has {found[0]} x {found[1]} pixels, not {wanted[0]} x {wanted[1]}"
-
-
-def _decode_fault(path: Path, size: tuple[int, int]) -> str | None:
-    try:
-        decode(path, size)
-        with Image.open(path) as picture:
-            picture.verify()  # the checksum of each chunk, which decoding does not look at
-    except PictureError as error:
-        return str(error)
-    except _BROKEN as error:
-        return _plain(error, path)
-    return None
-
-
-def _outer_fault(path: Path, size: tuple[int, int]) -> str | None:
-    """What the ends of a file tell: signature, size and last chunk of a PNG, else that it is."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            start = file.read(24)
-            length = file.seek(0, os.SEEK_END)
-            file.seek(max(0, length - len(_PNG_END)))
-            end = file.read()
-            if not length:
-                return "the file is empty"
-            if path.suffix.lower() != ".png":
-                return None
-            if start[:8] != _PNG_START[: len(start)]:
-                return "unreadable (it is no PNG file)"
-            if len(start) < 24:
-                return "the file is cut off"
-            width, height = struct.unpack(">II", start[16:24])
-            if (height, width) != size:
-                return _wrong_size((height, width), size)
-            if end != _PNG_END:
-                file.seek(0)
-                # Bytes after the last chunk do no harm.
-                return None if _PNG_END in file.read() else "the file is cut off"
-    except FileNotFoundError:
-        return ABSENT
-    except OSError as error:
-        return f"unreadable ({error.strerror})"
-    return None
 
 
 def _listed(folder: Path, paths: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -230,15 +150,21 @@ def _listed(folder: Path, paths: Sequence[str]) -> tuple[NDArray[np.int64], NDAr
 
 
 def _entries(folder: Path) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
     try:
         with os.scandir(folder) as entries:
-            # A link to a file counts as the file; one that leads nowhere as absent.
-            stats = {entry.name: entry.stat() for entry in entries if entry.is_file()}
+            for entry in entries:
+                # A link to a file counts as the file; one that leads nowhere as absent, and so
+                # does what was taken away meanwhile.
+                with contextlib.suppress(FileNotFoundError):
+                    known = entry.stat()
+                    if stat.S_ISREG(known.st_mode):
+                        found[entry.name] = (known.st_size, known.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InputError(f"{folder} cannot be listed: {error.strerror}") from error
-    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
+    return found
 
 
 def _digest(paths: Sequence[str], *numbers: NDArray[np.int64]) -> str:

@@ -39,16 +39,22 @@ def find(root: Path | None) -> Path | None:
 
     Args:
         root: ``data.root``: the folder itself or the one that holds it; unset: the usual places.
+
+    Raises:
+        InputError: If one of these places may not be looked into.
     """
-    for place in data_roots(root):
-        inner = place / NAME
-        if inner.is_dir() and any(inner.iterdir()):
-            return inner
-        if place.is_dir() and (
-            place.name == NAME or (place / METADATA).exists() or (place / PATCHES).exists()
-        ):
-            return place
-    return None
+    try:
+        return next(filter(None, map(_found, data_roots(root))), None)
+    except PermissionError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _found(place: Path) -> Path | None:
+    inner = place / NAME
+    if inner.is_dir() and any(inner.iterdir()):
+        return inner
+    named = place.name == NAME or (place / METADATA).exists() or (place / PATCHES).exists()
+    return place if named and place.is_dir() else None
 
 
 def require_folder(root: Path | None, *, download: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,7 @@ _VALUES: Final = {
     "center": {str(hospital) for hospital in HOSPITALS},
     "split": {"0", "1"},
 }
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _EXAMPLES: Final = 3
 
 
@@ -82,7 +84,7 @@ def _check_column(path: Path, name: str, values: Sequence[str]) -> None:
     broken = [
         row
         for row, text in enumerate(values)
-        if (text not in allowed if allowed else not (text.isascii() and text.isdigit()))
+        if (text not in allowed if allowed else not _NUMBER.fullmatch(text))
     ]
     if broken:
         examples = ", ".join(f"{values[row]!r} (row {row})" for row in broken[:_EXAMPLES])

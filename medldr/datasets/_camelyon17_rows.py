@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from medldr.datasets._camelyon17_metadata import check_metadata
 from medldr.datasets._wilds import open_camelyon17
+from medldr.datasets.base import BadFile
 
 
 class Rows(NamedTuple):
@@ -20,6 +22,17 @@ class Rows(NamedTuple):
     splits: NDArray[np.str_]
     hospitals: NDArray[np.int64]
     slides: NDArray[np.int64]
+
+    @property
+    def ids(self) -> list[str]:
+        """The name of each patch's file, without its ending: unique."""
+        return [path.rpartition("/")[2].removesuffix(".png") for path in self.paths]
+
+    def without(self, bad: Sequence[BadFile]) -> NDArray[np.int64]:
+        """Numbers of the rows that are left without some files."""
+        out = {file.path for file in bad}
+        kept = [row for row, path in enumerate(self.paths) if path not in out]
+        return np.array(kept, dtype=np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
         """What is said of some rows."""

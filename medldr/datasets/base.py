@@ -9,14 +9,16 @@ absent one, without reading any: many runs are refused at once before the first 
 `load_again(config, bad_files)` gives what `load` does without looking at each file once more: those
 that cannot be used are known, because a pack was made since.
 
-Two more are for sets that a benchmark is about: `examine(config)` compares what is there with what
-was published, for `medldr data check`; `submission(config, predictions, seed)` gives the files that
+Two more are for sets that a benchmark is about: `examine(config, seen)` compares what is there with
+what was published, for `medldr data check`, and shows each image to `seen` so that none is read
+twice; `submission(config, predictions, seed)` gives the files that
 the benchmark asks for.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -109,6 +111,10 @@ Images: TypeAlias = NDArray[np.uint8] | LazyImages
 """An array, in memory or memory-mapped, or pixels that are read when asked for."""
 
 
+Seen: TypeAlias = Callable[[str, NDArray[np.uint8]], None]
+"""Called with the id and the pixels of an image that was read, also in threads."""
+
+
 class BadFile(NamedTuple):
     """A file that was left out, because `data.on_bad_file` says so.
 
@@ -138,7 +144,8 @@ class ImageTable:
         masks: ``(N, [D,] H, W)`` bool, where the finding is; only phantoms know.
         notes: What a reader of any number from this dataset must be told.
         hashes: Checksum of each file read, by file name (for `run.json`). Where there are any they
-            stand for the pixels, so they change whenever these do.
+            stand for the pixels, so they change whenever these do; of files that are too many to
+            read each time, whenever a name or a size does.
         shared_groups: Pairs of splits that share groups by the dataset's own definition, such as
             ``("train", "id_val")``; between any others no group may cross.
         bad_files: Files that were left out.

@@ -24,13 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from medldr.data.pictures import ABSENT, PictureFiles
+from medldr.data._picture import ABSENT
+from medldr.data.pictures import PictureFiles
 from medldr.datasets import _camelyon17_counts as published
 from medldr.datasets._camelyon17_folder import PATCHES, find, locate, require_folder
+from medldr.datasets._camelyon17_roles import notes_of, require_hospitals
 from medldr.datasets._camelyon17_rows import Rows, read_rows
 from medldr.datasets._wilds import require_wilds
 from medldr.datasets._wilds_predictions import submission
-from medldr.datasets.base import BadFile, DatasetConfig, ImageTable
+from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen
 from medldr.errors import InputError
 from medldr.files import checksum
 
@@ -79,9 +81,9 @@ def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
     bad = tuple(looked)
     if bad:
         _refuse_bad(folder, bad, len(pictures), skip=config.on_bad_file == "skip")
-        kept = _without(rows.paths, bad)
+        kept = rows.without(bad)
         rows, pictures = rows.take(kept), pictures.take(kept)
-    _require_hospitals(folder, rows, config.split_scheme)
+    require_hospitals(folder, rows, config.split_scheme)
     official = config.split_scheme == "official"
     return ImageTable(
         name="camelyon17" if official else "camelyon17_mixed_to_test",
@@ -89,11 +91,11 @@ def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
         class_names=published.CLASS_NAMES,
         images=pictures,
         labels=rows.labels,
-        ids=np.array([path.rpartition("/")[2].removesuffix(".png") for path in rows.paths]),
+        ids=np.array(rows.ids),
         splits=rows.splits,
         domains=_names(rows.hospitals, published.domain),
         groups=_names(rows.slides, published.group),
-        notes=_notes(rows, bad, official=official),
+        notes=notes_of(rows, bad, official=official),
         hashes={
             "metadata.csv": checksum(folder / "metadata.csv", "sha256"),
             "patches": pictures.digest(),
@@ -119,10 +121,14 @@ def require(config: Config) -> None:
     require_folder(config.root, download=config.download)
 
 
-def examine(config: Config) -> dict[str, Any]:
+def examine(config: Config, seen: Seen) -> dict[str, Any]:
     """Compare a folder with what was published; every patch is decoded.
 
     Counts are of the official scheme whatever `split_scheme` is, as only its are published.
+
+    Args:
+        config: Where it is.
+        seen: Called with the id and the pixels ``(3, H, W)`` of each patch that is whole.
 
     Returns:
         ``folder``; ``counts``, one record per split and domain with ``found`` (usable patches) and
@@ -136,8 +142,11 @@ def examine(config: Config) -> dict[str, Any]:
     folder = locate(config.root, download=False)
     rows = read_rows(folder, "official")
     pictures = PictureFiles(folder, rows.paths, published.SIZE)
-    bad = pictures.faults(decoded=True, title="decoding the patches")
-    good = rows.take(_without(rows.paths, bad))
+    ids = rows.ids
+    bad = pictures.faults(
+        seen=lambda row, pixels: seen(ids[row], pixels), title="decoding the patches"
+    )
+    good = rows.take(rows.without(bad))
     found = {
         key: int(((good.splits == key[0]) & (good.hospitals == key[1])).sum())
         for key in {**published.COUNTS, **dict.fromkeys(_places(good), 0)}
@@ -169,11 +178,6 @@ def _places(rows: Rows) -> list[tuple[str, int]]:
     return sorted(set(pairs))
 
 
-def _without(paths: list[str], bad: tuple[BadFile, ...] | list[BadFile]) -> NDArray[np.int64]:
-    out = {file.path for file in bad}
-    return np.array([row for row, path in enumerate(paths) if path not in out], dtype=np.int64)
-
-
 def _extra(folder: Path, paths: list[str]) -> list[str]:
     known = set(paths)
     found = []
@@ -198,52 +202,3 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
         f"{folder}: {'; '.join(said)}. Extract the archive again, or leave them out with "
         f"data.on_bad_file=skip. `medldr data check camelyon17 {folder}` lists them"
     )
-
-
-def _require_hospitals(folder: Path, rows: Rows, split_scheme: str) -> None:
-    """Refuse a folder in which a split lacks a hospital that it stands for."""
-    roles = [("test", published.TEST_HOSPITAL), ("val", published.VAL_HOSPITAL)]
-    roles += [("train", hospital) for hospital in published.TRAIN_HOSPITALS]
-    names, counts = np.unique(rows.hospitals, return_counts=True)
-    found = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    for split, hospital in roles:
-        if ((rows.splits == split) & (rows.hospitals == hospital)).any():
-            continue
-        raise InputError(
-            f"{folder}: {split} hospital {hospital}: 0 rows; hospitals found: {found} (column "
-            "center of metadata.csv). The test split is hospital 2, val is hospital 1, and 0, 3 "
-            "and 4 train. Take the metadata.csv and the patches of the published archive"
-        )
-    if split_scheme == "mixed-to-test" and not (rows.slides == published.MOVED_SLIDE).any():
-        raise InputError(
-            f"{folder}: train slide {published.MOVED_SLIDE}: 0 rows, but data.split_scheme="
-            "mixed-to-test trains on it. Set data.split_scheme=official, or take the metadata.csv "
-            "and the patches of the published archive"
-        )
-
-
-def _notes(rows: Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[str, ...]:
-    trained = ", ".join(map(str, published.TRAIN_HOSPITALS))
-    moved = "" if official else f" and on slide {published.MOVED_SLIDE} of hospital 2"
-    notes = [
-        f"Camelyon17 trains on hospitals {trained}{moved} (their id_val is of the same slides), "
-        f"selects on hospital {published.VAL_HOSPITAL} (val) and is tested on hospital "
-        f"{published.TEST_HOSPITAL} (test)."
-    ]
-    if not official:
-        notes.append(
-            "The scheme mixed-to-test sees the test hospital while training: its test score is no "
-            "score of an unseen hospital."
-        )
-    total = len(rows.paths) + len(bad)
-    if bad:
-        notes.append(
-            f"{len(bad):,} of {total:,} patches were left out because they are absent or broken "
-            "(data.on_bad_file=skip); bad_files.csv lists them."
-        )
-    if total != published.TOTAL:
-        notes.append(
-            f"This folder has {total:,} of the {published.TOTAL:,} published patches: its numbers "
-            "cannot be compared with published ones."
-        )
-    return tuple(notes)

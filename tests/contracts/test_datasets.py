@@ -42,7 +42,7 @@ def test_its_config_has_the_common_keys_and_refuses_unknown_ones(plugin):
 def test_its_table_is_sound_and_has_nothing_constant(plugin):
     _, _, table = plugin
     assert len(table) > 0
-    assert not [note for note in check_table(table, duplicates=False) if "constant" in note]
+    assert not [note for note in check_table(table) if "constant" in note]
 
 
 def test_loading_twice_gives_the_same_table(plugin):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from medldr.data import check_table, count_rows, list_bad_files, stats, validate_table
-from medldr.data.check import _BLOCK_BYTES
+from medldr.data._looks import _BLOCK_BYTES, look_at
 from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
 
@@ -61,11 +61,10 @@ def test_equal_images_in_two_splits_are_counted_and_named(make_table):
     (note,) = check_table(table)
     assert "2 image(s)" in note
     assert "item_0 = item_5; item_0 = item_7" in note
-    assert check_table(table, duplicates=False) == []
 
 
 def test_large_tables_are_read_in_blocks(make_table, monkeypatch):
-    monkeypatch.setattr("medldr.data.check._BLOCK_BYTES", 40)
+    monkeypatch.setattr("medldr.data._looks._BLOCK_BYTES", 40)
     table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
     table.images[8] = 0
     table.images[7] = table.images[1]
@@ -105,21 +104,46 @@ def test_statistics_are_exact_and_of_training_rows_only(make_table):
     assert (found["min"], found["max"]) == (table.images[:6].min(), table.images[:6].max())
 
 
+class Shelf(LazyImages):
+    """An array that remembers which rows it was asked for."""
+
+    def __init__(self, images):
+        self.images, self.shape, self.stamp, self.asked = images, images.shape, "", []
+
+    def __getitem__(self, rows):
+        self.asked += np.arange(len(self))[rows].tolist()
+        return self.images[rows]
+
+
 def test_lazy_images_are_checked_as_an_array_is(make_table, monkeypatch):
-    class Shelf(LazyImages):
-        def __init__(self, images):
-            self.images, self.shape, self.stamp = images, images.shape, ""
-
-        def __getitem__(self, rows):
-            return self.images[rows]
-
-    monkeypatch.setattr("medldr.data.check._PIECE_BYTES", 40)
+    monkeypatch.setattr("medldr.data._looks._PIECE_BYTES", 40)
     table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
     table.images[[0, 8]] = 0
     table.images[7] = table.images[1]
     expected = check_table(table)
     assert len(expected) == 3
-    assert check_table(replace(table, images=Shelf(table.images))) == expected
+    shelf = Shelf(table.images)
+    assert check_table(replace(table, images=shelf)) == expected
+    assert sorted(shelf.asked) == list(range(9))
+
+
+def test_images_that_were_looked_at_before_are_not_read_again(make_table):
+    table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
+    table.images[[0, 8]] = 0
+    table.images[7] = table.images[1]
+    known = dict(zip(table.ids.tolist(), look_at(table.images), strict=True))
+    del known["item_7"], known["item_2"]
+    shelf = Shelf(table.images)
+    assert check_table(replace(table, images=shelf), known) == check_table(table)
+    assert sorted(shelf.asked) == [2, 7]
+
+
+def test_statistics_of_lazy_images_are_those_of_an_array(make_table, monkeypatch):
+    monkeypatch.setattr("medldr.data._looks._PIECE_BYTES", 40)
+    table = make_table([0, 1] * 5, splits=["train"] * 6 + ["test"] * 4)
+    shelf = Shelf(table.images)
+    assert stats(replace(table, images=shelf)) == stats(table)
+    assert sorted(shelf.asked) == list(range(6))
 
 
 def test_files_that_were_left_out_are_a_table_of_paths_and_reasons(make_table):

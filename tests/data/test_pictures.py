@@ -2,12 +2,14 @@
 
 import multiprocessing
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from medldr.data.pictures import ABSENT, PictureFiles
+from medldr.data._picture import ABSENT
+from medldr.data.pictures import PictureFiles
 from medldr.errors import InputError
 
 SIZE = (12, 20)  # height and width differ, so that a swap is seen
@@ -132,6 +134,11 @@ def spoil(path, how):
         path.symlink_to("nowhere.png")
 
 
+def decoded(pictures):
+    """The faults that decoding every picture finds."""
+    return pictures.faults(seen=lambda row, pixels: None)
+
+
 FAULTS = {
     "absent": ABSENT,
     "a folder": ABSENT,
@@ -160,7 +167,7 @@ def test_decoding_finds_them_too_and_asking_for_the_row_names_the_file(drawn, ho
     folder, paths, _ = drawn
     spoil(folder / paths[4], how)
     pictures = PictureFiles(folder, paths, SIZE)
-    assert [fault.path for fault in pictures.faults(decoded=True)] == [paths[4]]
+    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
     with pytest.raises(InputError, match=r"ü 4\.png cannot be used"):
         pictures[4]
     with pytest.raises(InputError, match=r"ü 4\.png cannot be used"):
@@ -174,7 +181,7 @@ def test_a_changed_byte_inside_is_found_by_decoding_alone(drawn):
     (folder / paths[4]).write_bytes(content)
     pictures = PictureFiles(folder, paths, SIZE)
     assert pictures.faults() == []
-    assert [fault.path for fault in pictures.faults(decoded=True)] == [paths[4]]
+    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
 
 
 def test_bytes_after_the_last_chunk_do_no_harm(drawn):
@@ -188,7 +195,7 @@ def test_bytes_after_the_last_chunk_do_no_harm(drawn):
 
 def test_whole_files_have_no_faults_and_many_bad_ones_come_in_row_order(drawn, monkeypatch):
     folder, paths, _ = drawn
-    assert PictureFiles(folder, paths, SIZE).faults(decoded=True) == []
+    assert decoded(PictureFiles(folder, paths, SIZE)) == []
     monkeypatch.setattr("medldr.data.pictures._STEP", 2)  # several pieces of work
     for path in paths[::2]:
         spoil(folder / path, "half")
@@ -196,9 +203,50 @@ def test_whole_files_have_no_faults_and_many_bad_ones_come_in_row_order(drawn, m
     assert [fault.path for fault in found] == paths[::2]
 
 
+def test_decoding_shows_the_pixels_of_each_whole_picture_once(drawn):
+    folder, paths, expected = drawn
+    spoil(folder / paths[4], "half")
+    seen = []
+    PictureFiles(folder, paths, SIZE).faults(seen=lambda row, pixels: seen.append((row, pixels)))
+    assert sorted(row for row, _ in seen) == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert all(np.array_equal(pixels, expected[row]) for row, pixels in seen)
+
+
+def test_a_page_description_is_no_picture_whatever_it_is_called(drawn, monkeypatch):
+    folder, paths, _ = drawn
+    Image.new("RGB", SIZE[::-1]).save(folder / paths[4], format="EPS")
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", None)  # calling it is a TypeError
+    pictures = PictureFiles(folder, paths, SIZE)
+    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
+    with pytest.raises(InputError, match=r"ü 4\.png cannot be used: unreadable"):
+        pictures[4]
+
+
+def test_a_file_that_goes_while_its_folder_is_listed_is_absent_and_no_other_is(drawn, monkeypatch):
+    folder, paths, _ = drawn
+    scandir = os.scandir
+
+    class Listed(list):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    def listing(place):
+        found = Listed(scandir(place))
+        if Path(place) == (folder / paths[4]).parent:
+            (folder / paths[4]).unlink()
+        return found
+
+    monkeypatch.setattr("medldr.data.pictures.os.scandir", listing)
+    sizes = PictureFiles(folder, paths, SIZE).sizes
+    assert np.flatnonzero(sizes < 0).tolist() == [4]
+
+
 def test_other_kinds_of_pictures_are_read_too(tmp_path):
     grey = np.arange(240, dtype=np.uint8).reshape(SIZE)
     Image.fromarray(grey).save(tmp_path / "scan.tif")
     pictures = PictureFiles(tmp_path, ["scan.tif"], SIZE)
-    assert pictures.faults() == pictures.faults(decoded=True) == []
+    assert pictures.faults() == decoded(pictures) == []
     assert np.array_equal(pictures[0], np.stack([grey] * 3))

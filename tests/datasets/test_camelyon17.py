@@ -39,6 +39,10 @@ def change_column(folder, column, change):
     write_csv(folder, [head, *body])
 
 
+def examine(section):
+    return camelyon17.examine(section, lambda item, pixels: None)
+
+
 def patches(folder):
     return sorted((folder / "camelyon17_v1.0").rglob("*.png"))
 
@@ -129,6 +133,7 @@ def test_val_selects_and_slides_shared_with_id_val_are_a_note(camelyon17_folder)
 
 def test_a_run_is_told_which_hospital_does_what(camelyon17_folder):
     notes = " ".join(camelyon17.load(config(camelyon17_folder)).notes)
+    assert "id_val has no patches" not in notes
     assert "hospitals 0, 3, 4" in notes
     assert "hospital 1 (val)" in notes
     assert "hospital 2 (test)" in notes
@@ -174,7 +179,7 @@ def test_the_release_file_is_not_needed(camelyon17_folder):
 
 def test_an_absent_folder_is_told_with_address_place_and_layout(tmp_path):
     assert "absent" in camelyon17.present(config(tmp_path))
-    for ask in (camelyon17.load, camelyon17.require, camelyon17.examine):
+    for ask in (camelyon17.load, camelyon17.require, examine):
         with pytest.raises(InputError) as told:
             ask(config(tmp_path / "nowhere"))
         for word in ("https://", "nowhere", "data.root", "data.download=true", "patient_004"):
@@ -192,6 +197,15 @@ def test_hospital_folders_in_place_of_patches_are_told_with_the_layout(camelyon1
     )
     (folder / "metadata.csv").unlink()
     with pytest.raises(InputError, match=r"camelyon17_v1\.0.*no metadata\.csv and no patches/"):
+        camelyon17.load(config(camelyon17_folder))
+
+
+def test_a_folder_that_may_not_be_read_is_named(camelyon17_folder, monkeypatch):
+    def closed(self):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.iterdir", closed)
+    with pytest.raises(InputError, match=r"camelyon17_v1\.0 cannot be read: Permission denied"):
         camelyon17.load(config(camelyon17_folder))
 
 
@@ -216,6 +230,7 @@ def test_a_missing_column_is_named(camelyon17_folder, column):
         ("center", "1.0", "0 to 4"),
         ("split", "test", "0 or 1"),
         ("slide", "nan", "a whole number"),
+        ("slide", "9" * 20, "a whole number"),
         ("x_coord", "-3", "a whole number"),
         ("patient", "p4", "as in 004"),
     ],
@@ -266,6 +281,15 @@ def test_a_hospital_without_rows_is_told_with_what_was_found(camelyon17_folder, 
     write_csv(camelyon17_folder, [head, *(r for r in body if r[head.index("center")] != hospital)])
     with pytest.raises(InputError, match=said):
         camelyon17.load(config(camelyon17_folder))
+
+
+def test_a_training_hospital_without_validation_patches_is_a_note(camelyon17_folder):
+    centers = [row[7] for row in read_csv(camelyon17_folder)[1:]]
+    change_column(
+        camelyon17_folder, "split", lambda n, old: "0" if centers[n] in ("0", "3") else old
+    )
+    notes = camelyon17.load(config(camelyon17_folder)).notes
+    assert any("id_val has no patches of hospital 0, 3:" in note for note in notes)
 
 
 def test_mixed_to_test_needs_slide_23(camelyon17_folder):
@@ -320,7 +344,7 @@ def test_bad_patches_can_be_left_out_and_are_listed(camelyon17_folder):
 
 
 def test_examining_counts_usable_patches_beside_the_published_ones(camelyon17_folder):
-    found = camelyon17.examine(config(camelyon17_folder))
+    found = examine(config(camelyon17_folder))
     assert found["missing"] == found["unreadable"] == found["extra"] == []
     counts = {(c["split"], c["domain"]): (c["found"], c["published"]) for c in found["counts"]}
     assert counts["train", "hospital_0"] == (8, 53_425)
@@ -336,11 +360,22 @@ def test_examining_decodes_every_patch_and_lists_what_is_too_much(camelyon17_fol
     victim.write_bytes(content)
     (victim.parent / "notes.txt").touch()
     assert len(camelyon17.load(config(camelyon17_folder))) == 60
-    found = camelyon17.examine(config(camelyon17_folder))
+    found = examine(config(camelyon17_folder))
     ((path, reason),) = found["unreadable"]
     assert path.endswith(victim.name)
     assert "unreadable" in reason
     assert [name.rpartition("/")[2] for name in found["extra"]] == ["notes.txt"]
+
+
+def test_examining_shows_each_patch_by_its_id(camelyon17_folder):
+    spoilt = {path.stem for path in spoil(camelyon17_folder)}
+    shown = {}
+    camelyon17.examine(config(camelyon17_folder), shown.__setitem__)
+    table = camelyon17.load(config(camelyon17_folder, on_bad_file="skip"))
+    assert set(shown) == set(table.ids.tolist())
+    assert not spoilt & set(shown)
+    for row in range(0, len(table), 9):
+        assert np.array_equal(shown[table.ids[row]], table.images[row])
 
 
 # ---------------------------------------------------------------- packages and runs
@@ -348,7 +383,7 @@ def test_examining_decodes_every_patch_and_lists_what_is_too_much(camelyon17_fol
 
 def test_without_wilds_an_error_says_what_to_install(camelyon17_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "wilds", None)
-    for ask in (camelyon17.load, camelyon17.require, camelyon17.examine):
+    for ask in (camelyon17.load, camelyon17.require, examine):
         with pytest.raises(InputError, match="pip install wilds"):
             ask(config(camelyon17_folder))
     assert "in " in camelyon17.present(config(camelyon17_folder))
