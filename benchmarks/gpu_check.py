@@ -22,6 +22,7 @@ import torch
 
 import medldr
 from medldr.data import build_data
+from medldr.datasets import phantom_histology
 from medldr.evaluation import predict
 from medldr.files import RunFolder
 from medldr.run import evaluate_run
@@ -68,6 +69,26 @@ def resumes(device, out):
     killed = medldr.train(name, changes, out=out / "killed").folder
     for file in ("model.safetensors", "predictions.csv"):
         assert (whole / file).read_bytes() == (killed / file).read_bytes(), file
+
+
+def reads_patches(device, out):
+    """Patches decoded by workers and the same from a pack train to equal bytes, jitter and all."""
+    data = out / "patches"
+    config = phantom_histology.Config(name="phantom_histology", tiles=6, size=96)
+    phantom_histology.write(config, data)
+    changes = [
+        *(f"data.root={data}", f"machine.device={device}", "training.epochs=1"),
+        *("model.width=0.125", "transform.targeted=true", "evaluation.draws=100"),
+    ]
+    for algorithm in ("erm", "fish_domainbed", "coral_wilds"):
+        run = [*changes, f"algorithm={algorithm}"]
+        files = medldr.train("camelyon17_erm", [*run, "machine.workers=2"], out=out / "files")
+        if algorithm == "erm":
+            pack = [sys.executable, "-m", "medldr.cli", "data", "pack", "camelyon17", str(data)]
+            subprocess.run(pack, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            packed = medldr.train("camelyon17_erm", run, out=out / "packed")
+            for file in ("model.safetensors", "predictions.csv"):
+                assert (files.folder / file).read_bytes() == (packed.folder / file).read_bytes()
 
 
 def agrees_with_the_cpu(folder, tolerance):
@@ -125,6 +146,7 @@ def main():
                 lambda p=precision: trains(given.device, out / p, p),
             )
         check("a killed run resumes exactly", lambda: resumes(given.device, out))
+        check("patches and their pack train alike", lambda: reads_patches(given.device, out))
         for precision, tolerance in (("float32", 1e-3), ("bfloat16", 5e-2)):
             folder = folders[precision]
             if folder is not None:
