@@ -63,18 +63,20 @@ def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "
 
 def _lost(study: Study, columns: Sequence[Column], metric: str) -> list[str]:
     """What the reference loses on unseen domains, column by column; nothing where unmeasured."""
-    told, seen = [], ""
+    told, seen, notes = [], "", dict[str, None]()
     for column in columns:
         for gap in (column.result or {}).get("gaps") or ():
             if (gap["metric"], gap["method"]) == (metric, study.reference) and is_defined(gap):
                 told.append(f"{column.name} {_interval(metric, gap)}")
                 seen = seen_title(gap.get("seen", "id_test"))
+                notes |= {gap["note"]: None} if gap.get("note") else {}
     if not told:
         return []
-    return [
+    text = (
         f"What {study.reference} loses on unseen domains, {spoken(metric)}, measured from {seen}: "
         f"{'; '.join(told)}."
-    ]
+    )
+    return [" ".join((text, *notes))]
 
 
 def _asked(study: Study) -> list[str]:

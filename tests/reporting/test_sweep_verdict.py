@@ -204,3 +204,7 @@ def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
         "(id_val): A +19.5 points, +9.1 to +29.5."
     ]
     assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]
+    for gap in columns[0].result["gaps"]:
+        gap["note"] = "id_val shares groups."
+    (told,) = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
+    assert told.endswith("+9.1 to +29.5. id_val shares groups.")
