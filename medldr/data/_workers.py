@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -41,10 +47,27 @@ class _Batches(Dataset[Any]):
             return _Failed(str(error))
 
 
-def _tells_of_a_kill(error: RuntimeError) -> bool:
-    """Whether an error is torch's for a worker that is gone, by its words: it has no own type."""
-    text = str(error)
-    return "DataLoader worker" in text and ("exited unexpectedly" in text or "signal" in text)
+@contextlib.contextmanager
+def _signals_unchanged() -> Iterator[None]:
+    """Take back torch's handler for the end of a worker, which stays for good otherwise.
+
+    It raises in the middle of whatever is computed then, far from here; without it a worker that
+    is gone is found within seconds where its batch is waited for.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGCHLD) if main and sys.platform != "win32" else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGCHLD, before)
+
+
+def _was_killed(workers: Collection[BaseProcess]) -> bool:
+    """Whether a signal ended one of some workers, perhaps this moment."""
+    if workers:
+        multiprocessing.connection.wait([worker.sentinel for worker in workers], timeout=1)
+    return any((worker.exitcode or 0) < 0 for worker in workers)
 
 
 def _as_it_is(made: Any) -> Any:
@@ -85,14 +108,17 @@ def ahead(
             generator=torch.Generator().manual_seed(0),
             multiprocessing_context="fork" if count and sys.platform == "linux" else None,
         )
-        iterator = iter(loader)
+        others = set(multiprocessing.active_children())
+        with _signals_unchanged():
+            iterator = iter(loader)
+        started = set(multiprocessing.active_children()) - others
     try:
         for made in iterator:
             if isinstance(made, _Failed):
                 raise InputError(made.text)
             yield made
-    except RuntimeError as error:
-        if not _tells_of_a_kill(error):
+    except (RuntimeError, OSError, EOFError) as error:  # torch's own, or of a connection that broke
+        if not _was_killed(started):
             raise
         raise InputError(
             "a worker process was killed, most often because memory ran out. The same command "

@@ -1,24 +1,31 @@
 """Workers: what happens to them is told, and a fault of ours stays one."""
 
+import multiprocessing
 import os
 import signal
 
 import pytest
+import torch
 
 from medldr.data._workers import ahead
 from medldr.errors import InputError
 
 
-def test_a_worker_that_is_killed_is_told_with_what_to_do():
-    def die(number):
-        os.kill(os.getpid(), signal.SIGKILL)
-
+@pytest.mark.parametrize("make", [int, torch.tensor], ids=["plain", "shared memory"])
+def test_a_worker_that_is_killed_is_told_where_its_batch_is_waited_for(make):
+    made = ahead(make, range(50), 1)
+    assert next(made) == 0
+    (worker,) = multiprocessing.active_children()
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.join(10)
+    sum(range(100_000))  # what is computed meanwhile is not disturbed
     with pytest.raises(InputError, match=r"a worker process was killed.*machine\.workers"):
-        list(ahead(die, [0, 1], 1))
+        list(made)
+    assert signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-@pytest.mark.parametrize("fault", [ZeroDivisionError, RuntimeError])
+@pytest.mark.parametrize("fault", [ZeroDivisionError, RuntimeError, OSError])
 def test_a_fault_of_ours_in_a_worker_is_no_input_error(workers, fault):
     def fail(number):
         raise fault("one of ours")
