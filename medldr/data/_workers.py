@@ -8,6 +8,7 @@ import multiprocessing.connection
 import signal
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from multiprocessing.process import BaseProcess
@@ -112,18 +113,24 @@ def ahead(
         with _signals_unchanged():
             iterator = iter(loader)
         started = set(multiprocessing.active_children()) - others
+    killed = False
     try:
         for made in iterator:
             if isinstance(made, _Failed):
                 raise InputError(made.text)
             yield made
-    except (RuntimeError, OSError, EOFError) as error:  # torch's own, or of a connection that broke
-        if not _was_killed(started):
+    except Exception as error:
+        # A worker that is gone shows as an error of torch, or of a connection that broke.
+        gone = isinstance(error, (RuntimeError, OSError, EOFError))
+        killed = gone and _was_killed(started)
+        if not killed:
+            traceback.clear_frames(error.__traceback__)  # they would keep the workers
             raise
+    finally:
+        del iterator  # its workers are told to end, and waited for
+    if killed:  # said here, because the error of torch would keep its workers
         raise InputError(
             "a worker process was killed, most often because memory ran out. The same command "
             "goes on where it stopped; fewer workers (machine.workers, or --workers of "
             "`medldr data pack`) need less memory"
-        ) from error
-    finally:
-        del iterator  # its workers are told to end, and waited for
+        )
