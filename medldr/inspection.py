@@ -91,8 +91,9 @@ def check(name: str, overrides: Sequence[str]) -> int:
 
         bad = print_examination(name, module.examine(section, seen), console)
         if bad and getattr(section, "on_bad_file", "error") != "skip":
+            are = "file is" if bad == 1 else "files are"
             raise InputError(
-                f"{bad:,} files of {name} are absent or unreadable. Put whole copies in their "
+                f"{name}: {bad:,} {are} absent or unreadable. Put whole copies in their "
                 "place, or leave them out with data.on_bad_file=skip"
             )
     table = load_table(section)

@@ -79,7 +79,7 @@ def test_files_that_are_not_whole_are_listed_with_exit_code_2(checked, camelyon1
         assert word in ended.out
     assert "1 file in no row of the table" in ended.out
     assert "more.png" in ended.out
-    assert "2 files of camelyon17" in ended.err
+    assert "camelyon17: 2 files are absent or unreadable" in ended.err
     assert "data.on_bad_file=skip" in ended.err
     left_out = checked("on_bad_file=skip")
     assert left_out.code == 3

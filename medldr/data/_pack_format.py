@@ -101,7 +101,8 @@ def read_facts(folder: Path) -> Facts:
         raise InputError(
             f"{folder} is not finished. Run the same `medldr data pack` again: it goes on"
             if unfinished
-            else f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one"
+            else f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one, "
+            "and data.packed=off reads the data set's own files"
         )
     values = read_json(folder / FACTS)
     version = values.get("format") if isinstance(values, dict) else None

@@ -95,20 +95,34 @@ def locate(root: Path | None, *, download: bool) -> Path:
 
 
 def _content(folder: Path) -> str:
-    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in folder.iterdir())
+    seen = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in seen)
     if not names:
         return "It is empty. "
     return f"Found there: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}.\n"
 
 
+def _is_whole(folder: Path) -> bool:
+    return (folder / METADATA).is_file() and (folder / PATCHES).is_dir()
+
+
 def _absent(root: Path | None) -> InputError:
     places = data_roots(root)
-    there = f" {_content(places[0])}" if places[0].is_dir() else "\n"
+    place = places[0]
+    above = next((at for at in place.parents if _is_whole(at)), None)
+    if root is not None and above is not None:
+        return InputError(f"data.root is {place}, which is within {above}: set data.root={above}")
+    if place.is_dir():
+        there = f" {_content(place)}"
+    elif place.exists():
+        there = f" {place} is a file and no folder.\n"
+    else:
+        there = f" There is no folder {place}.\n" if root is not None else "\n"
     url, size = published_archive()
     return InputError(
         f"{NAME} is not in {', '.join(map(str, places))}.{there}"
         f"Set data.root to the folder that has it; or save {url} ({size / 1e9:.1f} GB) as "
-        f"{places[0] / ARCHIVE} and extract it into {places[0] / NAME}; or allow the download "
+        f"{place / ARCHIVE} and extract it into {place / NAME}; or allow the download "
         f"with data.download=true.\n{LAYOUT}"
     )
 

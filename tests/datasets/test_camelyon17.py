@@ -1,6 +1,7 @@
 """Camelyon17: the same rows and pixels as WILDS' own loader, and every fault named beforehand."""
 
 import csv
+import re
 import shutil
 import sys
 import warnings
@@ -187,6 +188,30 @@ def test_an_absent_folder_is_told_with_address_place_and_layout(tmp_path):
     camelyon17.require(config(tmp_path / "nowhere", download=True))
 
 
+@pytest.mark.parametrize(
+    "inside", ["patches", "metadata.csv", "patches/patient_004_node_4", "no/such/place"]
+)
+def test_a_root_within_the_folder_is_told_the_folder(camelyon17_folder, inside):
+    folder = camelyon17_folder / "camelyon17_v1.0"
+    with pytest.raises(InputError) as told:
+        camelyon17.load(config(folder / inside))
+    assert str(told.value) == (
+        f"data.root is {folder / inside}, which is within {folder}: set data.root={folder}"
+    )
+
+
+def test_a_root_that_is_no_folder_is_told_as_what_it_is(tmp_path):
+    (tmp_path / "archive").touch()
+    with pytest.raises(InputError, match=r"archive is a file and no folder"):
+        camelyon17.load(config(tmp_path / "archive"))
+    with pytest.raises(InputError, match=r"There is no folder .*nowhere"):
+        camelyon17.load(config(tmp_path / "nowhere"))
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / ".camelyon17_v1.0.lock").touch()
+    with pytest.raises(InputError, match=r"It is empty"):
+        camelyon17.load(config(tmp_path / "root"))
+
+
 def test_hospital_folders_in_place_of_patches_are_told_with_the_layout(camelyon17_folder):
     folder = camelyon17_folder / "camelyon17_v1.0"
     (folder / "patches").rename(folder / "hospital_0")
@@ -210,6 +235,17 @@ def test_a_folder_that_may_not_be_read_is_named(camelyon17_folder, monkeypatch):
 
 
 # ---------------------------------------------------------------- metadata.csv
+
+
+def test_patients_that_lost_their_zeros_are_told_apart_from_absent_patches(camelyon17_folder):
+    table = camelyon17_folder / "camelyon17_v1.0" / "metadata.csv"
+    whole = table.read_text()
+    table.write_text(re.sub(r"^(\d+),0+(\d)", r"\1,\2", whole, flags=re.MULTILINE))
+    assert table.read_text() != whole
+    for rule in ("error", "skip"):
+        with pytest.raises(InputError, match=r"lost its leading zeros") as told:
+            camelyon17.load(config(camelyon17_folder, on_bad_file=rule))
+        assert "data.on_bad_file=skip" not in str(told.value)
 
 
 @pytest.mark.parametrize("column", ["patient", "center", "tumor", "split", "slide", "node"])
