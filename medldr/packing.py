@@ -75,7 +75,11 @@ def _make(
     folder = usual if out is None else out.absolute()
     size = _size(table.images.nbytes)
     console.print(f"{table.name}: {len(table):,} images, {size} in {folder}", **_PLAIN)
-    made = make_pack(table, section, folder, workers=workers, console=console)
+    try:
+        made = make_pack(table, section, folder, workers=workers, console=console)
+    except KeyboardInterrupt:
+        console.print("the same command goes on from the last block that was written", **_PLAIN)
+        raise
     for finding in open_pack(folder, section).facts.findings:
         console.print(f"note: {finding}", **_PLAIN)
     what = {"made": "packed", "there": "packed already", "replaced": "packed anew"}[made]

@@ -32,6 +32,17 @@ def test_a_pack_goes_to_its_usual_place_once(medldr, usual_place):
     assert np.array_equal(np.load(folder / "images.npy"), load_table(section).images)
 
 
+def test_packing_that_is_stopped_says_how_it_goes_on(medldr, usual_place, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("medldr.packing.make_pack", stopped)
+    ended = medldr("data", "pack", "phantom_fracture", *RIBS)
+    assert ended.code == 130
+    assert "the same command goes on" in ended.err
+    assert "stopped" in ended.err
+
+
 def test_another_folder_is_told_with_the_key_that_reads_from_it(medldr, tmp_path, usual_place):
     there = tmp_path / "fast disk"
     ended = medldr("data", "pack", "phantom_fracture", *RIBS, "--out", there)
