@@ -102,9 +102,10 @@ def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: f
             if attempt == 1:
                 continue
             have = part.stat().st_size if part.is_file() else 0
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            kept = f"{have:,} bytes are kept in {part}; the same command goes on from there. "
             raise InputError(
-                f"{url} could not be fetched: {error}. {have:,} bytes are kept in {part}; the "
-                f"same command goes on from there. {hand}"
+                f"{url} could not be fetched: {reason}. {kept if have else ''}{hand}"
             ) from error
         found = None if md5 is None else checksum(part, "md5")
         page = _looks_like_page(part)

@@ -142,8 +142,10 @@ def test_404_is_told_at_once(server, tmp_path):
 
 
 def test_a_server_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"could not be fetched.*0 bytes are kept"):
-        fetch("http://127.0.0.1:9/file.npz", tmp_path / "file.npz", md5=MD5, timeout=2)
+    with pytest.raises(InputError, match=r"could not be fetched: .*refused.*By hand") as told:
+        fetch("http://127.0.0.1:9/file.npz", tmp_path / "file.npz", timeout=2, by_hand="By hand.")
+    assert "urlopen" not in str(told.value)
+    assert "are kept" not in str(told.value)  # nothing came
 
 
 def test_one_failure_of_the_server_is_forgiven(server, tmp_path):
