@@ -163,13 +163,14 @@ def open_images(folder: Path, facts: Facts) -> np.memmap[Any, np.dtype[np.uint8]
 def deciding_keys(section: DatasetConfig) -> dict[str, Any]:
     """Keys of a `data` section that decide which images there are, where not the defaults.
 
-    Where files are, and what is done with a table once it is read, is not among them.
+    Where files are, what becomes of bad ones (a pack lists those it is without), and what is done
+    with a table once it is read, is not among them.
 
     Example:
         >>> deciding_keys(DatasetConfig(name="camelyon17", held_out=["a"], root="scans"))
         {'name': 'camelyon17'}
     """
-    common = DatasetConfig.model_fields.keys() - {"name"}
+    common = (DatasetConfig.model_fields.keys() - {"name"}) | {"on_bad_file"}
     return {key: value for key, value in differing(section).items() if key not in common}
 
 

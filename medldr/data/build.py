@@ -22,7 +22,7 @@ from medldr.data.pack import Pack, read_table
 from medldr.data.pixels import Pixels
 from medldr.data.samplers import build_sampler
 from medldr.data.splits import make_splits, selection_split
-from medldr.datasets.base import DatasetConfig, ImageTable
+from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 from medldr.errors import InputError, did_you_mean
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec
@@ -208,12 +208,22 @@ def build_data(config: RunConfig) -> Data:
         table=table,
         rows=rows,
         pipeline=pipeline,
-        notes=(*table.notes, *_findings(table, pack), *split_notes),
+        notes=(*table.notes, *_findings(table, pack), *split_notes, *_reading(table, config)),
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
         pack=None if pack is None else pack.folder,
         _pixels=Pixels(table.images),
         _columns=_columns(table, spec),
+    )
+
+
+def _reading(table: ImageTable, config: RunConfig) -> tuple[str, ...]:
+    """How pictures could be read faster, where the training would wait for them."""
+    if config.machine.workers or not isinstance(table.images, LazyImages):
+        return ()
+    return (
+        f"{table.name} is decoded by the training process itself: set machine.workers to decode "
+        "ahead of it, or decode everything once with `medldr data pack`",
     )
 
 

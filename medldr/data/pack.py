@@ -54,6 +54,12 @@ def read_table(section: DatasetConfig) -> tuple[ImageTable, Pack | None]:
             "pack was not compared with them"
         )
         table = replace(table, notes=(*table.notes, note))
+        if table.bad_files and getattr(section, "on_bad_file", "skip") == "error":
+            raise InputError(
+                f"the pack {pack.folder} is without {len(table.bad_files)} files that could not be "
+                f"used, such as {table.bad_files[0].path} ({table.bad_files[0].reason}). Set "
+                "data.on_bad_file=skip to do without them too, or pack whole files anew"
+            )
         validate_table(table)
         return table, pack
     table = _source(module, here, pack)

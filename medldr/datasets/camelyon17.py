@@ -5,7 +5,8 @@
 32 x 32 pixels hold any. Domains are hospitals, groups are slides.
 
 Patches are read when they are asked for. Before that each is looked at for being there, whole and
-of the right size; what is not is an error, or is left out and listed (`data.on_bad_file`).
+of the right size; what is not is an error, or is left out and listed (`data.on_bad_file`). To leave
+out all that cannot be used, each is decoded once, which takes minutes; a pack does so for good.
 
 Source:
     Bandi et al., "From Detection of Individual Metastases to Classification of Lymph Node Status
@@ -24,12 +25,12 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from medldr.data._picture import ABSENT
 from medldr.data.pictures import PictureFiles
 from medldr.datasets import _camelyon17_counts as published
-from medldr.datasets._camelyon17_folder import PATCHES, find, locate, require_folder
+from medldr.datasets._camelyon17_folder import NAME, PATCHES, find, locate, require_folder
 from medldr.datasets._camelyon17_roles import notes_of, require_hospitals
 from medldr.datasets._camelyon17_rows import Rows, read_rows
 from medldr.datasets._wilds import require_wilds
@@ -53,6 +54,12 @@ class Config(DatasetConfig):
     on_bad_file: Literal["error", "skip"] = Field(
         "error", description="a patch that is absent or broken: stop, or leave it out and list it"
     )
+
+    @field_validator("root")
+    @classmethod
+    def _holds_the_folder(cls, value: Path | None) -> Path | None:
+        # Either may be given; a pack is found by one of them.
+        return value.parent if value is not None and value.name == NAME else value
 
 
 def load(config: Config) -> ImageTable:
@@ -79,10 +86,13 @@ def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
     folder = locate(config.root, download=config.download)
     rows = read_rows(folder, config.split_scheme)
     pictures = PictureFiles(folder, rows.paths, published.SIZE)
-    looked = pictures.faults(title="looking at the patches") if known is None else known
-    bad = tuple(looked)
+    skip = config.on_bad_file == "skip"
+    bad = known
+    if bad is None:
+        # A patch that is whole at both ends may still not decode, and must not stop an epoch then.
+        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="looking at patches"))
     if bad:
-        _refuse_bad(folder, bad, len(pictures), skip=config.on_bad_file == "skip")
+        _refuse_bad(folder, bad, len(pictures), skip=skip)
         kept = rows.without(bad)
         rows, pictures = rows.take(kept), pictures.take(kept)
     require_hospitals(folder, rows, config.split_scheme)
@@ -105,6 +115,10 @@ def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
         shared_groups=(("train", "id_val"),),
         bad_files=bad,
     )
+
+
+def _decoded(row: int, pixels: NDArray[np.uint8]) -> None:
+    """Nothing is done with a patch that can be decoded."""
 
 
 def present(config: Config) -> str:

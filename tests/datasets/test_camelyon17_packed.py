@@ -104,3 +104,37 @@ def test_without_wilds_a_pack_is_read_alone(section, monkeypatch):
     alone = load_table(section)
     assert hash_table(alone) == hash_table(table)
     assert any("read from its pack alone" in note for note in alone.notes)
+
+
+def test_a_pack_of_whole_patches_serves_whatever_becomes_of_bad_ones(section):
+    pack(section)
+    assert isinstance(load_table(skipping(section)).images, np.memmap)
+
+
+def test_a_pack_without_some_patches_is_for_those_who_do_without_them(section, monkeypatch):
+    patch(section, 0).unlink()
+    pack(skipping(section))
+    assert len(load_table(skipping(section)).bad_files) == 1
+    with pytest.raises(InputError, match="on_bad_file=skip"):
+        load_table(section)
+    shutil.rmtree(section.root / "camelyon17_v1.0")
+    assert len(load_table(skipping(section)).bad_files) == 1
+    with pytest.raises(InputError, match=r"without 1 files .* data\.on_bad_file=skip"):
+        load_table(section)
+
+
+def test_the_folder_itself_may_be_named_too_and_finds_the_same_pack(section):
+    pack(section)
+    inside = camelyon17.Config(root=section.root / "camelyon17_v1.0")
+    assert inside.root == section.root
+    assert isinstance(load_table(inside).images, np.memmap)
+
+
+def test_skipping_leaves_out_a_patch_that_only_decoding_finds_broken(section):
+    path = patch(section, 3)
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 40] = bytes(40)
+    path.write_bytes(content)
+    (bad,) = camelyon17.load(skipping(section)).bad_files
+    assert bad.path.endswith(path.name)
