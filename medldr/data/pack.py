@@ -8,6 +8,7 @@ Where they are absent the pack stands alone.
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -166,10 +167,13 @@ def _one_at_a_time(folder: Path, console: Console) -> Iterator[None]:
     """Keep others from writing to the same pack; the lock ends with its holder, killed or not."""
     with storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder.with_name(f".{folder.name}.lock"))
+        place = folder.with_name(f".{folder.name}.lock")
+        lock = FileLock(place)
         try:
             lock.acquire(timeout=0)
         except Timeout:
+            if not place.exists():  # nobody holds what cannot be made
+                raise PermissionError(errno.EACCES, "no file can be made", str(place)) from None
             console.print(f"another process is packing {folder}; waiting for it", soft_wrap=True)
             lock.acquire()
     try:

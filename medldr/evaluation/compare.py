@@ -235,4 +235,6 @@ def _to_compare(run: Run, fact: str) -> Any:
     value = run.facts.get(fact)
     if fact == "protocol":
         value = str(value or "").removesuffix(MODIFIED)
+    if fact.endswith("_hash"):
+        return str(value)[:12]  # tells them apart, and fits a line
     return value or "none" if fact in TEXT_FACTS else value

@@ -72,7 +72,8 @@ def test_fourteen_labels_are_fourteen_outputs_counted_per_label(
     (folder,) = (tmp_path / "runs").iterdir()
     row = json.loads((folder / "metrics.jsonl").read_text())
     assert row["train/loss"] == pytest.approx(np.log(2), abs=0.3)  # one cross-entropy per label
-    refused = medldr("train", config, *SMALL, f"data.root={root}", "algorithm.loss=cross_entropy")
+    wrong = ("algorithm.loss=cross_entropy", "--out", tmp_path / "wrong")
+    refused = medldr("train", config, *SMALL, f"data.root={root}", *wrong)
     assert refused.code == 2
     assert "binary_cross_entropy" in refused.err
 

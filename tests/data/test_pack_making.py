@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from rich.console import Console
 
 from medldr.data import load_table
@@ -157,3 +157,15 @@ def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
     monkeypatch.setattr(_pack_write, "_write_blocks", write)
     assert make_pack(lazy, section)[1] == "made"
     assert_equal_tables(load_table(section), lazy)
+
+
+def test_a_place_where_no_lock_can_be_made_is_told_and_not_waited_for(
+    lazy, section, tmp_path, monkeypatch, make_pack
+):
+    def never(self, timeout=None, **_):
+        assert timeout == 0, "it waits for a lock that nobody holds"
+        raise Timeout(self.lock_file)
+
+    monkeypatch.setattr(FileLock, "acquire", never)
+    with pytest.raises(StorageError, match="Choose another folder with --out"):
+        make_pack(lazy, section, tmp_path / "pack")
