@@ -146,6 +146,7 @@ def test_a_host_that_fails_is_one_message_and_is_never_asked_without_tls(
         (b"nothing of the kind", "cannot be extracted"),
         (gzip.compress(b"no tar"), "cannot be extracted"),
     ],
+    ids=["a page", "text", "compressed text"],
 )
 def test_what_is_no_archive_leaves_no_folder(server, root, content, said):
     server.content = content
