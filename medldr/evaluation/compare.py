@@ -224,10 +224,16 @@ def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[s
             others = {run.name: _to_compare(run, fact) for run in method.runs}
             odd = {name: value for name, value in others.items() if value != standard}
             if odd:
-                told = ", ".join(f"{name} has {value}" for name, value in odd.items())
-                texts.append(f"{fact} differs: {told}; {base.runs[0].name} has {standard}.")
+                told = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
+                reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
+                texts.append(f"{fact} differs: {told}; {reference}.")
                 marks[method.name].append(len(texts))
     return texts, marks
+
+
+def _shown(fact: str, value: Any) -> str:
+    """A fact as footnotes tell it: of a checksum the eight digits that tell it apart."""
+    return str(value)[:8] if fact.endswith("_hash") else str(value)
 
 
 def _to_compare(run: Run, fact: str) -> Any:
@@ -235,6 +241,4 @@ def _to_compare(run: Run, fact: str) -> Any:
     value = run.facts.get(fact)
     if fact == "protocol":
         value = str(value or "").removesuffix(MODIFIED)
-    if fact.endswith("_hash"):
-        return str(value)[:12]  # tells them apart, and fits a line
     return value or "none" if fact in TEXT_FACTS else value

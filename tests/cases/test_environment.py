@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from medldr import run as run_module
+from medldr.evaluation import rules
 from medldr.reporting import page as page_module
 
 HERE = Path(__file__).parent
@@ -143,7 +143,7 @@ def test_a_signal_after_the_training_ends_the_run_as_one_within(
     number, said, train, the_run, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "evaluate", lambda *_, **__: signal.raise_signal(number))
+        patch.setattr(rules, "evaluate", lambda *_, **__: signal.raise_signal(number))
         ended = train()
     assert ended.code == 128 + number
     assert ended.err.splitlines()[-1].startswith(said)
