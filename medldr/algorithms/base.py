@@ -116,18 +116,29 @@ class Algorithm(nn.Module):
             logits: ``(B, K)``.
             target: Class numbers ``(B,)``, or soft or multi-hot labels ``(B, K)``.
         """
-        per_sample: Tensor = self.classification(logits, target)
+        losses, weights = self.sample_losses(logits, target)
+        if weights is None:
+            return losses.mean()
+        tiny = torch.finfo(losses.dtype).tiny  # all weights of a batch may be zero
+        return (losses * weights).sum() / weights.sum().clamp_min(tiny)
+
+    def sample_losses(self, logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Classification loss of each sample ``(B,)``, and its weight if the run weighs classes.
+
+        Args:
+            logits: ``(B, K)``.
+            target: As for `classification_loss`.
+        """
+        losses: Tensor = self.classification(logits, target)
         weights = self.class_weights
         if weights is None:
-            return per_sample.mean()
+            return losses, None
         if target.ndim == 1:
-            sample_weights = weights[target]
-        else:
-            sample_weights = target.nan_to_num() @ weights
-            if self.spec.multi_label:
-                sample_weights = torch.where(target.nan_to_num().sum(1) > 0, sample_weights, 1.0)
-        tiny = torch.finfo(per_sample.dtype).tiny  # all weights of a batch may be zero
-        return (per_sample * sample_weights).sum() / sample_weights.sum().clamp_min(tiny)
+            return losses, weights[target]
+        of_samples = target.nan_to_num() @ weights
+        if self.spec.multi_label:
+            of_samples = torch.where(target.nan_to_num().sum(1) > 0, of_samples, 1.0)
+        return losses, of_samples
 
     def cautions(self, *, warm_start: bool) -> list[str]:
         """What should be said before training begins with these settings; mostly nothing.

@@ -43,7 +43,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._gather import RowGatherer, several_processes
+from medldr.algorithms._blocks import Blocks, require_several
 from medldr.algorithms.base import Algorithm, AlgorithmConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
@@ -72,13 +72,8 @@ class CORAL(Algorithm):
         super().__init__(config, spec, model)
         self.weight = config.weight
         self.domains_per_batch = config.domains_per_batch
+        require_several("coral", spec)
         number = len(spec.train_domains)
-        if number == 1:
-            raise InputError(
-                "algorithm coral compares source domains and needs two or more, but all training "
-                f"images are of {spec.train_domains[0]}. Hold out fewer domains (data.held_out), "
-                "or use an algorithm without this need (erm, latentdr)"
-            )
         if (config.domains_per_batch or 0) > number:
             raise InputError(
                 f"algorithm.domains_per_batch: {config.domains_per_batch} is more than there are: "
@@ -88,7 +83,7 @@ class CORAL(Algorithm):
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The classification loss plus the penalty, logged as ``original`` and ``coral``."""
         # Before the network runs: the host waits for the sizes, and a compiled loss stays whole.
-        blocks = _Blocks(batch.domain)
+        blocks = Blocks(batch.domain)
         z = model.features(batch.image)
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
@@ -150,21 +145,6 @@ def _spread(values: list[Tensor]) -> Tensor:
     mean = sum(values[1:], values[0]) / len(values)
     away = torch.stack([(value - mean).square().mean() for value in values])
     return 2 * away.sum() / (len(values) - 1)
-
-
-class _Blocks:
-    """Where the rows of each domain stand in the batch of all processes."""
-
-    def __init__(self, domain: Tensor) -> None:
-        self._rows = RowGatherer(len(domain), domain.device) if several_processes() else None
-        everybody = domain if self._rows is None else self._rows.gather(domain)
-        self._order = everybody.argsort(stable=True)
-        self._sizes: list[int] = torch.unique(everybody, return_counts=True)[1].tolist()
-
-    def of(self, z: Tensor) -> tuple[Tensor, ...]:
-        """The latents of each domain, by the number of the domain."""
-        everybody = z if self._rows is None else self._rows.gather(z)
-        return torch.split(everybody[self._order], self._sizes)
 
 
 Config = CORALConfig

@@ -23,15 +23,17 @@ def run_hash(config: RunConfig) -> str:
 
     They are of the SHA-256 of the canonical JSON (sorted keys, no blanks) of `config_version` and
     of all values that differ from their defaults, without `seed`, `label`, `data.root`,
-    `data.download`, `data.packed` and the section `machine`. The protocol id is among them; the
-    values it pins are there anyway. Of `training.init_from` the name of the folder counts where it
-    is one that `run_name` makes: it says which run that is, wherever the folder lies.
+    `data.download`, `data.packed`, `model.allow_download` and the section `machine`. The protocol
+    id is among them; the values it pins are there anyway. Of `training.init_from` the name of the
+    folder counts where it is one that `run_name` makes: it says which run that is, wherever the
+    folder lies.
     """
     values = differing(config)
     for key in NOT_HASHED:
         values.pop(key, None)
     for key in ("root", "download", "packed"):  # where the files come from, not what is in them
         values["data"].pop(key, None)
+    values["model"].pop("allow_download", None)
     start = config.training.init_from
     if start is not None and _RUN_NAME.fullmatch(start.name):
         values["training"]["init_from"] = start.name

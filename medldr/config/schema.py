@@ -276,6 +276,11 @@ class EvaluationConfig(Section):
         False, description="score each group (slide, patient) and the worst one, as WILDS does"
     )
     oracle: bool = Field(False, description="allow selection rules that read the test split")
+    domain_curves: bool = Field(
+        False,
+        description="score each held-out domain at every validation, for choices that a report "
+        "makes among runs (leave-one-domain-out); no rule of the run reads them",
+    )
 
 
 class MachineConfig(Section):

@@ -46,6 +46,11 @@ class DatasetConfig(PluginSection):
         description="rows of held-out domains to test on: all, or the dataset's own test rows; "
         "unset: its own test rows where the dataset has splits, else all",
     )
+    split_rule: Literal["stratified", "domainbed"] = Field(
+        "stratified",
+        description="where the dataset has no splits of its own: stratified parts that keep groups "
+        "whole, or DomainBed's parts of each domain",
+    )
     split_seed: int = Field(0, ge=0, description="seed of the splits, apart from the run's seed")
     val_fraction: float = Field(
         0.15, gt=0, lt=1, description="validation part, where the dataset has none of its own"

@@ -32,6 +32,19 @@ class ModelConfig(PluginSection):
     weights: Path | None = Field(
         None, description="safetensors file of a 2D or 3D network of the same kind to start from"
     )
+    pretrained: str | None = Field(
+        None,
+        description="id of published weights to start from, such as "
+        "ResNet50_Weights.IMAGENET1K_V1; `medldr data fetch weights:<id>` brings them",
+    )
+    allow_download: bool = Field(
+        False, description="allow fetching absent published weights from the network"
+    )
+    batch_norm: Literal["live", "frozen"] = Field(
+        "live",
+        description="frozen: normalisation keeps its first statistics (eval mode) while its scale "
+        "and shift train, as DomainBed does",
+    )
 
 
 def scaled(channels: int, width: float) -> int:
@@ -117,7 +130,7 @@ class FeatureModel(nn.Module):
     def classify(self, z: Tensor) -> Tensor:
         """Logits ``(B, K)`` of latents ``(B, D)``, in float32 also under autocast."""
         with torch.autocast(z.device.type, enabled=False):
-            logits: Tensor = self.head(z.float())
+            logits: Tensor = self.head(z.to(torch.promote_types(z.dtype, torch.float32)))
         return logits
 
     def forward(self, image: Tensor) -> Tensor:
@@ -155,7 +168,7 @@ class FeatureModel(nn.Module):
 
     def pool(self, value: Tensor) -> Tensor:
         """Global average over all axes of space, ``(B, C, [D,] H, W)`` to ``(B, C)`` float32."""
-        return value.flatten(2).mean(2, dtype=torch.float32)
+        return value.flatten(2).mean(2, dtype=torch.promote_types(value.dtype, torch.float32))
 
     @staticmethod
     def our_key(key: str) -> str:

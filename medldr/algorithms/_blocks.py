@@ -1,0 +1,82 @@
+"""The rows of each source domain within a batch, over all processes.
+
+Methods that compare domains see the rows of all processes, so that one and several of them follow
+the same protocol.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from medldr.algorithms._gather import RowGatherer, several_processes
+from medldr.algorithms.base import Algorithm
+from medldr.errors import InputError
+from medldr.types import DataSpec
+
+
+class Blocks:
+    """Where the rows of each domain stand in the batch of all processes.
+
+    Make it before the network runs: the host waits for the sizes, and a compiled loss stays whole.
+
+    Args:
+        domain: ``(B,)`` domain numbers of this process's rows.
+
+    Attributes:
+        domains: Numbers of the domains that are present, ascending.
+    """
+
+    def __init__(self, domain: Tensor) -> None:
+        self._rows = RowGatherer(len(domain), domain.device) if several_processes() else None
+        everybody = domain if self._rows is None else self._rows.gather(domain)
+        self._order = everybody.argsort(stable=True)
+        present, sizes = torch.unique(everybody, return_counts=True)
+        self.domains: tuple[int, ...] = tuple(present.tolist())
+        self._sizes: list[int] = sizes.tolist()
+
+    def of(self, value: Tensor) -> tuple[Tensor, ...]:
+        """The rows ``(B_e, ...)`` of each domain, in the order of `domains`, with gradients.
+
+        Args:
+            value: ``(B, ...)``, this process's rows.
+        """
+        everybody = value if self._rows is None else self._rows.gather(value)
+        return torch.split(everybody[self._order], self._sizes)
+
+
+def domain_risks(algorithm: Algorithm, logits: Tensor, label: Tensor, blocks: Blocks) -> Tensor:
+    """Mean classification loss of each domain ``(n,)``, in the order of ``blocks.domains``.
+
+    The run's class weights count as in `Algorithm.classification_loss`, within each domain.
+
+    Example:
+        >>> from medldr.algorithms.erm import ALGORITHM, Config
+        >>> from medldr.types import DataSpec
+        >>> erm = ALGORITHM(Config(), DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8)), None)
+        >>> blocks = Blocks(torch.tensor([1, 0, 1]))
+        >>> logits = torch.tensor([[0.0, 0.0], [50.0, 0.0], [0.0, 0.0]])
+        >>> label = torch.zeros(3, dtype=torch.int64)
+        >>> [round(risk, 3) for risk in domain_risks(erm, logits, label, blocks).tolist()]
+        [0.0, 0.693]
+    """
+    losses, weights = algorithm.sample_losses(logits, label)
+    if weights is None:
+        return torch.stack([own.mean() for own in blocks.of(losses)])
+    tiny = torch.finfo(losses.dtype).tiny  # all weights of a domain may be zero
+    pairs = zip(blocks.of(losses * weights), blocks.of(weights), strict=True)
+    return torch.stack([own.sum() / weight.sum().clamp_min(tiny) for own, weight in pairs])
+
+
+def require_several(name: str, spec: DataSpec) -> None:
+    """Refuse a single source domain for an algorithm that compares domains.
+
+    Raises:
+        InputError: If all training images are of one domain.
+    """
+    if len(spec.train_domains) == 1:
+        raise InputError(
+            f"algorithm {name} compares source domains and needs two or more, but all training "
+            f"images are of {spec.train_domains[0]}. Hold out fewer domains (data.held_out), "
+            "or use an algorithm without this need (erm, latentdr)"
+        )
