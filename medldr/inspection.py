@@ -97,7 +97,7 @@ def check(name: str, overrides: Sequence[str]) -> int:
                 "place, or leave them out with data.on_bad_file=skip"
             )
     table = load_table(section)
-    splits = make_splits(table, section)  # what a run would refuse is refused here too
+    splits = make_splits(table, section.with_seed(0))  # what a run would refuse is refused here too
     print_counts(table.name, count_rows(table), console)
     used = ", ".join(f"{split} {len(rows):,}" for split, rows in splits.rows.items())
     console.print(f"rows a run would use: {used}", highlight=False)

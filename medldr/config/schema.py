@@ -191,6 +191,12 @@ class TrainingConfig(Section):
     epochs: int | None = Field(100, ge=1, description="passes over the training rows")
     steps: int | None = Field(None, ge=1, description="optimizer steps, instead of epochs")
     batch_size: int = Field(128, ge=1, description="images per step over all processes together")
+    batch_per_domain: int | None = Field(
+        None,
+        ge=1,
+        description="images of each source domain per step, instead of batch_size; needs blocks "
+        "of domains (sampler domains)",
+    )
     drop_last: bool = Field(True, description="drop an epoch's last, partial batch")
     accumulate: int = Field(1, ge=1, description="split each batch into this many passes")
     accumulate_sets: bool = Field(
@@ -226,6 +232,12 @@ class TrainingConfig(Section):
         ("val_auc",), description="selection rules; the first one is reported"
     )
     evaluate_every: int = Field(1, ge=1, description="epochs (or steps) between validations")
+    evaluate_offset: int = Field(
+        0,
+        ge=0,
+        description="validations come after so many epochs (or steps) and after each evaluate_every "
+        "more; 0: the first after evaluate_every",
+    )
     early_stopping: int | None = Field(
         None, ge=1, description="stop after this many validations without a better one"
     )
@@ -247,6 +259,15 @@ class TrainingConfig(Section):
             )
         if self.steps is None and self.epochs is None:
             raise ValueError("give training.epochs or training.steps")
+        return self
+
+    @model_validator(mode="after")
+    def _blocks_of_domains(self) -> TrainingConfig:
+        if self.batch_per_domain is not None and self.sampler in ("shuffle", "weighted"):
+            raise ValueError(
+                f"batch_per_domain ({self.batch_per_domain}) needs blocks of domains, and sampler: "
+                f"{self.sampler} makes none. Set training.sampler: domains"
+            )
         return self
 
     @model_validator(mode="after")

@@ -103,6 +103,7 @@ class Data:
             labels=self.table.labels[rows],
             domains=self._columns.domain.numpy()[rows],
             batch_size=config.training.batch_size,
+            batch_per_domain=config.training.batch_per_domain,
             drop_last=config.training.drop_last,
             seed=config.seed,
             world=world,
@@ -198,7 +199,7 @@ def build_data(config: RunConfig) -> Data:
     section: Any = config.data
     transform: Any = config.transform
     table, pack = _load(section)
-    rows, split_notes = make_splits(table, section)
+    rows, split_notes = make_splits(table, section.with_seed(config.seed))
     channels, *size = table.images.shape[1:]
     pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)))
     spec = _specify(table, rows["train"], pipeline.output)

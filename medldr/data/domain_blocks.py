@@ -108,6 +108,7 @@ def build_domain_blocks(
     world: int,
     domains_per_batch: int | None,
     batches_per_step: int,
+    batch_per_domain: int | None = None,
 ) -> DomainBlocks:
     """The sampler, once it is known that every batch can be filled.
 
@@ -128,29 +129,22 @@ def build_domain_blocks(
         raise InputError(
             f"the algorithm asks for {chosen} source domains in each batch, and there are {number}"
         )
-    unit = chosen * world
-    wanted = batch_size * batches_per_step
-    if wanted < unit:
-        raise InputError(
-            f"training.batch_size: {batch_size} is too small for one image of each of {chosen} "
-            f"source domains on each of {world} processes; the least is "
-            f"{-(-unit // batches_per_step)}"
-        )
-    size = max(unit, min(wanted, len(domains)) // unit * unit)
-    share = size // chosen
     titles = [names[d] if d < len(names) else f"number {d}" for d in present.tolist()]
-    if counts.min() < share:
-        short = {t: n for t, n in zip(titles, counts.tolist(), strict=True) if n < share}
-        raise InputError(_too_few(short, batch_size, share, world, unit, batches_per_step))
-    steps = max(1, len(domains) // size if drop_last else -(-len(domains) // size))
+    have = dict(zip(titles, counts.tolist(), strict=True))
     notes = []
-    if size != wanted:
-        times = f", {batches_per_step} times in a step" if batches_per_step > 1 else ""
-        of = f" of the {number}" if chosen < number else ""
-        notes.append(
-            f"training.batch_size is {batch_size}{times}; each step uses {size}: {share} from "
-            f"each of {chosen}{of} source domains."
-        )
+    if batch_per_domain is not None:
+        _check_given(have, batch_per_domain, world)
+        size = batch_per_domain * chosen
+    else:
+        size = _size(have, batch_size, chosen, world, batches_per_step)
+        if size != batch_size * batches_per_step:
+            times = f", {batches_per_step} times in a step" if batches_per_step > 1 else ""
+            of = f" of the {number}" if chosen < number else ""
+            notes.append(
+                f"training.batch_size is {batch_size}{times}; each step uses {size}: "
+                f"{size // chosen} from each of {chosen}{of} source domains."
+            )
+    steps = max(1, len(domains) // size if drop_last else -(-len(domains) // size))
     repeats = steps * size / number / counts
     often = [
         f"{title} {repeat:.0f} times"
@@ -164,6 +158,47 @@ def build_domain_blocks(
         )
     batches = Batches(steps, size, size, tuple(notes))
     return DomainBlocks(domains, batches, seed, world, chosen)
+
+
+def _check_given(have: dict[str, int], batch_per_domain: int, world: int) -> None:
+    """Refuse a given number of rows per domain that a domain or the processes cannot meet."""
+    if batch_per_domain % world:
+        raise InputError(
+            f"training.batch_per_domain: {batch_per_domain} images of each domain cannot be shared "
+            f"out evenly among {world} processes; use a multiple of {world}"
+        )
+    short = {title: count for title, count in have.items() if count < batch_per_domain}
+    if short:
+        told = ", ".join(f"{title} has {count}" for title, count in short.items())
+        fitting = min(short.values()) // world * world
+        smaller = (
+            f"Set training.batch_per_domain to {fitting} or less" if fitting else "Use more images"
+        )
+        raise InputError(
+            f"training.batch_per_domain: a batch takes {batch_per_domain} images of every source "
+            f"domain that it holds, but of the training images {told}. {smaller}, or leave the "
+            "domain out of the training (data.held_out, or its items in data.exclude)"
+        )
+
+
+def _size(
+    have: dict[str, int], batch_size: int, chosen: int, world: int, batches_per_step: int
+) -> int:
+    """Rows of a batch: what was asked for, in equal blocks, and no more than there are."""
+    unit = chosen * world
+    wanted = batch_size * batches_per_step
+    if wanted < unit:
+        raise InputError(
+            f"training.batch_size: {batch_size} is too small for one image of each of {chosen} "
+            f"source domains on each of {world} processes; the least is "
+            f"{-(-unit // batches_per_step)}"
+        )
+    size = max(unit, min(wanted, sum(have.values())) // unit * unit)
+    share = size // chosen
+    short = {title: count for title, count in have.items() if count < share}
+    if short:
+        raise InputError(_too_few(short, batch_size, share, world, unit, batches_per_step))
+    return size
 
 
 def _too_few(

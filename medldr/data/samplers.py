@@ -83,6 +83,7 @@ def build_sampler(
     domain_names: Sequence[str] = (),
     domains_per_batch: int | None = None,
     batches_per_step: int = 1,
+    batch_per_domain: int | None = None,
 ) -> Sampler:
     """The sampler of this name over the training rows actually used.
 
@@ -99,6 +100,8 @@ def build_sampler(
             batch; None for all.
         batches_per_step: A global batch has ``batch_size`` times so many rows. An epoch is no
             longer for it.
+        batch_per_domain: `training.batch_per_domain`: rows of each domain that a batch holds, and
+            nothing else says how many these are.
 
     Raises:
         InputError: If the name is unknown, or the data or batch size do not allow it.
@@ -118,6 +121,12 @@ def build_sampler(
             world=world,
             domains_per_batch=domains_per_batch,
             batches_per_step=batches_per_step,
+            batch_per_domain=batch_per_domain,
+        )
+    if batch_per_domain is not None:
+        raise InputError(
+            f"training.batch_per_domain: {batch_per_domain} needs blocks of domains, and the "
+            f"sampler is {name}. Set training.sampler: domains"
         )
     rows_per_step = batch_size * batches_per_step
     batches = plan(len(labels), rows_per_step, drop_last=drop_last, world=world)

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,9 @@ class DatasetConfig(PluginSection):
         description="where the dataset has no splits of its own: stratified parts that keep groups "
         "whole, or DomainBed's parts of each domain",
     )
-    split_seed: int = Field(0, ge=0, description="seed of the splits, apart from the run's seed")
+    split_seed: Annotated[int, Field(ge=0, strict=True)] | Literal["seed"] = Field(
+        0, description="seed of the splits, apart from the run's; seed: the run's own"
+    )
     val_fraction: float = Field(
         0.15, gt=0, lt=1, description="validation part, where the dataset has none of its own"
     )
@@ -74,6 +76,11 @@ class DatasetConfig(PluginSection):
     @classmethod
     def _order_never_matters(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(sorted(set(value)))
+
+    def with_seed(self, seed: int) -> Self:
+        """The section with the seed of its splits as a number, for a run of this seed."""
+        own = seed if self.split_seed == "seed" else self.split_seed
+        return self.model_copy(update={"split_seed": own})
 
 
 class LazyImages(ABC):

@@ -109,7 +109,9 @@ def recipe_text(config: Mapping[str, Any]) -> str:
     )  # fmt: skip
     rate = training.get("lr")
     scale = section(config, "algorithm").get("lr_scale", 1.0)
-    text = f"{length}, batch {training.get('batch_size', '?')}"
+    each = training.get("batch_per_domain")
+    batch = f"{each} per domain" if each else training.get("batch_size", "?")
+    text = f"{length}, batch {batch}"
     text += f", {str(training.get('optimizer', '?')).upper().replace('ADAMW', 'AdamW')}"
     if isinstance(rate, int | float):
         text += f", learning rate {float(rate) * float(scale):g}"

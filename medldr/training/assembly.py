@@ -52,7 +52,7 @@ def assemble(
         "rank": processes.rank,
         "world": processes.world,
     }
-    sampler = training.sampler or algorithm.sampler
+    sampler = training.sampler or ("domains" if training.batch_per_domain else algorithm.sampler)
     start.check_sampler(sampler, algorithm)
     loader = data.train_loader(
         config,

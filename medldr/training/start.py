@@ -103,11 +103,14 @@ def check_blocks(
     share = rows // domains // training.accumulate * processes
     if share < algorithm.rows_per_domain:
         per_process = -(-algorithm.rows_per_domain // processes)
-        least = per_process * processes * domains * training.accumulate
+        key, blocks = (
+            ("batch_per_domain", 1) if training.batch_per_domain else ("batch_size", domains)
+        )
+        least = per_process * processes * blocks * training.accumulate
         raise InputError(
-            f"training.batch_size: {share} image of each domain per pass is too few for algorithm "
+            f"training.{key}: {share} image of each domain per pass is too few for algorithm "
             f"{algorithm.config.name}, which needs {algorithm.rows_per_domain}. Set "
-            f"training.batch_size to {least} or more"
+            f"training.{key} to {least} or more"
             + (", or training.accumulate: 1" if training.accumulate > 1 else "")
         )
 

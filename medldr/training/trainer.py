@@ -82,6 +82,7 @@ class Trainer:
         self.per_epoch = self.loader.steps_per_epoch
         unit = 1 if self.training.steps else self.per_epoch
         self.interval = self.training.evaluate_every * unit
+        self.offset = self.training.evaluate_offset * unit
         # The averaged weights, if there are any, are what is validated, selected and saved.
         self.judged = self.average.model if self.average else self.model
 
@@ -123,7 +124,9 @@ class Trainer:
 
     def _look_after(self, watch: SignalWatch) -> None:
         """After a step: evaluate, save or stop, as all processes agree."""
-        evaluated = self.step.index % self.interval == 0 or self.step.index == self.step.total
+        since = self.step.index - self.offset
+        evaluated = since >= 0 and since % self.interval == 0
+        evaluated |= self.step.index == self.step.total
         if evaluated:
             self._evaluate()
         minutes = (time.monotonic() - self.saved_at) / 60

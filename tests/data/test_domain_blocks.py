@@ -275,3 +275,35 @@ def test_rows_without_domains_are_refused(domains):
             drop_last=True,
             seed=0,
         )
+
+
+@pytest.mark.parametrize("domains_per_batch", [None, 2])
+def test_images_per_domain_may_be_given_instead_of_a_batch_size(domains_per_batch):
+    built, domains = sampler(
+        [9, 5, 30],
+        7,
+        batch_per_domain=4,
+        domains_per_batch=domains_per_batch,
+        batches_per_step=3,
+    )
+    chosen = domains_per_batch or 3
+    assert built.batches.size == 4 * chosen
+    for (batch,) in parts(built):
+        assert sorted(Counter(domains[batch].tolist()).values()) == [4] * chosen
+
+
+def test_a_domain_smaller_than_its_share_is_named_with_the_cure():
+    with pytest.raises(InputError, match=r"training.batch_per_domain.*south has 5.*to 5 or less"):
+        sampler([9, 5, 30], 7, batch_per_domain=8)
+    with pytest.raises(InputError, match=r"batch_per_domain: 5 .* 2 processes.* multiple of 2"):
+        sampler([9, 9], 7, batch_per_domain=5, world=2)
+    with pytest.raises(InputError, match=r"batch_per_domain.*sampler is shuffle"):
+        build_sampler(
+            "shuffle",
+            labels=np.zeros(4, np.int64),
+            domains=np.zeros(4, np.int64),
+            batch_size=2,
+            drop_last=False,
+            seed=0,
+            batch_per_domain=2,
+        )

@@ -158,6 +158,11 @@ def test_only_splits_that_rules_need_are_scored_and_the_test_split_only_by_an_or
     assert run.fitted.reported.split == "test"
 
 
+def test_validations_begin_after_the_offset_and_the_last_step_has_one(train):
+    plan = {"training.steps": 11, "training.evaluate_every": 4, "training.evaluate_offset": 1}
+    assert [row["step"] for row in rows_of(train(plan).folder)] == [1, 5, 9, 11]
+
+
 def test_steps_are_counted_and_evaluated_as_asked(train, rows_of):
     run = train({"training.steps": 11, "training.evaluate_every": 4})
     rows = rows_of(run.folder)
