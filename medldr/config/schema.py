@@ -235,8 +235,8 @@ class TrainingConfig(Section):
     evaluate_offset: int = Field(
         0,
         ge=0,
-        description="validations come after so many epochs (or steps) and after each evaluate_every "
-        "more; 0: the first after evaluate_every",
+        description="validations come after so many epochs (or steps), then after each "
+        "evaluate_every more; 0: the first after evaluate_every",
     )
     early_stopping: int | None = Field(
         None, ge=1, description="stop after this many validations without a better one"

@@ -158,11 +158,6 @@ def test_only_splits_that_rules_need_are_scored_and_the_test_split_only_by_an_or
     assert run.fitted.reported.split == "test"
 
 
-def test_validations_begin_after_the_offset_and_the_last_step_has_one(train):
-    plan = {"training.steps": 11, "training.evaluate_every": 4, "training.evaluate_offset": 1}
-    assert [row["step"] for row in rows_of(train(plan).folder)] == [1, 5, 9, 11]
-
-
 def test_steps_are_counted_and_evaluated_as_asked(train, rows_of):
     run = train({"training.steps": 11, "training.evaluate_every": 4})
     rows = rows_of(run.folder)
@@ -402,3 +397,8 @@ def test_the_sampler_is_the_configured_one_or_the_algorithms_choice(train, monke
     monkeypatch.setattr(ERM, "sampler", "domains")
     train(changes, "own")
     assert asked == ["shuffle", "weighted", "domains"]
+
+
+def test_validations_begin_after_the_offset_and_the_last_step_has_one(train, rows_of):
+    plan = {"training.steps": 11, "training.evaluate_every": 4, "training.evaluate_offset": 1}
+    assert [row["step"] for row in rows_of(train(plan).folder)] == [1, 5, 9, 11]
