@@ -31,7 +31,9 @@ Source:
     Our choice: the loss is ``(w0 L + w1 L_b) / (w0 + w1)``, with weights 1 the mean over the joint
     batch, also where L is a base's loss with terms of its own; one code release adds both halves
     to that mean and so trains with three times the gradient. One rate for all, as the LatentDR
-    paper names no other. The layer computes in float32 also under autocast.
+    paper names no other. The layer computes in float32 also under autocast. With ``head_dim``,
+    which the LatentDR paper searched, it is LatentDR's self-attention layer, of one head unless
+    ``heads`` says otherwise.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from medldr.algorithms._gather import RowGatherer, several_processes
 from medldr.algorithms._stacking import Stacked, StackedConfig
 from medldr.algorithms.base import accuracy
 from medldr.errors import InputError
+from medldr.latent import AttentionDegradation
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -57,6 +60,9 @@ class BatchFormerConfig(StackedConfig):
     name: Literal["batchformer"] = "batchformer"
     heads: int | None = Field(
         None, ge=1, description="unset: 4, or 1 for D up to 128 or not a multiple of 4"
+    )
+    head_dim: int | None = Field(
+        None, ge=1, description="width of each head; unset: D divided among the heads"
     )
     ff_dim: int | None = Field(None, ge=1, description="feed-forward width; unset: D")
     dropout: float = Field(0.5, ge=0, lt=1)
@@ -88,21 +94,13 @@ class BatchFormer(Stacked):
         super().__init__(config, spec, model)
         self.weights = config.weights
         self.encoder_lr_scale = config.encoder_lr_scale
-        self.encoder: nn.TransformerEncoderLayer | None = None
+        self.encoder: nn.Module | None = None
         self.own_classifier: nn.Module | None = None
         if not config.weights[1]:
             self.set_based = self.base.set_based
             return
         dim = model.dim
-        heads = config.heads or (4 if dim > 128 and dim % 4 == 0 else 1)
-        if dim % heads:
-            raise InputError(
-                f"algorithm.heads: the {dim} latents do not divide among {heads} heads. Choose a "
-                f"divisor of {dim}, or leave algorithm.heads out"
-            )
-        self.encoder = nn.TransformerEncoderLayer(
-            dim, heads, config.ff_dim or dim, config.dropout, batch_first=False
-        )
+        self.encoder = _layer(config, dim)
         if not config.share_classifier:
             # The same kind of head as the model's, and the same start; then it goes its own way.
             self.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
@@ -125,8 +123,10 @@ class BatchFormer(Stacked):
         """
         assert self.encoder is not None
         with torch.autocast(z.device.type, enabled=False):
-            out: Tensor = self.encoder(z.to(self.encoder.norm1.weight.dtype).unsqueeze(1))
-        return out.squeeze(1)
+            full = z.to(next(self.encoder.parameters()).dtype)
+            sequence = isinstance(self.encoder, nn.TransformerEncoderLayer)
+            out: Tensor = self.encoder(full.unsqueeze(1) if sequence else full)
+        return out.squeeze(1) if sequence else out
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """Weighted mean of the base's loss and that of the layer's latents; one pass of images."""
@@ -155,6 +155,27 @@ class BatchFormer(Stacked):
         with torch.autocast(z.device.type, enabled=False):
             logits: Tensor = self.own_classifier(z.float())
         return logits
+
+
+def _layer(config: BatchFormerConfig, dim: int) -> nn.Module:
+    """The layer of torch, or one of the same form whose heads have another width."""
+    if config.head_dim is not None:
+        return AttentionDegradation(
+            dim,
+            head_dim=config.head_dim,
+            ff_dim=config.ff_dim or dim,
+            heads=config.heads or 1,
+            dropout=config.dropout,
+        )
+    heads = config.heads or (4 if dim > 128 and dim % 4 == 0 else 1)
+    if dim % heads:
+        raise InputError(
+            f"algorithm.heads: the {dim} latents do not divide among {heads} heads. Choose a "
+            f"divisor of {dim}, or leave algorithm.heads out"
+        )
+    return nn.TransformerEncoderLayer(
+        dim, heads, config.ff_dim or dim, config.dropout, batch_first=False
+    )
 
 
 Config = BatchFormerConfig

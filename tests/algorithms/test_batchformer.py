@@ -330,3 +330,30 @@ def test_it_compiles_to_the_same_loss(build):
     expected = algorithm.loss(model, batch).loss
     compiled = torch.compile(algorithm.loss, backend="eager")
     torch.testing.assert_close(compiled(model, batch).loss, expected)
+
+
+def test_heads_of_the_whole_width_equal_torch_s_layer(layer):
+    own, torchs = layer(8, head_dim=8).eval(), layer(8, heads=1).eval()
+    given = torchs.encoder.state_dict()
+    state = {}
+    for kind in ("weight", "bias"):
+        mixed = given[f"self_attn.in_proj_{kind}"].chunk(3)
+        state |= {f"{part}.{kind}": mixed[n] for n, part in enumerate(("query", "key", "value"))}
+        for ours, theirs in (
+            ("out", "self_attn.out_proj"),
+            ("ff_in", "linear1"),
+            ("ff_out", "linear2"),
+            ("norm_mix", "norm1"),
+            ("norm_ff", "norm2"),
+        ):
+            state[f"{ours}.{kind}"] = given[f"{theirs}.{kind}"]
+    own.encoder.load_state_dict(state)
+    z = latents(7, 8)
+    torch.testing.assert_close(own.encode(z), torchs.encode(z))
+
+
+def test_narrow_heads_are_those_that_the_paper_searched(layer):
+    encoder = layer(16, head_dim=4, ff_dim=2).encoder
+    # q, k, v to 4, back to 16, 16 to 2 and back, two norms
+    count = 3 * (16 * 4 + 4) + (4 * 16 + 16) + (16 * 2 + 2) + (2 * 16 + 16) + 4 * 16
+    assert sum(p.numel() for p in encoder.parameters()) == count
