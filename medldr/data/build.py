@@ -22,6 +22,7 @@ from medldr.data.pack import Pack, read_table
 from medldr.data.pixels import Pixels
 from medldr.data.samplers import build_sampler
 from medldr.data.splits import make_splits, selection_split
+from medldr.data.targets import target_parts
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 from medldr.errors import InputError, did_you_mean
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
@@ -38,6 +39,8 @@ class Data:
         spec: What model and algorithm need to know.
         table: All images and what is known of each.
         rows: Row numbers of each split that has any, ascending.
+        parts: Rows of ``target_in`` and ``target_out``, which together are ``test`` where domains
+            are held out; empty where none is.
         pipeline: From stored pixels to the network's input.
         notes: What a reader of any number from this data must be told.
         data_hash: sha256 over images, labels and ids (over the files' checksums where known).
@@ -48,6 +51,7 @@ class Data:
     spec: DataSpec
     table: ImageTable
     rows: dict[str, NDArray[np.int64]]
+    parts: dict[str, NDArray[np.int64]]
     pipeline: Pipeline
     notes: tuple[str, ...]
     data_hash: str
@@ -68,6 +72,7 @@ class Data:
             "data_hash": self.data_hash,
             "split_hash": self.split_hash,
             "splits": {name: self.table.ids[rows].tolist() for name, rows in self.rows.items()},
+            "parts": {name: self.table.ids[rows].tolist() for name, rows in self.parts.items()},
         }
 
     def train_loader(
@@ -133,23 +138,43 @@ class Data:
         device: torch.device | str,
         rank: int = 0,
         world: int = 1,
+        domain: str | None = None,
     ) -> EvalLoader:
         """All rows of a split in row order; this process's part, without padding.
 
+        Args:
+            split: A split, or a part of the held-out domains (``target_in``, ``target_out``).
+            config: The run; batch size and workers are read.
+            device: Where batches shall be.
+            rank: Number of this process.
+            world: Number of processes.
+            domain: Only rows of this domain; None: of all.
+
         Raises:
-            InputError: If the data has no such split.
+            InputError: If the data has no such split or part, or no row of the domain in it.
         """
-        if split not in self.rows:
+        known = {**self.rows, **self.parts}
+        if split not in known:
             raise InputError(
-                f"{self.table.name} has no split {split!r}.{did_you_mean(split, self.rows)} "
-                f"Splits: {', '.join(self.rows)}"
+                f"{self.table.name} has no split {split!r}.{did_you_mean(split, known)} "
+                f"Splits: {', '.join(known)}"
             )
+        rows = known[split]
+        if domain is not None:
+            domains = self.table.domains[rows]
+            if domain not in domains:
+                names = _names(domains)
+                raise InputError(
+                    f"{split} of {self.table.name} has no domain {domain!r}."
+                    f"{did_you_mean(domain, names)} Domains: {', '.join(names) or '(none)'}"
+                )
+            rows = rows[domains == domain]
         return EvalLoader(
             self._pixels,
             self._columns,
             self.pipeline,
             split=split,
-            rows=self.rows[split],
+            rows=rows,
             batch_size=config.evaluation.batch_size,
             device=torch.device(device),
             rank=rank,
@@ -199,7 +224,8 @@ def build_data(config: RunConfig) -> Data:
     section: Any = config.data
     transform: Any = config.transform
     table, pack = _load(section)
-    rows, split_notes = make_splits(table, section.with_seed(config.seed))
+    seeded = section.with_seed(config.seed)
+    rows, split_notes = make_splits(table, seeded)
     channels, *size = table.images.shape[1:]
     pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)))
     spec = _specify(table, rows["train"], pipeline.output)
@@ -208,6 +234,7 @@ def build_data(config: RunConfig) -> Data:
         spec=spec,
         table=table,
         rows=rows,
+        parts=target_parts(table, rows.get("test", np.empty(0, np.int64)), seeded),
         pipeline=pipeline,
         notes=(*table.notes, *_findings(table, pack), *split_notes, *_reading(table, config)),
         data_hash=hash_table(table),

@@ -9,6 +9,9 @@ A dataset's own splits may keep a domain from training, too, as Camelyon17's do:
 of a hospital that is not seen, and ``id_val`` of those that are. When domains are held out there,
 validation rows of a domain without training rows stay ``val``, and its test rows are left out.
 
+With ``data.split_rule: domainbed`` every row of a held-out domain is ``test``, and the others are
+``train`` and ``id_val`` by `medldr.data.domainbed_split`; there is no ``id_test``.
+
 Source:
     Our choice: MedMNIST's official partitions are ``train``, ``val`` and ``test``. Where a dataset
     has splits of its own, only held-out rows of its test split are tested on, because its training
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 
 from medldr.data import _stratify
 from medldr.data._crossing import crossing_groups
+from medldr.data.domainbed_split import domainbed_splits
 from medldr.datasets.base import DatasetConfig, ImageTable
 from medldr.errors import InputError, did_you_mean
 from medldr.types import SPLITS
@@ -51,9 +55,14 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
     notes: list[str] = []
     used = _without_excluded(table, config.exclude, notes)
     own = bool((table.splits[used] != "").any())
-    split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
     if config.held_out:
-        split = _hold_out(table, used, split, config, own, notes)
+        _check_held_out(table, used, config)
+    if config.split_rule == "domainbed":
+        split = domainbed_splits(table, used, config, notes)
+    else:
+        split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
+        if config.held_out:
+            split = _hold_out(table, used, split, config, own, notes)
     if own and not np.isin(split, ("val", "id_val")).any():
         _carve_validation(table, used, split, config, notes)
     notes += crossing_groups(table, split)
@@ -79,7 +88,7 @@ def selection_split(rows: dict[str, Rows]) -> str | None:
 
 
 def _generator(config: DatasetConfig, purpose: int) -> np.random.Generator:
-    return np.random.default_rng([config.split_seed, purpose])
+    return np.random.default_rng([int(config.split_seed), purpose])  # `with_seed` made it one
 
 
 def _strata(table: ImageTable, rows: Rows) -> NDArray[np.int64]:
@@ -139,14 +148,7 @@ def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: 
     return split
 
 
-def _hold_out(
-    table: ImageTable,
-    used: Rows,
-    split: Text,
-    config: DatasetConfig,
-    own: bool,
-    notes: list[str],
-) -> Text:
+def _check_held_out(table: ImageTable, used: Rows, config: DatasetConfig) -> None:
     domains = sorted(set(table.domains[used].tolist()) - {""})
     if not domains:
         raise InputError(f"data.held_out: {table.name} has no domains, so none can be held out")
@@ -161,6 +163,16 @@ def _hold_out(
             f"data.held_out: every domain of {table.name} is held out, which leaves none to train "
             f"on. Domains: {', '.join(domains)}"
         )
+
+
+def _hold_out(
+    table: ImageTable,
+    used: Rows,
+    split: Text,
+    config: DatasetConfig,
+    own: bool,
+    notes: list[str],
+) -> Text:
     unseen = np.isin(table.domains, config.held_out) & (split != "")
     of_test = np.isin(split, ("test", "id_test"))
     choice = config.held_out_rows or ("test" if own else "all")
