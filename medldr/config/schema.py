@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_origin
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -28,7 +29,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from medldr import plugins
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
@@ -179,10 +180,64 @@ def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
 
 
 class AveragingConfig(Section):
-    """Weight averaging: the averaged weights are what is validated, selected and saved."""
+    """Moving average: the averaged weights are what is validated, selected and saved."""
 
     name: Literal["ema"] = "ema"
     decay: float = Field(0.999, gt=0, lt=1, description="weight of the past in each step")
+
+
+class SwadConfig(Section):
+    """SWAD: after the training, the mean of all weights in a valley of the validation loss."""
+
+    name: Literal["swad"]  # no default, so that it is always part of a run's identity
+    n_converge: int = Field(
+        3, ge=1, description="validations in a window; converged where its first is its lowest"
+    )
+    n_tolerance: int = Field(
+        6, ge=1, description="validations in a row above the threshold that end the valley"
+    )
+    ratio: float = Field(
+        0.3, ge=0, description="how far the threshold lies above the mean loss of that window"
+    )
+    compat: bool = Field(
+        False, description="count stretches as the published code does, some more than once"
+    )
+    bn_batches: int = Field(
+        500, ge=1, description="training batches that set the statistics of live batch norm anew"
+    )
+
+
+SWAD: Final = "swad"
+"""Name of the averaging, and of the selection rule whose weights it makes."""
+
+
+def _averaging(value: Any) -> Any:
+    """A bare name is a mapping; without a name it is the moving average."""
+    kinds: dict[str, type[Section]] = {"ema": AveragingConfig, SWAD: SwadConfig}
+    if isinstance(value, Section):
+        return value
+    values = {"name": value} if isinstance(value, str) else value
+    if not isinstance(values, dict):
+        raise PydanticCustomError(
+            "plugin_mapping", "should be ema or swad, or a mapping with a key 'name'"
+        )
+    name = values.get("name", "ema")
+    if name not in kinds:
+        raise PydanticCustomError(
+            "plugin_unknown",
+            "{text}",
+            {"text": f"there is no such averaging.{did_you_mean(name, kinds)} Known: ema, swad"},
+        )
+    return kinds[name].model_validate({"name": name, **values})
+
+
+Averaging = Annotated[
+    AveragingConfig | SwadConfig,
+    BeforeValidator(
+        _averaging,
+        json_schema_input_type=Literal["ema", "swad"] | AveragingConfig | SwadConfig,
+    ),
+]
 
 
 class TrainingConfig(Section):
@@ -226,7 +281,7 @@ class TrainingConfig(Section):
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     init_from: Path | None = Field(None, description="run folder whose weights to start from")
-    averaging: AveragingConfig | None = None
+    averaging: Averaging | None = None
 
     select: Annotated[tuple[str, ...], AfterValidator(_at_least_one)] = Field(
         ("val_auc",), description="selection rules; the first one is reported"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
@@ -105,5 +105,13 @@ def _inner_section(annotation: Any, metadata: Iterable[Any], value: Any) -> type
                 return None
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
-    options = (_inner_section(o, (), value) for o in getattr(annotation, "__args__", ()))
-    return next((found for found in options if found is not None), None)
+    options = [_inner_section(o, (), value) for o in getattr(annotation, "__args__", ())]
+    sections = [found for found in options if found is not None]
+    name = value.get("name") if isinstance(value, dict) else value
+    return next((s for s in sections if _is_named(s, name)), next(iter(sections), None))
+
+
+def _is_named(section: type[BaseModel], name: Any) -> bool:
+    """Whether a section is the one of several that goes by this name."""
+    field = section.model_fields.get("name")
+    return field is not None and name in get_args(field.annotation)

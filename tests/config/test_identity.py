@@ -20,7 +20,7 @@ from medldr.config import (
     run_name,
     write_config,
 )
-from medldr.config.schema import load_plugin_config
+from medldr.config.schema import AveragingConfig, SwadConfig, load_plugin_config
 
 STORED = Path(__file__).with_name("defaults.json")
 KINDS = ("algorithms", "datasets", "losses", "models", "transforms")
@@ -125,6 +125,8 @@ def current_defaults():
         "training": TrainingConfig,
         "evaluation": EvaluationConfig,
         "machine": MachineConfig,
+        "averaging/ema": AveragingConfig,
+        "averaging/swad": SwadConfig,
     }
     found = {}
     for kind in KINDS:
@@ -159,7 +161,9 @@ def test_a_default_changes_only_with_the_config_version():
     assert stored["config_version"] == CONFIG_VERSION, f"store the new defaults in {STORED.name}"
 
 
-@pytest.mark.parametrize("section", ["run", "training", "evaluation", "machine"])
+@pytest.mark.parametrize(
+    "section", ["run", "training", "evaluation", "machine", "averaging/ema", "averaging/swad"]
+)
 def test_every_default_of_the_loop_is_stored(section):
     stored = json.loads(STORED.read_text())["defaults"]
     assert set(stored[section]) == set(current_defaults()[section])
