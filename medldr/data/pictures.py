@@ -1,4 +1,4 @@
-"""Picture files of one size, read when they are asked for, and looked at before anything long.
+"""Picture files, given out in one size, read when asked for, and looked at before anything long.
 
 Decoding is left to the one who needs the pixels. `PictureFiles.faults` finds what is absent, cut
 off or of another size from the first and last bytes of each file, or by decoding it.
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data._picture import ABSENT, PictureError, decode, ends_fault, whole
+from medldr.data._picture import ABSENT, PictureError, decode, ends_fault, tree_fault, whole
 from medldr.data._threads import in_threads
 from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
@@ -36,6 +36,7 @@ class PictureFiles(LazyImages):
         folder: Folder that the paths are relative to.
         paths: ``(N,)`` relative paths with forward slashes.
         size: ``(H, W)`` in pixels that each picture must have.
+        resize: Squash pictures of another size to it instead of refusing them.
 
     Attributes:
         folder: Folder that the paths are relative to.
@@ -45,8 +46,11 @@ class PictureFiles(LazyImages):
         stamp: sha256 over path, bytes and time of change of every file.
     """
 
-    def __init__(self, folder: Path, paths: Sequence[str], size: tuple[int, int]) -> None:
+    def __init__(
+        self, folder: Path, paths: Sequence[str], size: tuple[int, int], *, resize: bool = False
+    ) -> None:
         self.folder = Path(folder)
+        self._resize = resize
         # Bytes in one block: a list of texts would be copied page by page into forked workers.
         self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
         self.shape = (len(paths), 3, *size)
@@ -66,7 +70,7 @@ class PictureFiles(LazyImages):
         """Pixels of one row ``(3, H, W)`` or of several ``(n, 3, H, W)``.
 
         Raises:
-            InputError: If a file cannot be read or has another size; names it.
+            InputError: If a file cannot be read, or has another size and may not be resized.
         """
         if isinstance(rows, int | np.integer):
             return self._read(int(rows))
@@ -81,7 +85,7 @@ class PictureFiles(LazyImages):
             raise IndexError(f"row {row} of {len(self)} pictures")
         path = self.path(row)
         try:
-            return decode(path, (self.shape[2], self.shape[3]))
+            return decode(path, (self.shape[2], self.shape[3]), resize=self._resize)
         except PictureError as error:
             raise InputError(f"{path} cannot be used: {error}. {_CURE}") from error
 
@@ -111,7 +115,7 @@ class PictureFiles(LazyImages):
         Args:
             seen: Called, in threads, with the row and the pixels ``(3, H, W)`` of each picture that
                 is whole. Each one is really decoded for it, and its checksums are verified; unset,
-                only its first and last bytes are looked at.
+                only its first and last bytes are looked at, where these can tell.
             title: What is being done, for those who watch.
         """
         size = (self.shape[2], self.shape[3])
@@ -120,8 +124,9 @@ class PictureFiles(LazyImages):
             if self.sizes[row] < 0:
                 return ABSENT
             if seen is None:
-                return ends_fault(self.path(row), size)
-            pixels = whole(self.path(row), size)
+                look = tree_fault if self._resize else ends_fault
+                return look(self.path(row), size)
+            pixels = whole(self.path(row), size, resize=self._resize)
             if isinstance(pixels, str):
                 return pixels
             seen(row, pixels)

@@ -1,0 +1,247 @@
+"""A folder for each domain, in it one for each class: DomainBed's five sets, and any such tree.
+
+``FOLDER/<domain>/<class>/<image>`` is read as it is. Domains are the sorted folders at the top,
+classes those below, in one list over all domains: a domain that lacks a class shifts no label.
+Labels count from 0. There are no splits; `data.split_rule`, `data.held_out` and the fractions make
+them. With `data.set` the tree is one of the five sets (pacs, vlcs, office_home, terra_incognita,
+domain_net): its domains must be there, and what is found is compared with the published numbers of
+pictures, which tells the release and is never a reason to refuse.
+
+Pictures of any size and colour become ``size`` x ``size`` RGB when they are asked for; `medldr data
+pack` keeps them so. Before that each is looked at for being whole.
+
+In a medical tree pictures of a patient must not be divided: `data.group_pattern` finds the patient
+in what follows the class, for example ``'^(P[0-9]+)_'``.
+
+Source:
+    Layout, domains and the order of rows are those of DomainBed and torchvision's ImageFolder, so
+    that its divisions of row numbers hold here; hidden files, which ImageFolder counts, are
+    passed over. The official lists of PACS for training and validation are not read: DomainBed
+    leaves them out on purpose, as fixed parts invite fitting to them, and their labels count from
+    1, which has misled others.
+    Our choice: published codes crop at random from a picture at its own size, ours from the
+    squashed one, because all pictures of an array have one size. A `size` above the network's
+    input narrows the difference; at validation there is none where both are equal.
+    Truncated pictures are refused, where published codes fill them with grey.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from medldr.data._picture import ABSENT
+from medldr.data.pictures import PictureFiles
+from medldr.datasets._domain_folder_place import find, locate
+from medldr.datasets._domain_folder_rows import (
+    domains_and_labels,
+    groups,
+    per_domain,
+    without_blacklist,
+)
+from medldr.datasets._domain_folder_sets import SETS, compare, nearest
+from medldr.datasets._domain_folder_tree import Tree, read_tree
+from medldr.datasets._domain_folder_twins import Twins
+from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen
+from medldr.errors import InputError
+
+__all__ = ["Config", "examine", "load", "load_again", "present", "require"]
+
+_LISTED: Final = 5
+
+
+class Config(DatasetConfig):
+    """Keys of the dataset ``domain_folders``."""
+
+    name: Literal["domain_folders"] = "domain_folders"
+    set: Literal["pacs", "vlcs", "office_home", "terra_incognita", "domain_net"] | None = Field(
+        None, description="which known set the tree is; null: any tree"
+    )
+    size: int = Field(224, ge=8, le=4096, description="pixels that each picture is squashed to")
+    blacklist: Path | None = Field(
+        None, description="text file with a path domain/class/image a line, to be left out"
+    )
+    group_pattern: str | None = Field(
+        None,
+        description="regular expression, searched in what follows the class; its first group is "
+        "the patient or other group that no split divides",
+    )
+    group_scope: Literal["all", "domain"] = Field(
+        "all", description="where equal group names mean the same: everywhere, or in a domain"
+    )
+    on_bad_file: Literal["error", "skip"] = Field(
+        "error", description="a picture that is broken: stop, or leave it out and list it"
+    )
+
+    @field_validator("group_pattern")
+    @classmethod
+    def _has_a_group(cls, value: str | None) -> str | None:
+        if value is None:
+            return value
+        try:
+            count = re.compile(value).groups
+        except re.error as error:
+            raise ValueError(f"{value!r} is no regular expression: {error}") from error
+        if not count:
+            raise ValueError(
+                f"{value!r} has no group: put brackets around the patient, as in '^(P[0-9]+)_'"
+            )
+        return value
+
+
+def load(config: Config) -> ImageTable:
+    """List the pictures of a tree and look at each; none is decoded where its ends tell enough.
+
+    Raises:
+        InputError: If there is no such tree, it is laid out in another way, a picture is broken
+            and may not be left out, or blacklist or group pattern do not go with it.
+    """
+    return _read(config, None)
+
+
+def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
+    """What `load` gives, where it is known since a pack was made which pictures cannot be used.
+
+    Raises:
+        InputError: As `load`; but only `LazyImages.stamp` tells whether a picture was replaced.
+    """
+    return _read(config, bad_files)
+
+
+def _read(config: Config, known_bad: tuple[BadFile, ...] | None) -> ImageTable:
+    tree = _tree(config)
+    pictures = _pictures(config, tree)
+    skip = config.on_bad_file == "skip"
+    bad = known_bad
+    if bad is None:
+        # A file that is whole at both ends may still not decode, and must not stop an epoch then.
+        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="looking at pictures"))
+    name, paths, notes = config.set or config.name, tree.paths, list(tree.notes)
+    if bad:
+        _refuse_bad(config, tree, bad)
+        out = {file.path for file in bad}
+        kept = np.array([row for row, path in enumerate(paths) if path not in out], dtype=np.int64)
+        pictures, paths = pictures.take(kept), [path for path in paths if path not in out]
+        notes.append(
+            f"{len(bad):,} of {len(tree.paths):,} pictures were left out because they cannot be "
+            "used (data.on_bad_file=skip); a seeded split of the others is another split."
+        )
+    domains, labels = domains_and_labels(paths, tree.class_names)
+    release = (compare(SETS[config.set], per_domain(tree.paths)),) if config.set else ()
+    return ImageTable(
+        name=name,
+        task="multi-class",
+        class_names=tree.class_names,
+        images=pictures,
+        labels=labels,
+        ids=np.array(paths, dtype=np.str_),
+        splits=np.full(len(paths), "", dtype="<U1"),
+        domains=domains,
+        groups=groups(paths, config.group_pattern, config.group_scope),
+        notes=(*release, *(f"{name}: {note}" for note in notes)),
+        hashes={f"pictures at {config.size} x {config.size}": pictures.digest()},
+        bad_files=bad,
+    )
+
+
+def _tree(config: Config) -> Tree:
+    known = SETS[config.set] if config.set else None
+    folder = locate(config.set, config.root)
+    tree = read_tree(folder, known, nested=config.group_pattern is not None)
+    if config.blacklist is None:
+        return tree
+    return without_blacklist(tree, config.blacklist, known.folder if known else folder.name)
+
+
+def _pictures(config: Config, tree: Tree) -> PictureFiles:
+    return PictureFiles(tree.folder, tree.paths, (config.size, config.size), resize=True)
+
+
+def _decoded(row: int, pixels: NDArray[np.uint8]) -> None:
+    """Nothing is done with a picture that can be decoded."""
+
+
+def _refuse_bad(config: Config, tree: Tree, bad: tuple[BadFile, ...]) -> None:
+    if config.on_bad_file == "skip" and len(bad) < len(tree.paths):
+        return
+    listed = ", ".join(f"{file.path} ({file.reason})" for file in bad[:_LISTED])
+    more = ", ..." if len(bad) > _LISTED else ""
+    cure = "Put whole copies in their place"
+    if config.on_bad_file != "skip":
+        cure += ", or leave them out with data.on_bad_file=skip"
+    raise InputError(
+        f"{tree.folder}: {len(bad):,} of {len(tree.paths):,} pictures cannot be used: {listed}"
+        f"{more}. {cure}"
+    )
+
+
+def present(config: Config) -> str:
+    """Where the tree is on this machine, or that it is absent; no picture is looked at."""
+    folder = find(config.set, config.root)
+    if folder is not None:
+        return f"in {folder}"
+    return f"absent ({SETS[config.set].folder})" if config.set else "absent (set data.root)"
+
+
+def require(config: Config) -> None:
+    """Check that the tree is there; nothing of it is read.
+
+    Raises:
+        InputError: Naming where it was looked for and what is expected.
+    """
+    locate(config.set, config.root)
+
+
+def examine(config: Config, seen: Seen) -> dict[str, Any]:
+    """Compare a tree with what was published of it, and look for pictures that are there twice.
+
+    Args:
+        config: Where it is.
+        seen: Called with the id and the pixels ``(3, H, W)`` of each picture that is whole.
+
+    Returns:
+        ``folder``; ``counts``, one record per domain with ``found`` (usable pictures) and
+        ``published`` (None where nothing is known); ``missing`` and ``extra``, lists of paths;
+        ``unreadable``, a list of (path, reason); ``findings``, a text each.
+
+    Raises:
+        InputError: If there is no such tree, or it is laid out in another way.
+    """
+    tree = _tree(config)
+    pictures = _pictures(config, tree)
+    twins = Twins()
+
+    def look(row: int, pixels: NDArray[np.uint8]) -> None:
+        twins.see(tree.paths[row], pixels)
+        seen(tree.paths[row], pixels)
+
+    bad = pictures.faults(seen=look, title="decoding the pictures")
+    out = {file.path for file in bad}
+    found = per_domain([path for path in tree.paths if path not in out])
+    published: dict[str, int] = {}
+    if config.set:
+        known = SETS[config.set]
+        published = dict(
+            zip(known.domains, nearest(known, per_domain(tree.paths)).counts, strict=True)
+        )
+    return {
+        "folder": str(tree.folder),
+        "counts": [
+            {
+                "split": "",
+                "domain": domain,
+                "found": found.get(domain, 0),
+                "published": published.get(domain),
+            }
+            for domain in tree.domains
+        ],
+        "missing": [file.path for file in bad if file.reason == ABSENT],
+        "unreadable": [tuple(file) for file in bad if file.reason != ABSENT],
+        "extra": sorted(tree.strays),
+        "findings": twins.findings(tree.folder),
+    }
