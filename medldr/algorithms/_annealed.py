@@ -1,0 +1,82 @@
+"""Penalties whose weight is switched from 1 to its value after some steps (VREx and IRM)."""
+
+from __future__ import annotations
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from medldr.algorithms._blocks import Blocks, require_several
+from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.models.base import FeatureModel
+from medldr.types import Batch, DataSpec, StepOutput
+
+
+class AnnealedConfig(AlgorithmConfig):
+    """Keys of a penalty that is switched."""
+
+    weight: float = Field(1.0, ge=0, description="factor of the penalty from the switch on")
+    anneal_steps: int = Field(
+        500,
+        ge=0,
+        description="steps before the switch, in which the factor is 1 (with weight 0: 0)",
+    )
+    reset_optimizer: bool = Field(
+        True, description="forget the optimizer's running state (momentum) at the switch"
+    )
+
+
+class Annealed(Algorithm):
+    """Mean of the domains' risks plus a penalty, whose weight `update` switches.
+
+    Attributes:
+        steps: ``()`` int64, optimizer steps made before this one; a buffer, so that a resumed run
+            goes on with it. `update` alone counts it, so `loss` may be called at any time.
+    """
+
+    needs_domains = True
+    sampler = "domains"
+    rows_per_domain = 1
+    set_based = True
+
+    def __init__(self, config: AnnealedConfig, spec: DataSpec, model: FeatureModel) -> None:
+        super().__init__(config, spec, model)
+        require_several(config.name, spec)
+        self.weight = config.weight
+        self.anneal_steps = config.anneal_steps
+        self.reset_optimizer = config.reset_optimizer
+        self.steps: Tensor
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+    def weighted(self, penalty: Tensor) -> Tensor:
+        """The penalty times the weight of this step, in the penalty's own precision."""
+        before = 1.0 if self.weight else 0.0
+        return torch.where(self.steps < self.anneal_steps, before * penalty, self.weight * penalty)
+
+    def update(self, step: Step, batch: Batch) -> StepOutput:
+        """One optimizer step; that of the switch begins with a fresh optimizer."""
+        self.steps.fill_(step.index)
+        if self.reset_optimizer and step.index == self.anneal_steps > 0:
+            step.reset_optimizer()
+        return super().update(step, batch)
+
+    def output(
+        self,
+        risks: Tensor,
+        penalty: Tensor,
+        blocks: Blocks,
+        z: Tensor,
+        logits: Tensor,
+    ) -> StepOutput:
+        """The step's output: loss, and logs of its terms and of every domain's risk ``(n,)``."""
+        original = risks.mean()
+        names = [self.spec.train_domains[domain] for domain in blocks.domains]
+        logs = {
+            "loss/original": original.detach(),
+            f"loss/{self.config.name.rpartition('.')[2]}": penalty.detach(),
+            **{
+                f"loss/domain/{name}": risk.detach()
+                for name, risk in zip(names, risks, strict=True)
+            },
+        }
+        return StepOutput(original + self.weighted(penalty), z, logits, logs)

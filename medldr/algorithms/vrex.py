@@ -1,0 +1,82 @@
+"""VREx: the classification loss shall be equal in all source domains.
+
+What it changes: the variance of the domains' mean losses is added to their mean, ``weight`` times.
+The variance is that of the domains in the batch (divided by their number). In the first
+``anneal_steps`` steps the weight is 1; from then on it is ``weight``, and the optimizer begins
+anew.
+
+When to use: hospitals are known for the training images and some are learned much better than
+others. Harmful where some are harder by nature (poorer scanners, harder cases): the easy ones are
+then learned worse, not the hard ones better.
+
+Cost: that of ``erm``; no extra parameters. Prediction does not use it.
+
+Works with: every task, model and loss, in 2D and 3D. Needs two source domains or more and the
+sampler ``domains``, so batches may be smaller than ``training.batch_size``. Does not work with
+accumulation or as a base of another method, because it resets the optimizer. A run of
+``anneal_steps`` steps or fewer never sees ``weight``. ``weight: 0`` is ``erm`` on the same batches,
+with the penalty logged: the row to compare with (set ``reset_optimizer: false`` for it as well).
+
+Settings: ``weight`` 10, ``anneal_steps`` 500, DomainBed's.
+
+Several processes: the risk of a domain is that of its rows on all processes.
+
+Source:
+    Krueger et al., "Out-of-distribution generalization via risk extrapolation", 2021, in
+    DomainBed's form: population variance, a weight of 1 before the switch, Adam made anew at it,
+    and no division of the loss by a large weight.
+    Our choice: the weight before the switch is 0 where ``weight`` is 0; without steps before the
+    switch nothing is reset. The loss of every domain is logged, not of the last alone.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from torch import Tensor
+
+from medldr.algorithms._annealed import Annealed, AnnealedConfig
+from medldr.algorithms._blocks import Blocks, domain_risks
+from medldr.models.base import FeatureModel
+from medldr.types import Batch, StepOutput
+
+
+class VRExConfig(AnnealedConfig):
+    """Keys of VREx."""
+
+    name: Literal["vrex"] = "vrex"
+    weight: float = Field(10.0, ge=0, description="factor of the variance from the switch on")
+
+
+class VREx(Annealed):
+    """Mean plus weighted variance of the domains' risks."""
+
+    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
+        """Mean risk plus penalty, logged as ``original`` and ``vrex``, and each domain's risk."""
+        blocks = Blocks(batch.domain)
+        z = model.features(batch.image)
+        logits = model.classify(z)
+        risks = domain_risks(self, logits, batch.label, blocks)
+        return self.output(risks, vrex_penalty(risks), blocks, z, logits)
+
+
+def vrex_penalty(risks: Tensor) -> Tensor:
+    """Population variance of the domains' risks.
+
+    Args:
+        risks: ``(n,)``, one or more.
+
+    Returns:
+        Scalar, at least 0; of equal risks 0, with a gradient of 0.
+
+    Example:
+        >>> import torch
+        >>> round(vrex_penalty(torch.tensor([1.0, 2.0, 3.0])).item(), 4)
+        0.6667
+    """
+    return (risks - risks.mean()).square().mean()
+
+
+Config = VRExConfig
+ALGORITHM = VREx
