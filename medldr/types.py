@@ -7,7 +7,7 @@ and are frozen dataclasses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -128,6 +128,8 @@ class Predictions:
         group: ``(N,)`` text (patient, slide), empty where there are none.
         label: ``(N,)`` int64, or ``(N, L)`` float64 with NaN for a missing label.
         prob: ``(N, K)`` float64, softmax or (multi-label) sigmoid of the logits.
+        part: ``(N,)`` text, ``target_in`` or ``target_out`` for items of a held-out domain, else
+            empty; may be left out where all are.
     """
 
     task: Task
@@ -138,6 +140,11 @@ class Predictions:
     group: NDArray[np.str_]
     label: NDArray[np.int64] | NDArray[np.float64]
     prob: NDArray[np.float64]
+    part: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
+
+    def __post_init__(self) -> None:
+        if not len(self.part):
+            object.__setattr__(self, "part", np.full(len(self.id), "", dtype=np.str_))
 
     def __len__(self) -> int:
         return len(self.id)
@@ -153,4 +160,5 @@ class Predictions:
             group=self.group[rows],
             label=self.label[rows],
             prob=self.prob[rows],
+            part=self.part[rows],
         )

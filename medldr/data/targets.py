@@ -13,6 +13,7 @@ Source:
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -50,7 +51,9 @@ def target_parts(
     return {name: found for name, found in rows.items() if len(found)}
 
 
-def part_column(rows: NDArray[np.int64], parts: dict[str, NDArray[np.int64]]) -> NDArray[np.str_]:
+def part_column(
+    rows: NDArray[np.int64], parts: Mapping[str, NDArray[np.int64]]
+) -> NDArray[np.str_]:
     """The part of each row, empty where it is in none.
 
     Example:

@@ -5,6 +5,7 @@ them, and `evaluate`, `score` and `compare` read nothing else.
 """
 
 from medldr.evaluation.compare import compare
+from medldr.evaluation.domain_scores import domain_means, held_out_curves
 from medldr.evaluation.evaluate import check, evaluate, flat
 from medldr.evaluation.metrics import accuracy, auc, score
 from medldr.evaluation.predict import evaluating, predict, predict_each, probabilities
@@ -25,9 +26,11 @@ __all__ = [
     "by_split",
     "check",
     "compare",
+    "domain_means",
     "evaluate",
     "evaluating",
     "flat",
+    "held_out_curves",
     "join",
     "load_run",
     "predict",

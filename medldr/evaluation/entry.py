@@ -32,7 +32,7 @@ class Entry:
     """
 
     def __init__(self, judge: Judge, split: str, config: EvaluationConfig) -> None:
-        self.judge = judge
+        self.judge, self.split, self.config = judge, split, config
         self.values: dict[str, Array] = judge.values()
         self.draws = judge.draws(config.draws, config.bootstrap_seed, split)
 
@@ -59,6 +59,7 @@ class Entry:
             "classes": {name: self.of_class(k) for k, name in enumerate(table.class_names)},
             "domains": {name: self.of_domain(name, seen) for name in judge.domains},
             "worst_domain": self.worst(),
+            **self.by_part(),
             **self.by_group(),
             **pictures(judge),
         }
@@ -93,6 +94,17 @@ class Entry:
         accuracy = {d: self.values.get(f"domain/{d}/accuracy") for d in self.judge.domains}
         known = {d: float(value[0]) for d, value in accuracy.items() if value is not None}
         return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
+
+    def by_part(self) -> dict[str, Any]:
+        """Each part of the held-out domains, judged like a split; empty where there is none."""
+        names = headline_metrics(self.task)
+        found = {}
+        for name in dict.fromkeys(sorted(self.judge.table.part.tolist())):
+            if name:
+                entry = Entry(self.judge.of_part(name), f"{self.split}/{name}", self.config)
+                metrics = {metric: entry.number(metric) for metric in names}
+                found[name] = {"items": len(entry.judge.table), "metrics": metrics}
+        return {"parts": found} if found else {}
 
     def by_group(self) -> dict[str, Any]:
         """Each group and the worst one; empty where groups were not asked for."""

@@ -148,14 +148,17 @@ def flat(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
     """The numbers of an evaluation under slash-separated keys, None where undefined.
 
     Keys are ``<split>/<metric>``, ``<split>/class/<class>/<metric>``,
-    ``<split>/domain/<domain>/<metric>`` and ``<split>/worst_domain/accuracy``; where groups were
-    scored also ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``.
+    ``<split>/domain/<domain>/<metric>`` and ``<split>/worst_domain/accuracy``; where domains were
+    held out also ``test/target_in/<metric>`` and ``test/target_out/<metric>``, and where groups
+    were scored ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``.
     """
     out: dict[str, float | None] = {}
     for split, judged in evaluation["splits"].items():
         groups = {f"{split}/": judged["metrics"]}
         groups |= {f"{split}/class/{c}/": numbers for c, numbers in judged["classes"].items()}
         groups |= {f"{split}/domain/{d}/": of["metrics"] for d, of in judged["domains"].items()}
+        parts = judged.get("parts") or {}
+        groups |= {f"{split}/{name}/": of["metrics"] for name, of in parts.items()}
         for worst in ("worst_domain", "worst_group"):
             if judged.get(worst):
                 groups[f"{split}/{worst}/"] = {"accuracy": judged[worst]["accuracy"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,10 @@ class Judge:
     def domains(self) -> dict[str, NDArray[np.bool_]]:
         """Rows of each domain, in alphabetical order."""
         return {str(d): self.table.domain == d for d in np.unique(self.table.domain) if d}
+
+    def of_part(self, name: str) -> Judge:
+        """The same judgement of one part of the held-out domains alone."""
+        return replace(self, table=self.table.select(self.table.part == name), per_group=False)
 
     def why_not(self, domain: str | None = None) -> str | None:
         """Why nothing can be measured in the split or one of its domains; None if it can."""

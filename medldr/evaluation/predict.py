@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from medldr.data.targets import part_column
 from medldr.datasets.base import ImageTable
 from medldr.types import Batch, DataSpec, Predictions, Task
 
@@ -52,6 +53,7 @@ def predict(
     spec: DataSpec,
     table: ImageTable,
     split: str,
+    parts: Mapping[str, NDArray[np.int64]] | None = None,
     fabric: Fabric | None = None,
 ) -> Predictions:
     """Probabilities of every item of a split.
@@ -65,12 +67,16 @@ def predict(
         spec: Of the data the model was built for.
         table: Where ids, labels, domains and groups come from, by `Batch.index`.
         split: Name to write beside each row.
+        parts: Rows of each part of the held-out domains, to name beside each row; None: there are
+            none.
         fabric: Gives precision and processes; unset: float32, this process alone.
 
     Returns:
         Rows in the order of the table, the same on every process.
     """
-    (found,) = predict_each([model], loader, spec=spec, table=table, split=split, fabric=fabric)
+    (found,) = predict_each(
+        [model], loader, spec=spec, table=table, split=split, parts=parts, fabric=fabric
+    )
     return found
 
 
@@ -81,6 +87,7 @@ def predict_each(
     spec: DataSpec,
     table: ImageTable,
     split: str,
+    parts: Mapping[str, NDArray[np.int64]] | None = None,
     fabric: Fabric | None = None,
 ) -> list[Predictions]:
     """The same of several models in one pass, because reading the images may take longest.
@@ -91,6 +98,8 @@ def predict_each(
         spec: Of the data the models were built for.
         table: Where ids, labels, domains and groups come from, by `Batch.index`.
         split: Name to write beside each row.
+        parts: Rows of each part of the held-out domains, to name beside each row; None: there are
+            none.
         fabric: Gives precision and processes; unset: float32, this process alone.
 
     Returns:
@@ -112,6 +121,7 @@ def predict_each(
             group=np.asarray(table.groups[rows], dtype=np.str_),
             label=labels.astype(np.float64 if spec.multi_label else np.int64),
             prob=probabilities(one.numpy()[first], spec.task),
+            part=part_column(rows, parts or {}),
         )
         for one in logits
     ]

@@ -13,6 +13,7 @@ from typing import Any
 from lightning_fabric import Fabric
 
 from medldr.config import RunConfig
+from medldr.config.schema import SWAD
 from medldr.data import Data
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predict import predict_each
@@ -23,8 +24,8 @@ from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec, Predictions
 
-Choice = tuple[int, int]
-"""Epoch and step: equal ones have equal weights."""
+Choice = tuple[int, int, bool]
+"""Epoch, step, and whether weights of many steps were averaged: equal ones have equal weights."""
 
 
 def judge(
@@ -47,7 +48,9 @@ def judge(
         selections: What each rule chose; the first one is reported.
     """
     reported, *others = selections
-    choice = {rule: (chosen["epoch"], chosen["step"]) for rule, chosen in selections.items()}
+    choice = {
+        rule: (chosen["epoch"], chosen["step"], rule == SWAD) for rule, chosen in selections.items()
+    }
     weights = {choice[reported]: folder.model}
     for rule in others:
         weights.setdefault(choice[rule], folder.selected(rule))
@@ -108,7 +111,13 @@ def _predict(
             world=fabric.world_size,
         )
         found = predict_each(
-            models, loader, spec=data.spec, table=data.table, split=split, fabric=fabric
+            models,
+            loader,
+            spec=data.spec,
+            table=data.table,
+            split=split,
+            parts=data.parts,
+            fabric=fabric,
         )
         for choice, table in zip(weights, found, strict=True):
             tables[choice][split] = table
@@ -139,7 +148,7 @@ def network(config: RunConfig, spec: DataSpec, weights: Path) -> FeatureModel:
         InputError: If the weights cannot be read.
     """
     # What it started from is overwritten, and need not be there any more.
-    section = config.model.model_copy(update={"weights": None})
+    section = config.model.model_copy(update={"weights": None, "pretrained": None})
     model = build_model(section, spec, seed=config.seed)
     model.load_state_dict(load_tensors(weights))
     return model.eval()

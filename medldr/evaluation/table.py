@@ -1,7 +1,8 @@
 """The predictions table on disk: `predictions.csv`, exact to the last bit.
 
-Columns: ``id, split, domain, group``, then ``label`` (class number) or, for multi-label, one
-``label_<name>`` per label (0, 1, or empty when missing), then one ``prob_<name>`` per class.
+Columns: ``id, split, domain, group``, then ``part`` (of a held-out domain: ``target_in``,
+``target_out`` or empty) where any item has one, then ``label`` (class number) or, for multi-label,
+one ``label_<name>`` per label (0, 1, or empty when missing), then one ``prob_<name>`` per class.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from medldr.errors import InputError
 from medldr.types import Predictions, Task
 
 TEXTS = ("id", "split", "domain", "group")
+PART = "part"
 
 
 def predictions_of(
@@ -31,6 +33,7 @@ def predictions_of(
     split: str = "test",
     domain: Sequence[str] | None = None,
     group: Sequence[str] | None = None,
+    part: Sequence[str] | None = None,
 ) -> Predictions:
     """Predictions from plain arrays, with the texts filled in.
 
@@ -51,6 +54,7 @@ def predictions_of(
         group=_texts(group if group is not None else [""] * n),
         label=labels,
         prob=probs,
+        part=_texts(part if part is not None else [""] * n),
     )
 
 
@@ -66,7 +70,7 @@ def join(parts: Sequence[Predictions]) -> Predictions:
         class_names=first.class_names,
         **{
             name: np.concatenate([getattr(part, name) for part in parts])
-            for name in (*TEXTS, "label", "prob")
+            for name in (*TEXTS, PART, "label", "prob")
         },
     )
 
@@ -83,11 +87,12 @@ def write_predictions(path: Path | str, predictions: Predictions) -> None:
     label_columns = [f"label_{n}" for n in names] if predictions.label.ndim == 2 else ["label"]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*TEXTS, *label_columns, *(f"prob_{n}" for n in names)])
+    text_columns = [*TEXTS, PART] if (predictions.part != "").any() else [*TEXTS]
+    writer.writerow([*text_columns, *label_columns, *(f"prob_{n}" for n in names)])
     labels = predictions.label.tolist()
     for row, (label, prob) in enumerate(zip(labels, predictions.prob.tolist(), strict=True)):
         known = [_label_text(v) for v in label] if isinstance(label, list) else [str(label)]
-        texts = [str(getattr(predictions, name)[row]) for name in TEXTS]
+        texts = [str(getattr(predictions, name)[row]) for name in text_columns]
         writer.writerow([*texts, *known, *map(repr, prob)])
     files.write_text(Path(path), text.getvalue())
 
@@ -116,17 +121,20 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     header, body = (lines[0], lines[1:]) if lines else ([], [])
     prob_at = [c for c, name in enumerate(header) if name.startswith("prob_")]
     names = tuple(header[c][len("prob_") :] for c in prob_at)
-    single = [*TEXTS, "label", *(f"prob_{n}" for n in names)]
-    multi = [*TEXTS, *(f"label_{n}" for n in names), *(f"prob_{n}" for n in names)]
+    # Tables of runs without held-out domains have no parts.
+    texts = [*TEXTS, PART] if header[len(TEXTS) : len(TEXTS) + 1] == [PART] else [*TEXTS]
+    single = [*texts, "label", *(f"prob_{n}" for n in names)]
+    multi = [*texts, *(f"label_{n}" for n in names), *(f"prob_{n}" for n in names)]
     if not names or header not in (single, multi):
         raise InputError(
             f"{path}: not a predictions table: its columns are {', '.join(header) or '(none)'}; "
-            "expected id, split, domain, group, label (or label_<name> ...), prob_<class> ..."
+            "expected id, split, domain, group, part (may be absent), label (or label_<name> ...), "
+            "prob_<class> ..."
         )
     multi_label = header == multi and header != single
     columns = _columns(path, header, body)
     width = len(names) if multi_label else 1
-    labels = np.array([_numbers(path, header, columns, 4 + c) for c in range(width)]).T
+    labels = np.array([_numbers(path, header, columns, len(texts) + c) for c in range(width)]).T
     probs = [_numbers(path, header, columns, c) for c in prob_at]
     if not multi_label:
         _check_classes(path, labels[:, 0], len(names))
@@ -140,6 +148,7 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
         group=_texts(columns[3]),
         label=labels if multi_label else labels[:, 0].astype(np.int64),
         prob=np.stack(probs, axis=1),
+        part=_texts(columns[4] if PART in texts else [""] * len(body)),
     )
 
 

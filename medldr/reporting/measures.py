@@ -140,6 +140,12 @@ MEASURES: dict[str, Measure] = {
         "own worst among the groups that it took, so that the interval lies at or above the value.",
     ),
     "loss": Measure("Loss", False, "lower", "What training makes small."),
+    "domain_accuracy": Measure(
+        "Mean domain accuracy", True, "higher", "Mean of the accuracies of the domains."
+    ),
+    "domain_loss": Measure(
+        "Mean domain loss", False, "lower", "Mean of the losses of the domains."
+    ),
 }  # fmt: skip
 
 ALIASES = {
@@ -180,7 +186,12 @@ SPLIT_TITLES = {
 PERCENT = "\N{NO-BREAK SPACE}%"
 """The sign with its space, which must not be torn from its number."""
 
-_RULE_SPLITS = {"val": "validation", "id_val": "seen-domain validation", "oracle": "test"}
+_RULE_SPLITS = {
+    "val": "validation",
+    "id_val": "seen-domain validation",
+    "oracle_out": "held-back target",
+    "oracle": "test",
+}
 
 
 def rule_text(rule: str, split: str = "") -> str:
@@ -191,13 +202,15 @@ def rule_text(rule: str, split: str = "") -> str:
         ('the best validation AUC', 'the lowest test loss')
         >>> rule_text("val_auc", "id_val")
         'the best seen-domain validation AUC'
+        >>> rule_text("oracle_out_accuracy", "target_out")
+        'the best held-back target accuracy'
     """
     if rule == "last":
         return "the end of training"
     for prefix, named in _RULE_SPLITS.items():
         key = rule.removeprefix(f"{prefix}_")
         if key != rule:
-            best = "lowest" if key == "loss" else "best"
+            best = "lowest" if key.endswith("loss") else "best"
             read = _RULE_SPLITS.get(split, named)
             return f"the {best} {read} {'AUC' if key == 'auc' else key.replace('_', ' ')}"
     return rule.replace("_", " ")

@@ -83,7 +83,7 @@ def metric_of(rule: str) -> str:
         >>> metric_of("id_val_balanced_accuracy"), metric_of("oracle_auc"), metric_of("last")
         ('balanced_accuracy', 'auc', '')
     """
-    for prefix in ("id_val_", "val_", "oracle_"):
+    for prefix in ("id_val_", "val_", "oracle_out_", "oracle_"):
         if rule.startswith(prefix):
             return rule.removeprefix(prefix)
     return ""

@@ -67,7 +67,7 @@ def assemble(
     start.check(training, algorithm, model, rows // processes.world)
     start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
     schedule = Schedule(training, loader.steps_per_epoch)
-    splits = {split for split, numbers in data.rows.items() if len(numbers)}
+    splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
     rules = parse_rules(training.select, splits, oracle=config.evaluation.oracle)
     selector = Selector(rules)
     validation = Validation(config, data, rules, splits, fabric, processes)
@@ -168,7 +168,7 @@ def assemble(
             shown=show_progress and processes.first,
         ),
         facts=facts,
-        notes=[*model.notes, *loader.notes, *notes, *more],
+        notes=[*model.notes, *loader.notes, *validation.notes, *notes, *more],
         seconds_before=position["seconds"],
         stopped_early=bool(position["stopped_early"]),
     )

@@ -17,11 +17,20 @@ METRICS: Final[dict[str, bool]] = {
     "balanced_accuracy": True,
     "macro_f1": True,
     "loss": False,
+    "domain_accuracy": True,
+    "domain_loss": False,
 }
 """Metrics that can select, and whether a larger value is better."""
 
-PREFIXES: Final = ("val", "id_val", "oracle")
-"""What a rule reads: ``val`` is the split that selects (``id_val`` where there is no other)."""
+DOMAIN_METRICS: Final = ("domain_accuracy", "domain_loss")
+"""Unweighted means over the domains of a split: ``val_domain_accuracy`` is DomainBed's
+"training-domain validation"."""
+
+PREFIXES: Final = ("val", "id_val", "oracle_out", "oracle")
+"""What a rule reads: ``val`` is the split that selects (``id_val`` where there is no other),
+``oracle`` the test split, ``oracle_out`` the ``target_out`` part of the held-out domains."""
+
+_SPLITS: Final = {"oracle": "test", "oracle_out": "target_out"}
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,10 @@ class Rule:
 
     Attributes:
         name: As in the configuration: ``last``, ``val_auc``, ``id_val_loss``, ``oracle_auc``.
-        split: The split it reads; empty for ``last``.
+        split: The split it reads, or the part ``target_out``; empty for ``last``.
         column: The metric it compares, as `metrics.jsonl` names it; empty for ``last``.
         larger: Whether a larger value is better.
-        oracle: Whether it reads the test split, so that its result is an upper bound only.
+        oracle: Whether it reads test rows, so that its result is an upper bound only.
     """
 
     name: str
@@ -88,7 +97,8 @@ def parse_rules(
 
     Args:
         names: The first is the one that is reported.
-        splits: Splits that the data has. ``val_*`` reads ``val``, or ``id_val`` without one.
+        splits: Splits that the data has, and parts of held-out domains. ``val_*`` reads ``val``,
+            or ``id_val`` without one.
         oracle: Whether ``evaluation.oracle`` allows rules that read the test split.
 
     Raises:
@@ -112,21 +122,26 @@ def parse_rules(
                 f"training.select: there is no rule {name!r}.{did_you_mean(name, known)} "
                 f"Rules: {', '.join(known)}"
             )
-        if prefix == "oracle" and not oracle:
+        if prefix in _SPLITS and not oracle:
             raise InputError(
                 f"training.select: {name} reads the test split, so its result is an upper bound "
                 "and no measurement. To use it all the same, set evaluation.oracle: true"
             )
-        split = "test" if prefix == "oracle" else prefix
+        split = _SPLITS.get(prefix, prefix)
         if split == "val" and "val" not in splits:
             split = "id_val"
+        if split == "target_out" and split not in splits:
+            raise InputError(
+                f"training.select: {name} reads the part {split!r} of held-out domains, and there "
+                "is none. Set data.held_out, or use another rule"
+            )
         if split not in splits:
             raise InputError(
                 f"training.select: {name} needs a split {split!r}, and the data has "
                 f"{', '.join(sorted(splits))}. Use training.select: [last]"
             )
         column = f"{prefix}/{metric}"
-        rules.append(Rule(name, split, column, METRICS[metric], prefix == "oracle"))
+        rules.append(Rule(name, split, column, METRICS[metric], prefix in _SPLITS))
     return tuple(rules)
 
 

@@ -121,7 +121,7 @@ def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
     for rule in rules:
         if rule.column.rpartition("/")[2] != "auc":
             continue
-        rows = data.rows[rule.split]
+        rows = {**data.rows, **data.parts}[rule.split]
         unknown = np.full((len(rows), data.spec.num_classes), 0.5)
         labels = data.table.labels[rows].astype(np.float64)
         if auc(labels, unknown, data.spec.task) is None:

@@ -1,4 +1,8 @@
-"""Scores while training: of the splits that select, and never of the test split but for oracles."""
+"""Scores while training: of the splits that select.
+
+The test split is looked at only by oracles, and for curves of held-out domains where the
+configuration asks for them.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,13 @@ from lightning_fabric import Fabric
 
 from medldr.config import RunConfig
 from medldr.data import Data
-from medldr.evaluation import predict, score
+from medldr.errors import InputError
+from medldr.evaluation import domain_means, held_out_curves, predict, score
 from medldr.models.base import FeatureModel
 from medldr.training.processes import Processes
 from medldr.training.rng import undisturbed
-from medldr.training.selection import Rule, scored_splits
+from medldr.training.selection import DOMAIN_METRICS, Rule, scored_splits
+from medldr.types import Predictions
 
 
 class Validation:
@@ -23,9 +29,15 @@ class Validation:
         config: The run.
         data: Its images, split.
         rules: The rules asked for.
-        splits: Splits that have rows.
+        splits: Splits, and parts of held-out domains, that have rows.
         fabric: Gives precision, device and processes.
         processes: Each scores its part of the rows.
+
+    Attributes:
+        notes: What a reader of any number must be told.
+
+    Raises:
+        InputError: If a rule or the curves need domains that the data does not have.
     """
 
     def __init__(
@@ -40,33 +52,86 @@ class Validation:
         self._data = data
         self._fabric = fabric
         self._processes = processes
+        self._curves = config.evaluation.domain_curves
+        _require_domains(config, data, rules)
+        self.notes = _looks(config, rules)
+        self._columns = scored_splits(rules, splits)
+        wanted = [*self._columns.values(), *(["test"] if self._curves else [])]
+        # Each is read once; a part of the test split is not read beside the whole of it.
+        parts = data.parts if "test" in wanted else {}
         self._loaders = {
-            column: (
+            split: data.eval_loader(
                 split,
-                data.eval_loader(
-                    split,
-                    config,
-                    device=fabric.device,
-                    rank=processes.rank,
-                    world=processes.world,
-                ),
+                config,
+                device=fabric.device,
+                rank=processes.rank,
+                world=processes.world,
             )
-            for column, split in scored_splits(rules, splits).items()
+            for split in dict.fromkeys(wanted)
+            if split not in parts
         }
 
     def scores(self, model: FeatureModel) -> dict[str, Any]:
         """Metrics by column, such as ``val/auc``; None where undefined, equal on all processes."""
         self._processes.equal_buffers(model)
-        row: dict[str, Any] = {}
-        for column, (split, loader) in self._loaders.items():
-            predictions = predict(
+        tables = {
+            split: predict(
                 model,
                 undisturbed(iter(loader)),
                 spec=self._data.spec,
                 table=self._data.table,
                 split=split,
+                parts=self._data.parts,
                 fabric=self._fabric,
             )
-            row |= {f"{column}/{name}": value for name, value in score(predictions).items()}
+            for split, loader in self._loaders.items()
+        }
+        row: dict[str, Any] = {}
+        for column, split in self._columns.items():
+            table = tables[split] if split in tables else _part(tables["test"], split)
+            found = score(table) | domain_means(table)
+            row |= {f"{column}/{name}": value for name, value in found.items()}
+        if self._curves:
+            row |= held_out_curves(tables["test"])
         shared: dict[str, Any] = self._processes.from_first(row)
         return shared
+
+
+def _part(table: Predictions, part: str) -> Predictions:
+    return table.select(table.part == part)
+
+
+def _require_domains(config: RunConfig, data: Data, rules: Sequence[Rule]) -> None:
+    if config.evaluation.domain_curves and not data.parts:
+        raise InputError(
+            "evaluation.domain_curves: no domain is held out, so there is none to draw a curve of. "
+            "Set data.held_out, or evaluation.domain_curves: false"
+        )
+    rows = {**data.rows, **data.parts}
+    for rule in rules:
+        asked = rule.name.endswith(DOMAIN_METRICS)
+        if asked and not (data.table.domains[rows[rule.split]] != "").any():
+            plain = rule.name.replace("_domain_", "_")
+            raise InputError(
+                f"training.select: {rule.name} is a mean over domains, and no {rule.split} row of "
+                f"{data.table.name} has one. Use {plain}"
+            )
+
+
+def _looks(config: RunConfig, rules: Sequence[Rule]) -> list[str]:
+    """Who looked at held-out domains while training, and what for."""
+    notes = []
+    if config.evaluation.domain_curves:
+        held_out: Sequence[str] = getattr(config.data, "held_out", ())
+        notes.append(
+            f"evaluation.domain_curves: the held-out domains ({', '.join(held_out)}) were scored "
+            "at every validation, for choices that a report makes among runs "
+            "(leave-one-domain-out); no rule of this run reads these columns"
+        )
+    named = ", ".join(rule.name for rule in rules if rule.split == "target_out")
+    if named:
+        notes.append(
+            f"{named} chose on the target_out rows of the held-out domains, which are among all "
+            "test rows; only test/target_in is free of them"
+        )
+    return notes
