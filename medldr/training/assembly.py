@@ -8,6 +8,7 @@ from lightning_fabric import Fabric
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, run_hash
+from medldr.config.schema import AveragingConfig
 from medldr.data import Data
 from medldr.files import RunFolder
 from medldr.models.base import FeatureModel
@@ -24,6 +25,7 @@ from medldr.training.rng import Randomness, seed_process
 from medldr.training.runtime import precision_name, use_threads
 from medldr.training.selection import Selector, parse_rules
 from medldr.training.step import Stepper, TrainStep
+from medldr.training.swad import ValleyAverage
 from medldr.training.trainer import Trainer
 from medldr.training.validation import Validation
 
@@ -66,9 +68,16 @@ def assemble(
     domains = start.domains_per_batch(sampler, algorithm, data.spec)
     start.check(training, algorithm, model, rows // processes.world)
     start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
+    said = algorithm.check_run(config, processes.world)
     schedule = Schedule(training, loader.steps_per_epoch)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
-    rules = parse_rules(training.select, splits, oracle=config.evaluation.oracle)
+    averaging = training.averaging
+    rules = parse_rules(
+        training.select,
+        splits,
+        oracle=config.evaluation.oracle,
+        averaging=averaging.name if averaging else None,
+    )
     selector = Selector(rules)
     validation = Validation(config, data, rules, splits, fabric, processes)
     facts: dict[str, Any] = {
@@ -88,13 +97,20 @@ def assemble(
     if saved is None and training.init_from:
         start.start_from(model, training.init_from)
     model.to_fast_memory()
+    if saved is None:
+        algorithm.begin(model)
     model, more = start.share_statistics(model, fabric)
     more += start.undefined_rules(rules, data)
     more += start.units(training)
-    more += algorithm.cautions(warm_start=bool(training.init_from))
+    more += start.resting_statistics(model, warm_start=bool(training.init_from))
+    more += [*algorithm.cautions(warm_start=bool(training.init_from)), *said]
     algorithm.use_class_weights(data.class_weights(training.class_weights))
     pair = TrainStep(model, algorithm).to(fabric.device).train()
-    average = ExponentialAverage(model, training.averaging) if training.averaging else None
+    average = valley = None
+    if isinstance(averaging, AveragingConfig):
+        average = ExponentialAverage(model, averaging)
+    elif averaging is not None:
+        valley = ValleyAverage(averaging, folder, processes, fabric, config.seed)
     step = Stepper(
         fabric,
         pair,
@@ -131,6 +147,7 @@ def assemble(
             "selector": selector,
             "scaler": fabric.strategy.precision,
             **({"average": average} if average else {}),
+            **({"valley": valley} if valley else {}),
             **{f"optimizer/{name}": part for name, part in step.optimizers.items()},
         },
         own={"means": means, "randomness": Randomness(fabric.device)},
@@ -142,6 +159,8 @@ def assemble(
     if saved is not None:
         position = checkpoints.load(saved)
         selector.expect_weights(folder)
+        if valley:
+            valley.expect_segments()
         more.append(f"resumed after step {position['step']} of {step.total}")
     step.index = int(position["step"])
     # Nobody may write a checkpoint before everybody has read the old one.
@@ -151,6 +170,7 @@ def assemble(
         folder=folder,
         model=model,
         average=average,
+        valley=valley,
         algorithm=algorithm,
         loader=loader,
         step=step,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medldr.config.schema import SWAD
 from medldr.errors import InputError, did_you_mean
 from medldr.files import RunFolder
 
@@ -33,6 +34,10 @@ PREFIXES: Final = ("val", "id_val", "oracle_out", "oracle")
 _SPLITS: Final = {"oracle": "test", "oracle_out": "target_out"}
 
 
+WATCHED: Final = "val/domain_loss"
+"""What SWAD watches, where rows have domains; see `watched_loss`."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """A named way to choose the weights that are kept.
@@ -43,6 +48,8 @@ class Rule:
         column: The metric it compares, as `metrics.jsonl` names it; empty for ``last``.
         larger: Whether a larger value is better.
         oracle: Whether it reads test rows, so that its result is an upper bound only.
+        averaged: Whether its weights are made when the training has ended, from those of many
+            steps; until then it is only known where the loss was lowest.
     """
 
     name: str
@@ -50,6 +57,7 @@ class Rule:
     column: str = ""
     larger: bool = True
     oracle: bool = False
+    averaged: bool = False
 
     def better(self, value: float | None, best: float | None) -> bool:
         """Whether a new value replaces the best so far: strictly better, and finite.
@@ -87,11 +95,15 @@ def scored_splits(rules: Sequence[Rule], splits: Collection[str]) -> dict[str, s
 
 def rule_names() -> list[str]:
     """All rules there are."""
-    return ["last", *(f"{prefix}_{metric}" for prefix in PREFIXES for metric in METRICS)]
+    return ["last", SWAD, *(f"{prefix}_{metric}" for prefix in PREFIXES for metric in METRICS)]
 
 
 def parse_rules(
-    names: Sequence[str], splits: Collection[str], *, oracle: bool = False
+    names: Sequence[str],
+    splits: Collection[str],
+    *,
+    oracle: bool = False,
+    averaging: str | None = None,
 ) -> tuple[Rule, ...]:
     """The rules behind the names of ``training.select``.
 
@@ -100,9 +112,12 @@ def parse_rules(
         splits: Splits that the data has, and parts of held-out domains. ``val_*`` reads ``val``,
             or ``id_val`` without one.
         oracle: Whether ``evaluation.oracle`` allows rules that read the test split.
+        averaging: Name of ``training.averaging``. With ``swad`` the rule of that name is one of
+            the rules, the last where it is not named.
 
     Raises:
-        InputError: If a name is unknown, its split is absent, or an oracle is not allowed.
+        InputError: If a name is unknown, its split is absent, an oracle is not allowed, or nothing
+            makes the weights of ``swad``.
 
     Example:
         >>> [rule] = parse_rules(["val_auc"], {"train", "id_val"})
@@ -110,9 +125,13 @@ def parse_rules(
         ('id_val', 'val/auc')
     """
     rules = []
-    for name in dict.fromkeys(names):
+    further = (SWAD,) if averaging == SWAD else ()
+    for name in dict.fromkeys((*names, *further)):
         if name == "last":
             rules.append(Rule(name))
+            continue
+        if name == SWAD:
+            rules.append(_swad_rule(splits, averaging))
             continue
         prefix = next((p for p in PREFIXES if name.startswith(f"{p}_")), None)
         metric = name.removeprefix(f"{prefix}_")
@@ -143,6 +162,36 @@ def parse_rules(
         column = f"{prefix}/{metric}"
         rules.append(Rule(name, split, column, METRICS[metric], prefix in _SPLITS))
     return tuple(rules)
+
+
+def _swad_rule(splits: Collection[str], averaging: str | None) -> Rule:
+    if averaging != SWAD:
+        raise InputError(
+            "training.select: swad chooses weights that training.averaging: swad makes. Set that "
+            "too, or take swad out of training.select"
+        )
+    split = next((split for split in ("val", "id_val") if split in splits), None)
+    if split is None:
+        raise InputError(
+            "training.averaging: swad watches the validation loss and needs a split 'val' or "
+            f"'id_val', and the data has {', '.join(sorted(splits))}. Hold back a part of the "
+            "training rows (data.val_fraction), or set training.averaging: null"
+        )
+    return Rule(SWAD, split, WATCHED, larger=False, averaged=True)
+
+
+def watched_loss(row: Mapping[str, Any]) -> float | None:
+    """What SWAD watches: the mean over domains of their loss, else the loss over all rows.
+
+    Args:
+        row: As in `metrics.jsonl`.
+
+    Example:
+        >>> watched_loss({"val/loss": 0.5}), watched_loss({"val/loss": 1, "val/domain_loss": 2})
+        (0.5, 2)
+    """
+    value: float | None = row.get(WATCHED, row.get("val/loss"))
+    return value
 
 
 @dataclass(frozen=True)
@@ -197,7 +246,7 @@ class Selector:
         """
         improved = []
         for rule in self.rules:
-            value = row.get(rule.column)
+            value = watched_loss(row) if rule.averaged else row.get(rule.column)
             best = self._best.get(rule.name)
             if best is None or rule.better(value, best["value"]):
                 finite = value is not None and math.isfinite(value)
@@ -209,6 +258,15 @@ class Selector:
                 improved.append(rule)
         self.waited = 0 if self.rules[0] in improved else self.waited + 1
         return improved
+
+    def settle(self, name: str, choice: Mapping[str, Any]) -> None:
+        """Put in what a rule whose weights are averaged has come to.
+
+        Args:
+            name: The rule.
+            choice: Epoch and step of the last weights in it, and the value.
+        """
+        self._best[name] = dict(choice)
 
     def chosen(self, paths: Mapping[str, Path]) -> dict[str, Selection]:
         """Each rule's choice, by name; the first is the one that is reported."""
@@ -228,7 +286,7 @@ class Selector:
         return [
             f"{rule.name} was undefined at every evaluation; the first one's weights were kept"
             for rule in self.rules
-            if rule.column and self._best[rule.name]["value"] is None
+            if rule.column and not rule.averaged and self._best[rule.name]["value"] is None
         ]
 
     def expect_weights(self, folder: RunFolder) -> None:
@@ -237,8 +295,8 @@ class Selector:
         Raises:
             InputError: If they are gone, because no later evaluation might bring them back.
         """
-        for name in self._best:
-            if not folder.selected(name).is_file():
+        for name in (rule.name for rule in self.rules if not rule.averaged):
+            if name in self._best and not folder.selected(name).is_file():
                 raise InputError(
                     f"cannot resume {folder.path}: {folder.selected(name)} is gone, and with it "
                     f"the weights that {name} chose. Put it back, or start anew with --restart"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from lightning_fabric import Fabric
@@ -12,7 +11,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.algorithms.base import Algorithm
-from medldr.config.schema import TrainingConfig
+from medldr.config.schema import SWAD, TrainingConfig
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import auc
@@ -47,19 +46,48 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
             f"{training.accumulate} times smaller. Set training.accumulate: 1, or say that it is "
             "meant with training.accumulate_sets: true"
         )
-    norms = any(isinstance(module, _BatchNorm) for module in model.modules())
+    norms = _normalises_by_batch(model)
     per_pass = rows // training.accumulate // algorithm.batches_per_step
     if norms and per_pass < 2:
         raise InputError(
             f"training.batch_size: {per_pass} image per pass is too few for "
             "batch normalisation, which needs at least 2. Each process gets training.batch_size / "
-            "(processes x training.accumulate) images"
+            "(processes x training.accumulate) images. Or set model.batch_norm: frozen, for a "
+            "network that starts from trained weights"
         )
-    if training.early_stopping and training.select[0] == "last":
+    if training.early_stopping and training.select[0] in ("last", SWAD):
         raise InputError(
-            "training.early_stopping: nothing can stop improving under the rule 'last'. Put a rule "
-            "such as val_auc first in training.select"
+            "training.early_stopping: nothing can stop improving under the rule "
+            f"{training.select[0]!r}. Put a rule such as val_auc first in training.select"
         )
+
+
+def _normalises_by_batch(model: nn.Module) -> bool:
+    frozen = getattr(model, "batch_norm_frozen", False)
+    return not frozen and any(isinstance(module, _BatchNorm) for module in model.modules())
+
+
+def resting_statistics(model: FeatureModel, warm_start: bool) -> list[str]:
+    """A note on frozen batch normalisation that would normalise nothing.
+
+    Args:
+        model: The network as it was built.
+        warm_start: Whether it takes over the weights of another run.
+    """
+    norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    if warm_start or not model.batch_norm_frozen:
+        return []
+    if not norms:
+        return ["model.batch_norm: frozen has no effect: this network has no batch normalisation"]
+    for norm in norms:
+        mean, var = norm.running_mean, norm.running_var
+        if mean is None or var is None or mean.any() or (var != 1).any():
+            return []
+    return [
+        "model.batch_norm: frozen keeps the statistics that a fresh network has, mean 0 and "
+        "variance 1, so nothing is normalised; it is meant for networks that start from "
+        "model.pretrained, model.weights or training.init_from"
+    ]
 
 
 def check_sampler(sampler: str, algorithm: Algorithm) -> None:
@@ -185,11 +213,10 @@ def share_statistics(model: FeatureModel, fabric: Fabric) -> tuple[FeatureModel,
     Returns:
         The model, and notes for the reader where it sees each process's rows alone.
     """
-    if fabric.world_size == 1 or not any(isinstance(m, _BatchNorm) for m in model.modules()):
+    if fabric.world_size == 1 or not _normalises_by_batch(model):
         return model, []
     if fabric.device.type == "cuda":
-        shared = nn.SyncBatchNorm.convert_sync_batchnorm(model)  # type: ignore[no-untyped-call]
-        return cast(FeatureModel, shared), []
+        return model.share_batch_norm(), []
     return model, [
         f"batch normalisation uses the rows of each of the {fabric.world_size} processes alone, "
         "because torch shares its statistics on CUDA only; numbers differ from those of one process"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medldr.algorithms.base import Algorithm
-from medldr.config.schema import TrainingConfig
+from medldr.config.schema import SWAD, TrainingConfig
 from medldr.data import TrainLoader
 from medldr.files import RunFolder, StorageError, save_tensors
 from medldr.lifecycle import Interrupted
@@ -28,6 +28,7 @@ from medldr.training.rng import undisturbed
 from medldr.training.selection import Selector
 from medldr.training.signals import SignalWatch
 from medldr.training.step import Stepper
+from medldr.training.swad import ValleyAverage
 from medldr.training.validation import Validation
 from medldr.types import Batch
 
@@ -40,7 +41,8 @@ class Trainer:
         training: The section of the configuration.
         folder: The run folder.
         model: The network being trained.
-        average: The average of its weights, if one is asked for.
+        average: The moving average of its weights, if one is asked for.
+        valley: Their average over a valley of the validation loss, if one is asked for.
         algorithm: The method.
         loader: Batches by epoch and position.
         step: Makes optimizer steps, and counts them.
@@ -62,6 +64,7 @@ class Trainer:
     folder: RunFolder
     model: FeatureModel
     average: ExponentialAverage | None
+    valley: ValleyAverage | None
     algorithm: Algorithm
     loader: TrainLoader
     step: Stepper
@@ -119,6 +122,8 @@ class Trainer:
             self.means.add(part, output)
         if self.average:
             self.average.update(self.model)
+        if self.valley:
+            self.valley.update(self.model)
         self.step.index += 1
         self.progress.step()
 
@@ -163,8 +168,13 @@ class Trainer:
         self.stopped_early = patience is not None and self.selector.waited >= patience
         if self.processes.first:
             for rule in improved:
-                save_tensors(self.folder.selected(rule.name), self.judged.state_dict())
+                if not rule.averaged:
+                    save_tensors(self.folder.selected(rule.name), self.judged.state_dict())
+        if self.valley:
+            self.valley.close(row)
         self._save()
+        if self.valley:
+            self.valley.tidy()
         best = self.selector.rules[0] in improved
         if best:
             self.checkpoints.keep_best()
@@ -185,15 +195,20 @@ class Trainer:
 
     def _publish(self) -> Fitted:
         """Give the reported choice its final name, and say how the run went."""
+        epochs = math.ceil(self.step.index / self.per_epoch)
+        more = []
+        if self.valley:
+            self.selector.settle(SWAD, self.valley.publish(self.model, self.loader, epochs))
+            more = self.valley.notes()
         paths = {rule.name: self.folder.selected(rule.name) for rule in self.selector.rules}
         fitted = Fitted(
             selections=self.selector.chosen(paths),
             history=self.history.rows,
             steps=self.step.index,
-            epochs=math.ceil(self.step.index / self.per_epoch),
+            epochs=epochs,
             stopped_early=self.stopped_early,
             facts=self.facts,
-            notes=(*self.notes, *self.selector.notes()),
+            notes=(*self.notes, *self.selector.notes(), *more),
         )
         if self.processes.first:
             twin(fitted.reported.path, self.folder.model)
