@@ -125,3 +125,25 @@ def write_camelyon17():
 def camelyon17_folder(tmp_path, write_camelyon17):
     """Folder, for `data.root`, that holds a small `camelyon17_v1.0` of 60 patches."""
     return write_camelyon17(tmp_path / "camelyon17")
+
+
+@pytest.fixture(scope="session")
+def write_domain_tree():
+    """Function that writes `root/<domain>/<class>/<image>` and returns `root`.
+
+    Pictures are PNG files of noise, each of another size; `counts` is pictures by class, by domain.
+    """
+
+    def write(root, counts, seed=0):
+        generator = np.random.default_rng(seed)
+        for domain, classes in counts.items():
+            for name, count in classes.items():
+                folder = Path(root) / domain / name
+                folder.mkdir(parents=True, exist_ok=True)
+                for number in range(count):
+                    shape = (*generator.integers(9, 15, 2), 3)
+                    pixels = generator.integers(0, 256, shape, dtype=np.uint8)
+                    Image.fromarray(pixels).save(folder / f"{number:03d}.png")
+        return Path(root)
+
+    return write

@@ -8,7 +8,9 @@ from medldr.data import check_table, load_table
 from medldr.data.splits import make_splits
 from medldr.datasets.base import DatasetConfig
 
+PACS = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
 SMALL = {
+    "domain_folders": {"set": "pacs", "size": 16},
     "medmnist": {"flag": "breastmnist", "md5": "any"},
     "phantom_fracture": {"patients": 40, "size": 8},
     "phantom_histology": {"tiles": 10, "size": 32},
@@ -17,9 +19,11 @@ SMALL = {
 
 
 @pytest.fixture(scope="module", params=plugins.names("datasets"))
-def plugin(request, tmp_path_factory, write_camelyon17):
+def plugin(request, tmp_path_factory, write_camelyon17, write_domain_tree):
     """Module, configuration and table of one dataset."""
     root = write_camelyon17(tmp_path_factory.mktemp("data"))
+    domains = ("art_painting", "cartoon", "photo", "sketch")
+    write_domain_tree(root / "PACS", {domain: dict.fromkeys(PACS, 4) for domain in domains})
     generator = np.random.default_rng(0)
     arrays = {}
     for part in ("train", "val", "test"):

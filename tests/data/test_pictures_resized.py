@@ -1,0 +1,200 @@
+"""Pictures of any size and colour: squashed as torchvision does it, and faults named beforehand."""
+
+import warnings
+
+import numpy as np
+import pytest
+from PIL import Image
+from torchvision.transforms import Resize
+
+from medldr.data._picture import ABSENT, decode
+from medldr.data.pictures import PictureFiles
+from medldr.errors import InputError
+
+SIZE = (16, 24)
+
+
+@pytest.fixture
+def noise():
+    """Function that draws pixels of a shape."""
+    generator = np.random.default_rng(0)
+    return lambda *shape: generator.integers(0, 256, shape, dtype=np.uint8)
+
+
+def pictures_of(folder, *names):
+    return PictureFiles(folder, list(names), SIZE, resize=True)
+
+
+@pytest.mark.parametrize(("height", "width"), [(40, 20), (9, 7), (16, 50), (16, 24)])
+def test_a_picture_is_squashed_as_torchvision_does(tmp_path, noise, height, width):
+    picture = Image.fromarray(noise(height, width, 3))
+    picture.save(tmp_path / "a.png")
+    expected = np.asarray(Resize(SIZE)(picture)).transpose(2, 0, 1)
+    found = pictures_of(tmp_path, "a.png")
+    assert found.shape == (1, 3, *SIZE)
+    assert np.array_equal(found[0], expected)
+    assert found[0].flags.c_contiguous
+
+
+def test_a_picture_of_that_size_keeps_its_pixels(tmp_path, noise):
+    pixels = noise(*SIZE, 3)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    assert np.array_equal(pictures_of(tmp_path, "a.png")[0], pixels.transpose(2, 0, 1))
+
+
+def test_without_resizing_another_size_is_refused(tmp_path, noise):
+    Image.fromarray(noise(17, 24, 3)).save(tmp_path / "a.png")
+    with pytest.raises(InputError, match="it has 17 x 24 pixels, not 16 x 24"):
+        PictureFiles(tmp_path, ["a.png"], SIZE)[0]
+
+
+def test_some_rows_are_resized_too(tmp_path, noise):
+    for name in ("a.png", "b.png"):
+        Image.fromarray(noise(30, 31, 3)).save(tmp_path / name)
+    whole = pictures_of(tmp_path, "a.png", "b.png")
+    assert np.array_equal(whole.take(np.array([1]))[0], whole[1])
+
+
+# ---------------------------------------------------------------- colours
+
+
+def test_grey_is_repeated_and_alpha_dropped(tmp_path, noise):
+    grey, rgba = noise(*SIZE), noise(*SIZE, 4)
+    Image.fromarray(grey).save(tmp_path / "grey.png")
+    Image.fromarray(rgba).save(tmp_path / "rgba.png")
+    found = pictures_of(tmp_path, "grey.png", "rgba.png")
+    assert np.array_equal(found[0], np.stack([grey] * 3))
+    assert np.array_equal(found[1], rgba[..., :3].transpose(2, 0, 1))
+
+
+def test_a_palette_gives_its_colours_also_where_some_are_transparent(tmp_path, noise):
+    colours, index = noise(4, 3), noise(*SIZE) % 4
+    picture = Image.new("P", SIZE[::-1])
+    picture.putpalette(colours.reshape(-1).tolist())
+    picture.putdata(index.reshape(-1).tolist())
+    picture.save(tmp_path / "a.png", transparency=bytes([0, 255, 128, 255]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = pictures_of(tmp_path, "a.png")[0]
+    assert np.array_equal(found, colours[index].transpose(2, 0, 1))
+
+
+def test_of_16_bits_the_upper_eight_are_kept(tmp_path):
+    values = np.linspace(0, 65535, SIZE[0] * SIZE[1]).astype(np.uint16).reshape(SIZE)
+    Image.fromarray(values).save(tmp_path / "a.png")
+    Image.fromarray(values).save(tmp_path / "a.tif")
+    expected = np.stack([values // 256] * 3)
+    for found in pictures_of(tmp_path, "a.png", "a.tif")[:]:
+        assert np.array_equal(found, expected)
+
+
+def test_cmyk_becomes_rgb_as_pillow_does_it(tmp_path, noise):
+    picture = Image.fromarray(noise(*SIZE, 3)).convert("CMYK")
+    picture.save(tmp_path / "a.tif")
+    expected = np.asarray(picture.convert("RGB")).transpose(2, 0, 1)
+    assert np.array_equal(pictures_of(tmp_path, "a.tif")[0], expected)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+def test_real_numbers_and_32_bits_are_no_picture(tmp_path, kind):
+    Image.fromarray(np.ones(SIZE, dtype=kind)).save(tmp_path / "a.tif")
+    with pytest.raises(InputError, match="Save it with 8 or 16 bits"):
+        pictures_of(tmp_path, "a.tif")[0]
+    ((path, reason),) = pictures_of(tmp_path, "a.tif").faults()
+    assert path == "a.tif"
+    assert "8 or 16 bits" in reason
+
+
+@pytest.mark.parametrize("kind", ["bmp", "ppm", "webp", "tif"])
+def test_each_kind_that_imagefolder_takes_is_read(tmp_path, noise, kind):
+    pixels = noise(*SIZE, 3)
+    lossless = {"lossless": True} if kind == "webp" else {}
+    Image.fromarray(pixels).save(tmp_path / f"a.{kind}", **lossless)
+    pictures = pictures_of(tmp_path, f"a.{kind}")
+    assert pictures.faults() == []
+    assert np.array_equal(pictures[0], pixels.transpose(2, 0, 1))
+
+
+def test_what_a_file_is_called_does_not_matter(tmp_path, noise):
+    Image.fromarray(noise(*SIZE, 3)).save(tmp_path / "really_a_jpeg.png", format="JPEG")
+    Image.fromarray(noise(*SIZE, 3)).save(tmp_path / "really_a_png.jpg", format="PNG")
+    assert pictures_of(tmp_path, "really_a_jpeg.png", "really_a_png.jpg").faults() == []
+
+
+# ---------------------------------------------------------------- broken files
+
+
+def spoil(path, how):
+    content = path.read_bytes()
+    half = len(content) // 2
+    path.write_bytes(
+        {
+            "empty": b"",
+            "a few bytes": content[:10],
+            "half": content[:half],
+            "zeros at the end": content[:half] + bytes(len(content) - half),
+            "without its end": content[:-12],
+            "text": b"<html>404 Not Found</html>",
+        }[how]
+    )
+
+
+HOW = ("empty", "a few bytes", "half", "zeros at the end", "without its end", "text")
+BROKEN = [
+    (kind, how, decoding)
+    for kind in ("jpg", "png", "bmp", "webp")
+    for how in HOW
+    for decoding in (False, True)
+    # Zeros are picture data to these two, and decoding a PNG does not ask for its last chunk.
+    if not (kind in ("bmp", "webp") and how == "zeros at the end")
+    and (kind, how, decoding) != ("png", "without its end", True)
+]
+
+
+@pytest.mark.parametrize(("kind", "how", "decoding"), BROKEN)
+def test_a_broken_picture_is_named_before_it_is_used(tmp_path, noise, kind, how, decoding):
+    for name in ("good", "bad"):
+        Image.fromarray(noise(80, 90, 3)).save(tmp_path / f"{name}.{kind}")
+    spoil(tmp_path / f"bad.{kind}", how)
+    pictures = pictures_of(tmp_path, f"good.{kind}", f"bad.{kind}", "absent.jpg")
+    faults = pictures.faults(seen=(lambda row, pixels: None) if decoding else None)
+    assert [fault.path for fault in faults] == [f"bad.{kind}", "absent.jpg"]
+    assert faults[1].reason == ABSENT
+
+
+def test_bytes_after_the_end_do_no_harm(tmp_path, noise):
+    names = ("a.jpg", "a.png")
+    for name in names:
+        Image.fromarray(noise(40, 50, 3)).save(tmp_path / name)
+    before = pictures_of(tmp_path, *names)[:]
+    for name in names:
+        with (tmp_path / name).open("ab") as file:
+            file.write(bytes(64))
+    pictures = pictures_of(tmp_path, *names)
+    assert pictures.faults() == pictures.faults(seen=lambda row, pixels: None) == []
+    assert np.array_equal(pictures[:], before)
+
+
+def test_a_whole_jpeg_or_png_is_not_decoded_to_be_looked_at(tmp_path, noise, monkeypatch):
+    names = ("a.jpg", "a.png")
+    for name in names:
+        Image.fromarray(noise(40, 50, 3)).save(tmp_path / name)
+
+    def decoded(*_, **__):
+        raise AssertionError("decoded")
+
+    monkeypatch.setattr("medldr.data._picture.decode", decoded)
+    assert pictures_of(tmp_path, *names).faults() == []
+
+
+def test_a_grey_bottom_is_never_given_out_for_a_cut_jpeg(tmp_path, noise):
+    Image.fromarray(noise(80, 90, 3)).save(tmp_path / "a.jpg")
+    spoil(tmp_path / "a.jpg", "half")
+    with pytest.raises(InputError, match=r"a\.jpg cannot be used: unreadable"):
+        pictures_of(tmp_path, "a.jpg")[0]
+
+
+def test_decoding_by_path_is_the_same_picture(tmp_path, noise):
+    Image.fromarray(noise(33, 44, 3)).save(tmp_path / "a.png")
+    found = decode(tmp_path / "a.png", SIZE, resize=True)
+    assert np.array_equal(found, pictures_of(tmp_path, "a.png")[0])
