@@ -256,10 +256,21 @@ def data_list() -> None:
 
 @data_app.command("fetch")
 def data_fetch(
-    name: Annotated[str, typer.Argument(help="A data part, for example retinamnist.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A data part, for example retinamnist; or weights:ID, for example "
+            "weights:ResNet50_Weights.IMAGENET1K_V1 or weights:timm/convnext_tiny.fb_in1k."
+        ),
+    ],
     overrides: FolderAndOverrides = None,
 ) -> None:
-    """Download a data set's files and verify them."""
+    """Download a data set's files, or published weights, and verify them."""
+    if name.startswith("weights:"):
+        from medldr.models._fetch import fetch_weights
+
+        fetch_weights(name.removeprefix("weights:"), overrides or ())
+        return
     from medldr.inspection import fetch
 
     fetch(name, overrides or ())

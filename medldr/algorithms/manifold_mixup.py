@@ -79,6 +79,7 @@ class ManifoldMixup(PairMixing):
 
     def __init__(self, config: ManifoldMixupConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
+        model.require_stages(set(config.stages) - {"input"}, "algorithm.stages")
         self.concentration = config.alpha
         self.stages = config.stages
         # Made once, so that compiled code stays; the pairs are there only during a forward pass.

@@ -90,6 +90,7 @@ class MixStyle(Algorithm):
 
     def __init__(self, config: MixStyleConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
+        model.require_stages(config.stages, "algorithm.stages", maps=True)
         self.p = config.p
         self.eps = config.eps
         self.cross_domain = config.partners == "cross_domain"

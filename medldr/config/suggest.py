@@ -37,7 +37,7 @@ _ELSEWHERE: Final = {
     "num_workers": "machine.workers",
     "optim": "training.optimizer",
     "patience": "training.early_stopping",
-    "pretrained": "model.weights",
+    "pretrained": "model.pretrained",
     "random_state": "seed",
     "scheduler": "training.schedule",
     "test_domains": "data.held_out",

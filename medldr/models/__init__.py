@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import torch
 
 from medldr import plugins
 from medldr.config import PluginSection
 from medldr.errors import InputError
-from medldr.models._weights import load_weights
+from medldr.models._published import Published, find, present, require
+from medldr.models._weights import load_published, load_weights
 from medldr.models.base import FeatureModel, ModelConfig
 from medldr.types import DataSpec
 
-__all__ = ["build_model"]
+__all__ = ["build_model", "require_weights"]
 
 
-def build_model(config: PluginSection, spec: DataSpec, seed: int) -> FeatureModel:
+def build_model(
+    config: PluginSection, spec: DataSpec, seed: int, root: Path | None = None
+) -> FeatureModel:
     """The network that a configuration names, ready to train on these data.
 
     Initial weights come from a generator of their own, so that they depend on the seed only and
     the caller's random state stays as it was.
 
     Args:
-        config: A network's `Config`; with ``weights``, the network starts from that file.
+        config: A network's `Config`; with ``weights``, the network starts from that file, and
+            with ``pretrained`` from published weights, without their head.
         spec: What the network must fit: channels, axes, size and classes.
         seed: Seed of the initial weights.
+        root: ``data.root``, in whose ``weights/`` published weights are looked for.
 
     Raises:
-        InputError: If the network does not fit the data or the weights do not fit the network.
+        InputError: If the network does not fit the data, or the weights are absent or do not fit
+            the network.
     """
     if not isinstance(config, ModelConfig):
         raise InputError(f"model.name: the Config of {config.name} is no ModelConfig")
@@ -41,12 +49,70 @@ def build_model(config: PluginSection, spec: DataSpec, seed: int) -> FeatureMode
             f"{spec.spatial_dims}D, of size {spec.spatial_size}. "
             f"Models that fit: {', '.join(others)}"
         )
+    published = _chosen(config)
+    start = None
+    if published is not None:
+        with _naming_the_key():
+            start = present(published, root, download=config.allow_download)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: FeatureModel = module.build(config, spec)
+        if published is not None and start is not None:
+            path, sha256 = start
+            getattr(module, "load_published", load_published)(model, path)
+            model.notes.append(
+                f"the network starts from {published.id}, {path.name} (sha256 {sha256}); the head "
+                "starts fresh"
+            )
+            if published.pixels:
+                model.notes.append(
+                    f"{published.id} was trained on pixels normalised by {published.pixels}"
+                )
     if config.weights is not None and not load_weights(model, config.weights):
         model.notes.append(f"the head starts fresh: {config.weights} has none of its shape")
+    if config.batch_norm == "frozen":
+        model.freeze_batch_norm()
     return model
+
+
+def require_weights(config: ModelConfig, root: Path | None) -> None:
+    """Check that published weights are there or may be fetched, if any are asked for.
+
+    Raises:
+        InputError: If not, or if they are of another network.
+    """
+    published = _chosen(config)
+    if published is not None:
+        with _naming_the_key():
+            require(published, root, download=config.allow_download)
+
+
+def _chosen(config: ModelConfig) -> Published | None:
+    """The published weights that a configuration names, of its own network."""
+    if config.pretrained is None:
+        return None
+    with _naming_the_key():
+        published = find(config.pretrained, config.name)
+    network = getattr(config, "network", None)  # timm's
+    ours = config.name if network is None else f"timm with model.network: {network}"
+    of = f"timm with model.network: {published.network}" if published.timm else published.network
+    if of != ours:
+        raise InputError(
+            f"model.pretrained: {published.id} is of the network {of}, and this one is {ours}. "
+            "Set model.name" + (" and model.network" if published.timm else "") + " to that, or "
+            "name weights of this network"
+        )
+    return published
+
+
+@contextlib.contextmanager
+def _naming_the_key() -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        if type(error) is not InputError:  # an absent extra, a full disk
+            raise
+        raise InputError(f"model.pretrained: {error}") from error
 
 
 def _supported_dims(name: str) -> tuple[int, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from medldr.errors import InputError, did_you_mean
-from medldr.files import load_tensors
+from medldr.files import load_checkpoint, load_tensors
 from medldr.models._acs import inflate
 from medldr.models.base import FeatureModel
 
@@ -35,34 +35,81 @@ def load_weights(model: FeatureModel, path: str | Path) -> bool:
     Source:
         Inflation: I3D. Channels: our choice, the one that is exact for grey images.
     """
-    given = {model.our_key(key): value for key, value in load_tensors(path).items()}
+    return put_weights(model, load_tensors(path), f"model.weights: {path}")
+
+
+def load_published(model: FeatureModel, path: Path) -> None:
+    """Load a state dict that torchvision published; the head stays as it is.
+
+    The first kernel reads colours. One channel gets their sum, which is exact for grey images;
+    another number of channels repeats them in turn, times three over that number.
+
+    Args:
+        model: Receives the weights, in place.
+        path: torchvision's file; read as tensors only, so that nothing in it is executed.
+
+    Raises:
+        InputError: If the file cannot be read, or a name or shape disagrees.
+
+    Source:
+        DomainBed repeats the kernels in turn, without rescaling, so that responses grow with the
+        number of channels. Rescaling keeps their size; our choice.
+    """
+    tensors = {
+        name: value
+        for name, value in load_checkpoint(path).items()
+        if not model.our_key(name).startswith("head.")
+    }
+    put_weights(model, tensors, f"model.pretrained: {path}", colours=True)
+
+
+def put_weights(
+    model: FeatureModel, tensors: Mapping[str, Tensor], source: str, *, colours: bool = False
+) -> bool:
+    """Put named tensors into a network of the same kind, as `load_weights` does.
+
+    Args:
+        model: Receives the weights, in place.
+        tensors: By our names, or those of the library the network is from.
+        source: Key and file, which begin every message.
+        colours: The first kernel reads colours, so that any number of channels is served: more
+            repeat them in turn, and the kernel is rescaled so that responses keep their size.
+
+    Returns:
+        Whether the head was put in too.
+
+    Raises:
+        InputError: If any other name or shape disagrees.
+    """
+    given = {model.our_key(key): value for key, value in tensors.items()}
     wanted = model.state_dict()
     head = {key for key in (*given, *wanted) if key.startswith("head.")}
     head_fits = all(
         key in given and key in wanted and given[key].shape == wanted[key].shape for key in head
     )
     body = wanted.keys() - head
-    _check_names(given.keys() - head, body, path)
+    _check_names(given.keys() - head, body, source)
     chosen = {key: given[key] for key in head} if head_fits else {}
     for key in body & given.keys():
-        chosen[key] = _fit(key, given[key], wanted[key], key == model.stem_weight, path)
+        first = key == model.stem_weight
+        chosen[key] = _fit(key, given[key], wanted[key], source, first=first, colours=colours)
     model.load_state_dict(chosen, strict=False)
     return head_fits
 
 
-def _check_names(given: Set[str], wanted: Set[str], path: str | Path) -> None:
+def _check_names(given: Set[str], wanted: Set[str], source: str) -> None:
     # Files older than batch norm's step counter lack it, and nothing here depends on it.
     missing = sorted(k for k in wanted - given if not k.endswith("num_batches_tracked"))
     if missing:
         raise InputError(
-            f"model.weights: {path} has no key {missing[0]!r}"
+            f"{source} has no key {missing[0]!r}"
             f"{_and_more(missing)}, which the network needs.{did_you_mean(missing[0], given)} "
             "It must come from the same kind of network (model.name)"
         )
     unknown = sorted(given - wanted)
     if unknown:
         raise InputError(
-            f"model.weights: {path} holds the key {unknown[0]!r}{_and_more(unknown)}, "
+            f"{source} holds the key {unknown[0]!r}{_and_more(unknown)}, "
             f"which the network has not.{did_you_mean(unknown[0], wanted)} "
             "It must come from the same kind of network (model.name)"
         )
@@ -72,27 +119,32 @@ def _and_more(keys: list[str]) -> str:
     return f" (and {len(keys) - 1} more)" if len(keys) > 1 else ""
 
 
-def _fit(key: str, given: Tensor, wanted: Tensor, first: bool, path: str | Path) -> Tensor:
+def _fit(
+    key: str, given: Tensor, wanted: Tensor, source: str, *, first: bool, colours: bool
+) -> Tensor:
     value = given
     if value.ndim == 4 and wanted.ndim == 5:
         value = inflate(value, wanted.shape[2])
     if first and value.ndim == wanted.ndim:
-        value = _rechannel(value, wanted.shape[1])
+        value = _rechannel(value, wanted.shape[1], colours)
     if value.shape != wanted.shape:
         cure = "Check model.stem, model.width and model.conv"
         if given.ndim > wanted.ndim:
             cure = "A 3D kernel does not go into a 2D one; set model.conv: 3d for 3D data"
         raise InputError(
-            f"model.weights: {path} holds {key!r} with shape {tuple(given.shape)}, "
+            f"{source} holds {key!r} with shape {tuple(given.shape)}, "
             f"and the network needs {tuple(wanted.shape)}. {cure}"
         )
     return value
 
 
-def _rechannel(kernel: Tensor, channels: int) -> Tensor:
-    """A first kernel for another number of input channels, where that is between 1 and many."""
+def _rechannel(kernel: Tensor, channels: int, colours: bool) -> Tensor:
+    """A first kernel for another number of input channels, where it can be made."""
+    given = kernel.shape[1]
     if channels == 1:
         return kernel.sum(1, keepdim=True)
-    if kernel.shape[1] == 1:
+    if given == 1:
         return torch.cat([kernel / channels] * channels, dim=1)
+    if colours and given != channels:
+        return kernel[:, [n % given for n in range(channels)]] * (given / channels)
     return kernel

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.config import PluginSection
+from medldr.errors import InputError, did_you_mean
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
@@ -45,6 +47,23 @@ class ModelConfig(PluginSection):
         description="frozen: normalisation keeps its first statistics (eval mode) while its scale "
         "and shift train, as DomainBed does",
     )
+
+    @model_validator(mode="after")
+    def _one_start(self) -> ModelConfig:
+        if self.pretrained is None:
+            return self
+        if self.weights is not None:
+            raise ValueError(
+                "pretrained and weights both say what the network starts from; set one of them"
+            )
+        stem = getattr(self, "stem", "imagenet")
+        if stem != "imagenet" or self.width != 1:
+            wrong, cure = ("width", "width: 1") if self.width != 1 else ("stem", "stem: imagenet")
+            raise ValueError(
+                f"pretrained {self.pretrained} does not fit this {wrong}: published weights are "
+                f"of the whole network. Set model.{cure}, or leave model.pretrained out"
+            )
+        return self
 
 
 def scaled(channels: int, width: float) -> int:
@@ -86,17 +105,21 @@ class FeatureModel(nn.Module):
     passes its output through `tap`. Latents and logits are float32 also under autocast.
 
     Attributes:
-        stages: Names of the stages, the same for every network.
+        stages: Names of the stages, in order; a network without a stem of its own has four.
         stage_dims: Channels of each stage's output.
         dim: Latent size ``D``.
         num_classes: Number of logits ``K``.
         head: Maps latents to logits.
         spatial_dims: 2 for pictures, 3 for volumes.
+        maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, C, T)``.
+        batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
         notes: What a reader of the run should know of how the network was made.
         stem_weight: Key of the first kernel in the state dict, which follows the input channels.
     """
 
-    stages: ClassVar[tuple[str, ...]] = STAGES
+    stages: tuple[str, ...] = STAGES
+    maps: bool = True
+    batch_norm_frozen: bool = False
     stem_weight: ClassVar[str | None] = None
 
     def __init__(
@@ -136,6 +159,64 @@ class FeatureModel(nn.Module):
     def forward(self, image: Tensor) -> Tensor:
         """Logits of images: what prediction and export use."""
         return self.classify(self.features(image))
+
+    def train(self, mode: bool = True) -> FeatureModel:
+        """As in torch, except that frozen batch normalisation stays in eval mode."""
+        super().train(mode)
+        if self.batch_norm_frozen:
+            for module in self.modules():
+                if isinstance(module, _BatchNorm):
+                    module.eval()
+        return self
+
+    def freeze_batch_norm(self) -> None:
+        """Keep the statistics of every batch normalisation as they are, from here on.
+
+        Scale and shift stay trainable. It lasts through copies and changes of layout.
+
+        Raises:
+            InputError: If one keeps no statistics, so that eval mode would use the batch's.
+
+        Source:
+            DomainBed, whose tables are made so: batches of different domains have different
+            statistics. There only 2D normalisation was caught; here every kind is.
+        """
+        for name, module in self.named_modules():
+            if isinstance(module, _BatchNorm) and module.running_mean is None:
+                raise InputError(
+                    f"model.batch_norm: {name} keeps no running statistics that could be frozen. "
+                    "Set model.batch_norm: live"
+                )
+        self.batch_norm_frozen = True
+        self.train(self.training)
+
+    def share_batch_norm(self) -> FeatureModel:
+        """Have batch normalisation see the rows of all processes; torch can on CUDA only."""
+        nn.SyncBatchNorm.convert_sync_batchnorm(self)  # type: ignore[no-untyped-call]
+        return self
+
+    def require_stages(self, names: Iterable[str], who: str, *, maps: bool = False) -> None:
+        """Refuse taps that this network cannot serve; a method calls it when it is made.
+
+        Args:
+            names: Stages that the method taps.
+            who: The key that names them, such as ``algorithm.stages``.
+            maps: Whether the method needs maps with axes of space.
+
+        Raises:
+            InputError: Naming the stage, the network's own and the cure.
+        """
+        for name in names:
+            if name not in self.stages:
+                raise InputError(
+                    f"{who}: this network has no stage {name!r}.{did_you_mean(name, self.stages)} "
+                    f"Its stages: {', '.join(self.stages)}"
+                )
+        if maps and not self.maps:
+            raise InputError(
+                f"{who}: this method changes feature maps, and the stages of this network put out "
+                "tokens, which are none. Choose a network of maps, such as resnet50 or a ConvNeXt"
+            )
 
     @property
     def memory_format(self) -> torch.memory_format:

@@ -87,10 +87,13 @@ class DenseNet121(FeatureModel):
 
     @staticmethod
     def our_key(key: str) -> str:
-        """Names of MONAI's and torchvision's own state dicts, translated; ours stay."""
+        """Names of MONAI's and torchvision's own state dicts, translated; ours stay.
+
+        torchvision's published files are older than its code and write ``norm.1`` for ``norm1``.
+        """
         key = re.sub(r"^(class_layers\.out|classifier)\.", "head.", key)
         key = re.sub(r"^features\.", "network.", key)
-        return re.sub(r"(\.denselayer\d+)\.(norm|relu|conv)(\d)", r"\1.layers.\2\3", key)
+        return re.sub(r"(\.denselayer\d+)\.(norm|relu|conv)\.?(\d)", r"\1.layers.\2\3", key)
 
 
 def build(config: Config, spec: DataSpec) -> DenseNet121:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 from medldr import plugins
@@ -12,6 +13,8 @@ from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError
 from medldr.lifecycle import is_done
 from medldr.members import SweepFolder
+from medldr.models import require_weights
+from medldr.models.base import ModelConfig
 from medldr.sweeps._cases import in_some
 from medldr.sweeps.expand import Planned
 
@@ -30,13 +33,17 @@ def absent_files(folder: SweepFolder, planned: Sequence[Planned]) -> list[str]:
     for entry in planned:
         if _finished(folder, entry.member.run):
             continue
-        data = entry.config.data
+        data = cast(DatasetConfig, entry.config.data)
         key = data.model_dump_json()
         if key not in known:
             known[key] = _absence(data)
-        problem = known[key]
-        if problem is not None and entry.member.label not in needed.setdefault(problem, []):
-            needed[problem].append(entry.member.label)
+        model = entry.config.model
+        weights = f"{model.name}: {getattr(model, 'pretrained', None)} under {data.root}"
+        if weights not in known:
+            known[weights] = _absent_weights(model, data.root)
+        for problem in (known[key], known[weights]):
+            if problem is not None and entry.member.label not in needed.setdefault(problem, []):
+                needed[problem].append(entry.member.label)
     return [in_some(problem, labels) for problem, labels in needed.items()]
 
 
@@ -45,6 +52,16 @@ def _absence(data: PluginSection) -> str | None:
     try:
         if find_pack(cast(DatasetConfig, data)) is None and require is not None:
             require(data)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _absent_weights(model: PluginSection, root: Path | None) -> str | None:
+    if not isinstance(model, ModelConfig) or model.pretrained is None:
+        return None
+    try:
+        require_weights(model, root)
     except InputError as error:
         return str(error)
     return None

@@ -1,0 +1,35 @@
+"""`medldr data fetch weights:<id>`: published weights, brought into the data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from medldr.errors import InputError
+from medldr.models._published import find, present
+
+
+def fetch_weights(name: str, words: Sequence[str]) -> None:
+    """Download published weights, verify them, and say where they are.
+
+    Args:
+        name: Their id, as for `model.pretrained`.
+        words: At most one: the data folder, or ``root=`` and the data folder.
+
+    Raises:
+        InputError: If the id is unknown, the file cannot be had, or more is said than a folder.
+    """
+    folders = [word.removeprefix("data.").removeprefix("root=") for word in words]
+    if len(folders) > 1 or any("=" in folder for folder in folders):
+        raise InputError(
+            f"weights take the data folder and nothing else, not {' '.join(words)!r}: "
+            f"medldr data fetch weights:{name} [DIR]"
+        )
+    published = find(name)
+    path, sha256 = present(published, Path(folders[0]) if folders else None, download=True)
+    held = "verified" if published.digest else "no checksum is published to hold it to"
+    Console().print(
+        f"{published.id}: {path}, sha256 {sha256}, {held}", soft_wrap=True, highlight=False
+    )

@@ -1,0 +1,170 @@
+"""Weights published with torchvision and timm: named by id, kept as files, verified at each load.
+
+A file lies in ``weights/`` of the data folder under the name its publisher gave it. torchvision's
+names end in the first 8 digits of the file's sha256, to which the file is held before each load;
+timm publishes no checksum, so that ours is only told. Nothing is fetched unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torchvision.models as zoo
+
+from medldr import plugins
+from medldr.data.download import fetch
+from medldr.data.roots import data_roots
+from medldr.errors import InputError, did_you_mean
+from medldr.files import checksum
+from medldr.models import _timm
+
+TIMM = "timm/"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One file of weights.
+
+    Attributes:
+        id: Its name, as its publisher writes it.
+        network: The network it is of, by torchvision's or timm's name.
+        url: Where it can be had.
+        file: Its name below the folder of weights.
+        digest: First digits of its sha256; empty where none was published.
+        pixels: The normalisation it was trained with, in words; empty where unknown.
+    """
+
+    id: str
+    network: str
+    url: str
+    file: str
+    digest: str = ""
+    pixels: str = ""
+
+    @property
+    def timm(self) -> bool:
+        """Whether timm publishes it."""
+        return self.id.startswith(TIMM)
+
+    def path(self, root: Path | None) -> Path:
+        """Where the file is looked for; ``root`` is ``data.root``."""
+        return data_roots(root)[0] / "weights" / self.file
+
+
+def find(wanted: str, model: str | None = None) -> Published:
+    """The weights of an id, which may be written in any case.
+
+    Args:
+        wanted: ``ResNet50_Weights.IMAGENET1K_V1``, or ``timm/<network>.<tag>``.
+        model: Name of one of our networks; its weights are listed when the id is unknown.
+
+    Raises:
+        InputError: If there are none, naming the nearest; for timm's, if timm is not installed.
+
+    Example:
+        >>> found = find("resnet50_weights.imagenet1k_v1")
+        >>> found.id, found.network, found.file
+        ('ResNet50_Weights.IMAGENET1K_V1', 'resnet50', 'resnet50-0676ba61.pth')
+    """
+    if wanted.lower().startswith(TIMM):
+        theirs = _timm.find_weights(wanted[len(TIMM) :])
+        return Published(
+            id=TIMM + theirs.name,
+            network=theirs.network,
+            url=theirs.url,
+            file=f"{TIMM}{theirs.name}.safetensors",
+            pixels=theirs.pixels,
+        )
+    known = {entry.id.lower(): entry for entry in _torchvision(zoo.list_models(module=zoo))}
+    if wanted.lower() not in known:
+        ours = _our_networks()
+        asked = [model] if model in ours else ours
+        names = [entry.id for entry in _torchvision(asked)]
+        near = did_you_mean(wanted.lower(), known)
+        for low, entry in known.items():
+            near = near.replace(repr(low), repr(entry.id))
+        raise InputError(
+            f"there are no published weights {wanted!r}.{near} Those of {', '.join(asked)}: "
+            f"{', '.join(names)}; of timm's networks: timm/<network>.<tag>"
+        )
+    return known[wanted.lower()]
+
+
+def _our_networks() -> list[str]:
+    return [name for name in plugins.names("models") if name in zoo.list_models(module=zoo)]
+
+
+def _torchvision(networks: Iterable[str]) -> list[Published]:
+    entries = []
+    for network in networks:
+        for member in zoo.get_model_weights(network):
+            file = member.value.url.rpartition("/")[2]
+            digest = re.search(r"-([0-9a-f]{8,})\.[^.]+$", file)
+            entries.append(
+                Published(
+                    id=str(member),
+                    network=network,
+                    url=member.value.url,
+                    file=file,
+                    digest=digest.group(1) if digest else "",
+                )
+            )
+    return entries
+
+
+def present(published: Published, root: Path | None, *, download: bool) -> tuple[Path, str]:
+    """The verified file and its sha256, fetched first where it is absent and that is allowed.
+
+    Args:
+        published: What to look for.
+        root: ``data.root``.
+        download: Whether it may be fetched.
+
+    Raises:
+        InputError: If it is absent and may not be fetched, or is another file than was published.
+    """
+    path = published.path(root)
+    fetched = not path.is_file()
+    if fetched:
+        require(published, root, download=download)
+        fetch(published.url, path)
+    try:
+        found = checksum(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+    if not found.startswith(published.digest):
+        kept = path
+        if fetched:
+            kept = path.with_name(path.name + ".rejected")
+            os.replace(path, kept)
+        raise InputError(
+            f"{kept} is not {published.id}: its sha256 begins with "
+            f"{found[: len(published.digest)]} and should with {published.digest}. "
+            + ("" if fetched else "Delete it. ")
+            + _cure(published, path)
+        )
+    return path, found
+
+
+def require(published: Published, root: Path | None, *, download: bool) -> None:
+    """Check that the file is there, or may be fetched; it is not read.
+
+    Raises:
+        InputError: Naming the file, where it was looked for and how to get it.
+    """
+    path = published.path(root)
+    if not download and not path.is_file():
+        raise InputError(
+            f"{published.id} is absent: there is no {path}. "
+            f"{_cure(published, path)}, or allow the download with model.allow_download=true"
+        )
+
+
+def _cure(published: Published, path: Path) -> str:
+    return (
+        f"Get it with `medldr data fetch weights:{published.id}`, or save {published.url} as {path}"
+    )

@@ -1,0 +1,263 @@
+"""Any network of the package timm that makes pictures into features (extra ``timm``), 2D only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor, nn
+
+from medldr.errors import InputError
+from medldr.files import load_tensors
+from medldr.models._timm import check_network, library
+from medldr.models.base import STAGES, FeatureModel, ModelConfig, Taps
+from medldr.types import DataSpec
+
+SPATIAL_DIMS = (2,)
+
+
+class Config(ModelConfig):
+    """Keys of timm's networks."""
+
+    name: Literal["timm"] = "timm"
+    network: str = Field(description="timm's name of the network, such as convnext_tiny")
+
+    @field_validator("width")
+    @classmethod
+    def _as_published(cls, width: float) -> float:
+        if width != 1:
+            raise ValueError("timm's networks come in fixed widths: leave model.width at 1")
+        return width
+
+
+class TimmModel(FeatureModel):
+    """A network of timm, cut into stages where timm itself takes features from it.
+
+    Latents are what timm's own classifier would see. Stages by kind of network:
+
+    - five or more feature levels (ResNets, DenseNets, EfficientNets): our five names, the last
+      four levels being ``stage1`` to ``stage4``. ``stem`` comes before a max-pool, if there is one;
+    - four levels (ConvNeXt, Swin): ``stage1`` to ``stage4``, no stem;
+    - no levels (ViT, mixers): ``stage1`` to ``stage4`` are the blocks that end each quarter of the
+      depth, and what they put out are tokens, the class token among them (`maps` is false).
+
+    A tap always gets channels second: maps ``(B, C, H, W)``, tokens ``(B, C, T)``.
+
+    Args:
+        config: ``network``: its name without a tag; weights are named by ``pretrained``.
+        spec: Channels, classes and size of the images. A network that is made for one size is
+            made for this one, its position embedding with it.
+
+    Raises:
+        InputError: If timm or the network is absent, or it cannot take such images, or its stages
+            cannot be told apart.
+
+    Source:
+        timm's ``feature_info``. The cut of a ViT into quarters is our choice.
+    """
+
+    def __init__(self, config: Config, spec: DataSpec) -> None:
+        check_network(config.network)
+        keys: dict[str, Any] = {"in_chans": spec.channels}
+        fixed = _fixed_size(config.network)
+        if fixed not in (None, spec.spatial_size):
+            keys["img_size"] = spec.spatial_size
+        try:
+            network = library().create_model(config.network, num_classes=0, **keys)
+        except (TypeError, ValueError, AssertionError) as error:
+            raise InputError(
+                f"model.network: {config.network} cannot be made for {spec.channels} channel(s) of "
+                f"{spec.spatial_size} pixels: {error}. "
+                + ("" if fixed is None else f"It was published for {fixed}; ")
+                + "set transform.size, or choose another network"
+            ) from error
+        places = _places(config.network, network)
+        probed = _probe(config.network, network, places, spec)
+        super().__init__(
+            stage_dims=tuple(probed.widths.values()),
+            dim=probed.dim,
+            num_classes=spec.num_classes,
+            head=config.head,
+        )
+        self.stages = tuple(places)
+        self.maps = not probed.tokens
+        self.network: nn.Module = network
+        self._made = (config.network, keys)
+        self._places = places
+        self._taps: Taps | None = None
+        self._channels_last = probed.channels_last
+        self._hook_stages()
+
+    def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
+        """Latents: what timm's classifier would see, its pooling in float32 or better."""
+        self.require_stages(taps or (), "taps")
+        self._taps = taps
+        try:
+            return _latents(self.network, self.arrange(image))
+        finally:
+            self._taps = None
+
+    def share_batch_norm(self) -> FeatureModel:
+        """As for any network; timm's own, because its norms hold their activation too."""
+        self.network = library().layers.convert_sync_batchnorm(self.network)
+        self._hook_stages()  # a norm that ends a stage is another module now
+        return self
+
+    def _hook_stages(self) -> None:
+        for stage, place in self._places.items():
+            module = self.network.get_submodule(place)
+            if not any(isinstance(hook, _Hook) for hook in module._forward_hooks.values()):
+                module.register_forward_hook(_Hook(self, stage))
+
+    def load_published(self, path: Path) -> None:
+        """Load a safetensors file as timm does, with its renaming and resizing, without the head.
+
+        Raises:
+            InputError: If the file does not hold these weights.
+        """
+        name, keys = self._made
+        # The file is named <network>.<tag>.safetensors; the tag tells what it holds.
+        config = library().get_pretrained_cfg(path.name.removesuffix(".safetensors"))
+        overlay = {"state_dict": load_tensors(path), "custom_load": False}
+        with torch.random.fork_rng(devices=[]):
+            try:
+                full = library().create_model(
+                    f"{name}.{config.tag}",
+                    pretrained=True,
+                    pretrained_cfg_overlay=overlay,
+                    num_classes=config.num_classes,  # then timm holds every name to the network's
+                    **keys,
+                )
+                full.reset_classifier(0)
+                self.network.load_state_dict(full.state_dict())
+            except (RuntimeError, KeyError, ValueError) as error:
+                lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+                raise InputError(
+                    f"model.pretrained: {path} does not hold weights of {name}: "
+                    f"{' '.join(lines[:3])[:400]}"
+                ) from error
+
+
+class _Hook:
+    """Passes a stage's output through its tap, channels second, and back."""
+
+    def __init__(self, model: TimmModel, stage: str) -> None:
+        self.model = model  # copied together with the model, it is the copy's
+        self.stage = stage
+
+    def __call__(self, module: nn.Module, inputs: Any, output: Tensor) -> Tensor | None:
+        taps = self.model._taps
+        if taps is None or self.stage not in taps:
+            return None
+        if not self.model._channels_last:
+            return taps[self.stage](output)
+        return taps[self.stage](output.movedim(-1, 1)).movedim(1, -1)
+
+
+class _Probed:
+    """What one blank image showed: widths by stage, in order, and how stages lie."""
+
+    def __init__(self) -> None:
+        self.dim = 0
+        self.widths: dict[str, int] = {}
+        self.tokens = False
+        self.channels_last = False
+
+
+def build(config: Config, spec: DataSpec) -> TimmModel:
+    """The network for these data, with fresh weights."""
+    return TimmModel(config, spec)
+
+
+def load_published(model: TimmModel, path: Path) -> None:
+    """Start a network from its published weights; see `TimmModel.load_published`."""
+    model.load_published(path)
+
+
+def _fixed_size(network: str) -> tuple[int, ...] | None:
+    """The only size that a network takes as it is published; None where it takes any."""
+    config = library().get_pretrained_cfg(network)
+    if config is None or not config.fixed_input_size:
+        return None
+    return tuple(config.input_size[1:])
+
+
+def _places(name: str, network: Any) -> dict[str, str]:
+    """The module that ends each stage, by stage name, in order."""
+    info = list(getattr(network, "feature_info", ()))
+    steps = [entry["reduction"] for entry in info]
+    if len(info) >= 4 and len(set(steps)) == 1:  # no pyramid: all blocks are of one scale
+        chosen = [info[round(len(info) * quarter / 4) - 1] for quarter in (1, 2, 3, 4)]
+    else:
+        chosen = info[-5:]
+    if len(chosen) < 4:
+        raise InputError(
+            f"model.network: {name} tells of {len(chosen)} feature levels, and 4 are needed for "
+            "its stages. Choose another network, such as resnet50"
+        )
+    return {
+        stage: entry["module"] for stage, entry in zip(STAGES[-len(chosen) :], chosen, strict=True)
+    }
+
+
+def _probe(name: str, network: Any, places: dict[str, str], spec: DataSpec) -> _Probed:
+    """See one blank image through the network, and refuse it if the stages do not come in order."""
+    probed = _Probed()
+    seen: list[tuple[str, Any]] = []
+    with contextlib.ExitStack() as stack:
+        modules = dict(network.named_modules())
+        for stage, place in places.items():
+            if place in modules:  # else it will not be seen
+                stack.enter_context(_watching(modules[place], stage, seen))
+        network.eval()
+        try:
+            with torch.no_grad():
+                z = _latents(network, torch.zeros(1, spec.channels, *spec.spatial_size))
+        except (AssertionError, RuntimeError, ValueError) as error:
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            raise InputError(
+                f"model.network: {name} cannot take images of size {spec.spatial_size}: {reason}. "
+                "Resize them (transform.size), or choose another network"
+            ) from error
+        finally:
+            network.train()
+    values = [value for _, value in seen]
+    if [stage for stage, _ in seen] != list(places) or z.ndim != 2:
+        raise InputError(f"model.network: the stages of {name} cannot be told apart. {_OTHERS}")
+    if not all(isinstance(v, Tensor) and v.ndim in (3, 4) for v in values):
+        raise InputError(f"model.network: the stages of {name} are no tensors. {_OTHERS}")
+    probed.dim = z.shape[1]
+    probed.tokens = values[0].ndim == 3
+    last = getattr(network, "output_fmt", "NCHW")
+    probed.channels_last = probed.tokens or str(getattr(last, "value", last)) == "NHWC"
+    axis = -1 if probed.channels_last else 1
+    probed.widths = {stage: value.shape[axis] for stage, value in seen}
+    return probed
+
+
+_OTHERS = "Choose another network, such as resnet50, convnext_tiny or vit_small_patch16_224"
+
+
+@contextlib.contextmanager
+def _watching(module: nn.Module, stage: str, seen: list[tuple[str, Any]]) -> Iterator[None]:
+    def note(module: nn.Module, inputs: Any, output: Any) -> None:
+        seen.append((stage, output))
+
+    handle = module.register_forward_hook(note)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _latents(network: Any, image: Tensor) -> Tensor:
+    """What the classifier would see, computed in float32 or better from the last stage on."""
+    x = network.forward_features(image)
+    with torch.autocast(x.device.type, enabled=False):
+        x = x.to(torch.promote_types(x.dtype, torch.float32))
+        z: Tensor = network.forward_head(x, pre_logits=True)
+    return z
