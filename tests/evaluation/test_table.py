@@ -59,6 +59,25 @@ def test_a_missing_label_is_an_empty_cell_and_columns_are_named_as_documented(tm
     assert rows[1] == ["0", "test", "", "", "0", "", "0.25", "0.5"]
 
 
+@pytest.mark.parametrize("task", ["multi-class", "multi-label"])
+def test_the_part_of_a_held_out_domain_is_a_column_where_there_is_one(make, task, tmp_path):
+    table = make(task, n=3, part=["target_in", "", "target_out"], missing=0.3)
+    write_predictions(tmp_path / "p.csv", table)
+    rows = list(csv.reader((tmp_path / "p.csv").read_text().splitlines()))
+    assert rows[0][:6] == ["id", "split", "domain", "group", "part", rows[0][5]]
+    assert rows[0][5].startswith("label")
+    assert [row[4] for row in rows[1:]] == ["target_in", "", "target_out"]
+    assert_equal(read_predictions(tmp_path / "p.csv", task), table)
+    assert join([table, table]).part.tolist() == [*table.part.tolist()] * 2
+
+
+def test_a_table_without_parts_is_written_as_ever_and_reads_as_without_any(make, tmp_path):
+    table = make(n=4)
+    write_predictions(tmp_path / "p.csv", table)
+    assert (tmp_path / "p.csv").read_text().startswith("id,split,domain,group,label,prob_0")
+    assert read_predictions(tmp_path / "p.csv").part.tolist() == [""] * 4
+
+
 def test_ordered_classes_are_known_from_the_evaluation_beside_the_table(make, tmp_path):
     write_predictions(tmp_path / "p.csv", make("ordinal"))
     assert read_predictions(tmp_path / "p.csv").task == "multi-class"

@@ -8,7 +8,7 @@ import pytest
 from medldr.errors import InputError
 from medldr.training.selection import Selector, parse_rules, rule_names, scored_splits
 
-ALL = {"train", "val", "id_val", "test"}
+ALL = {"train", "val", "id_val", "test", "target_in", "target_out"}
 
 
 def choose(name, values, splits=ALL):
@@ -34,6 +34,9 @@ def choose(name, values, splits=ALL):
         ("val_loss", [None, math.nan], 1),
         ("oracle_auc", [0.2, 0.4], 2),
         ("id_val_balanced_accuracy", [0.2, 0.4, 0.3], 2),
+        ("val_domain_accuracy", [0.5, 0.6, 0.6], 2),
+        ("val_domain_loss", [0.5, 0.6, 0.4], 3),
+        ("oracle_out_accuracy", [0.2, 0.4, 0.4], 2),
     ],
 )
 def test_the_first_of_the_best_finite_values_is_kept(name, values, epoch):
@@ -78,6 +81,22 @@ def test_an_oracle_needs_the_key_that_allows_it():
     with pytest.raises(InputError, match=r"oracle_auc reads the test split.*evaluation\.oracle"):
         parse_rules(["val_auc", "oracle_auc"], ALL)
     assert parse_rules(["oracle_auc"], ALL, oracle=True)[0].split == "test"
+
+
+def test_the_oracle_of_the_part_held_back_reads_that_part_alone():
+    rules = parse_rules(["oracle_out_accuracy", "oracle_accuracy"], ALL, oracle=True)
+    assert [(rule.split, rule.column) for rule in rules] == [
+        ("target_out", "oracle_out/accuracy"),
+        ("test", "oracle/accuracy"),
+    ]
+    assert all(rule.oracle for rule in rules)
+    assert scored_splits(rules[:1], ALL) == {"val": "val", "oracle_out": "target_out"}
+    with pytest.raises(InputError, match=r"oracle_out_accuracy reads the test.*evaluation\.oracle"):
+        parse_rules(["oracle_out_accuracy"], ALL)
+    with pytest.raises(InputError, match=r"'target_out' of held-out.*Set data\.held_out"):
+        parse_rules(["oracle_out_accuracy"], {"train", "val", "test"}, oracle=True)
+    with pytest.raises(InputError, match=r"Did you mean 'val_domain_accuracy'"):
+        parse_rules(["val_domain_acuracy"], ALL)
 
 
 def test_a_rule_without_its_split_is_refused():

@@ -1,4 +1,4 @@
-"""An outside dataset: 8-pixel pictures whose brightness tells the class, with ready splits."""
+"""An outside dataset: 8-pixel pictures whose brightness tells the class, often ready split."""
 
 from typing import Literal
 
@@ -14,6 +14,8 @@ class Config(DatasetConfig):
     test: int = 7
     classes: int = 3
     kind: Literal["val", "id_val", "both", "none"] = "val"
+    own_splits: bool = True
+    sites: int = 2
 
 
 def load(config: Config) -> ImageTable:
@@ -33,7 +35,9 @@ def load(config: Config) -> ImageTable:
         images=(noise + 40 * labels[:, None, None, None]).astype(np.uint8),
         labels=labels.astype(np.int64),
         ids=np.array([f"img{row:03d}" for row in range(rows)]),
-        splits=splits.astype(str),
-        domains=np.array([f"site{row % 2}" for row in range(rows)]),
+        splits=splits.astype(str) if config.own_splits else np.full(rows, "", dtype="<U1"),
+        domains=np.array(
+            [f"site{row % config.sites}" if config.sites else "" for row in range(rows)]
+        ),
         groups=np.full(rows, "", dtype="<U1"),
     )
