@@ -80,8 +80,18 @@ class Loader:
         *,
         train: bool,
         uniform: NDArray[np.float32] | None,
+        augmented: NDArray[np.bool_] | None = None,
     ) -> Iterator[Batch]:
-        """Batches by the pixel rule alone, on the device."""
+        """Batches by the pixel rule alone, on the device.
+
+        Args:
+            positions: Places in `rows`, in the order of the batches.
+            parts: Which of these each batch holds.
+            train: Whether these are training batches.
+            uniform: ``(len(positions), draws)``, where the rule draws.
+            augmented: ``(len(positions),)``, which samples of evaluation go through the rule as in
+                training.
+        """
         index = torch.from_numpy(self.rows[positions]).to(self.device)
         drawn = None if uniform is None else torch.from_numpy(uniform).to(self.device)
         stored = self._pixels.batches(
@@ -93,11 +103,12 @@ class Loader:
             workers=self.workers,
         )
         for part, image in zip(parts, stored, strict=True):
-            ruled = self.pipeline.rule(
-                image.to(self.device, non_blocking=True),
-                train=train,
-                uniform=None if drawn is None else drawn[part],
-            )
+            placed = image.to(self.device, non_blocking=True)
+            numbers = None if drawn is None else drawn[part]
+            ruled = self.pipeline.rule(placed, train=train, uniform=numbers)
+            if augmented is not None and numbers is not None and augmented[part].any():
+                some = torch.from_numpy(np.flatnonzero(augmented[part])).to(self.device)
+                ruled[some] = self.pipeline.rule(placed[some], train=True, uniform=numbers[some])
             yield self._batch(ruled, index[part])
 
     def _sampled(

@@ -180,7 +180,20 @@ class Data:
             rank=rank,
             world=world,
             workers=config.machine.workers,
+            augmented=self._augmented(split, rows, config),
+            seed=config.seed,
         )
+
+    def _augmented(
+        self, split: str, rows: NDArray[np.int64], config: RunConfig
+    ) -> NDArray[np.bool_] | None:
+        """Which rows are scored with the training augmentation, as some protocols have it."""
+        wanted = getattr(config.transform, "augment_validation", False)
+        if not wanted or split not in ("val", "id_val"):
+            return None
+        if not self.spec.train_domains:
+            return np.ones(len(rows), dtype=bool)
+        return self._columns.domain.numpy()[rows] >= 0
 
     def class_weights(
         self, setting: Literal["balanced"] | tuple[float, ...] | None

@@ -119,6 +119,11 @@ class TrainLoader(Loader):
 class EvalLoader(Loader):
     """All rows of a split in row order, this process's contiguous part, none twice.
 
+    Args:
+        augmented: ``(len(rows),)``, which rows the pixel rule changes as in training, by numbers
+            that depend on (seed, 0, row) alone; None for none. Without lists of transforms only.
+        seed: The run's seed, for these.
+
     Attributes:
         split: Name of the split.
         rows: Row numbers of this process's part.
@@ -137,6 +142,8 @@ class EvalLoader(Loader):
         rank: int = 0,
         world: int = 1,
         workers: int = 0,
+        augmented: NDArray[np.bool_] | None = None,
+        seed: int = 0,
     ) -> None:
         super().__init__(
             pixels,
@@ -152,6 +159,8 @@ class EvalLoader(Loader):
         self.split = split
         self.mine = np.array_split(np.arange(len(rows)), world)[rank]
         self.batch_size = batch_size
+        self.augmented = augmented
+        self.seed = seed
 
     def __len__(self) -> int:
         """Number of batches of this process."""
@@ -161,7 +170,19 @@ class EvalLoader(Loader):
         size = self.batch_size
         parts = [slice(start, start + size) for start in range(0, len(self.mine), size)]
         if self.pipeline.eval is None:
-            yield from self._ruled(self.mine, parts, train=False, uniform=None)
+            uniform = augmented = None
+            if self.augmented is not None and self.augmented.any():
+                augmented = self.augmented[self.mine]
+                uniform = _random.uniform(
+                    self.seed,
+                    0,
+                    self.rows[self.mine],
+                    total=len(self._pixels),
+                    draws=self.pipeline.rule.draws,
+                )
+            yield from self._ruled(
+                self.mine, parts, train=False, uniform=uniform, augmented=augmented
+            )
             return
         rows = self.rows[self.mine]
         keys = [_samples.Key(row, ((),), ((),)) for row in rows.tolist()]

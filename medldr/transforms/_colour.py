@@ -36,7 +36,8 @@ class Augmentation(Protocol):
         """Stored pixels ``(B, 3, H, W)`` uint8, numbers ``(B, draws)`` from [0, 1).
 
         Returns:
-            ``(B, 3, H, W)``, uint8 or float32 in [0, 1]: a new tensor, the stored pixels are kept.
+            ``(B, 3, H', W')``, uint8 or float32 in [0, 1]: a new tensor, the stored pixels are
+            kept.
         """
         ...
 

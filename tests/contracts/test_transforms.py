@@ -9,7 +9,7 @@ from medldr.transforms import ImageShape, build_pipeline, build_pixel_rule
 from medldr.transforms.base import TransformConfig, memory_format
 
 SHAPES = [ImageShape(1, (8, 8)), ImageShape(3, (8, 8)), ImageShape(1, (4, 8, 8))]
-ONLY_COLOUR = {"camelyon17", "rand_augment", "stain_jitter"}
+ONLY_COLOUR = {"camelyon17", "natural", "rand_augment", "stain_jitter"}
 """Presets that refuse grey pictures and volumes."""
 
 
@@ -70,7 +70,7 @@ def test_evaluation_is_a_function_of_each_image_alone(case):
 def test_images_that_a_colour_preset_is_not_for_are_refused_by_name(name, shape):
     config = plugins.load("transforms", name).Config(name=name)
     if is_for(name, shape):
-        assert build_pixel_rule(config, shape).output == shape
+        assert build_pixel_rule(config, shape).output.channels == shape.channels
     else:
         with pytest.raises(InputError, match=rf"transform\.name: {name} is for colour pictures"):
             build_pixel_rule(config, shape)

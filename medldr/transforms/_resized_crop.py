@@ -1,0 +1,102 @@
+"""Cut a random part of each picture and bring it to one size.
+
+Source:
+    torchvision's RandomResizedCrop: ten attempts, each an area drawn evenly and an aspect ratio
+    drawn evenly on a logarithmic scale; the first part that lies within the picture is taken, at an
+    even place, and where none does, the largest middle part whose ratio is allowed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medldr.transforms._colour import resized, to_unit
+
+ATTEMPTS = 10
+DRAWS = 2 * ATTEMPTS + 2
+"""Uniform numbers per picture: area and ratio of each attempt, then the place from top and left."""
+
+
+class Crops(NamedTuple):
+    """The part of each picture that is kept, in whole pixels, each ``(n,)``."""
+
+    top: NDArray[np.int64]
+    left: NDArray[np.int64]
+    height: NDArray[np.int64]
+    width: NDArray[np.int64]
+
+
+def crops(
+    uniform: NDArray[np.float64],
+    height: int,
+    width: int,
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+) -> Crops:
+    """Which part of each picture to keep.
+
+    Args:
+        uniform: ``(n, DRAWS)`` from [0, 1).
+        height: Of the pictures, in pixels.
+        width: The same.
+        scale: Smallest and largest area, as parts of the picture's.
+        ratio: Smallest and largest width over height.
+
+    Example:
+        >>> middle = np.full((1, DRAWS), 0.5)
+        >>> [int(part[0]) for part in crops(middle, 10, 10, (0.25, 0.25), (1.0, 1.0))]
+        [3, 3, 5, 5]
+    """
+    pairs = uniform[:, : 2 * ATTEMPTS].reshape(-1, ATTEMPTS, 2)
+    area = height * width * (scale[0] + (scale[1] - scale[0]) * pairs[..., 0])
+    low, high = math.log(ratio[0]), math.log(ratio[1])
+    shape = np.exp(low + (high - low) * pairs[..., 1])
+    wide = np.round(np.sqrt(area * shape)).astype(np.int64)
+    tall = np.round(np.sqrt(area / shape)).astype(np.int64)
+    fits = (wide > 0) & (wide <= width) & (tall > 0) & (tall <= height)
+    rows, first = np.arange(len(uniform)), fits.argmax(1)  # 0 where none fits
+    tall, wide = tall[rows, first], wide[rows, first]
+    down, right = uniform[:, -2:].T
+    # Numbers below 1 times a whole number may still round up to it.
+    top = np.minimum((down * (height - tall + 1)).astype(np.int64), height - tall)
+    left = np.minimum((right * (width - wide + 1)).astype(np.int64), width - wide)
+    none = ~fits.any(1)
+    if none.any():
+        tall[none], wide[none] = _middle(height, width, ratio)
+        top[none], left[none] = (height - tall[none]) // 2, (width - wide[none]) // 2
+    return Crops(top, left, tall, wide)
+
+
+def _middle(height: int, width: int, ratio: tuple[float, float]) -> tuple[int, int]:
+    """Height and width of the largest part whose ratio is allowed."""
+    if width / height < ratio[0]:
+        return round(width / ratio[0]), width
+    if width / height > ratio[1]:
+        return height, round(height * ratio[1])
+    return height, width
+
+
+def crop_and_resize(image: Tensor, parts: Crops, size: int) -> Tensor:
+    """The parts of stored pictures, each brought to ``size`` x ``size``; nothing is rounded.
+
+    Args:
+        image: ``(n, 3, H, W)`` uint8.
+        parts: One for each picture.
+        size: Edge of the result, in pixels.
+
+    Returns:
+        ``(n, 3, size, size)`` float32 in [0, 1], a new tensor.
+    """
+    # One picture at a time: no two have a part of the same size.
+    columns = (column.tolist() for column in parts)
+    found = [
+        resized(to_unit(one[None, :, top : top + tall, left : left + wide]), (size, size))
+        for one, top, left, tall, wide in zip(image, *columns, strict=True)
+    ]
+    return torch.cat(found)

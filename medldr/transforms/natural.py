@@ -1,0 +1,137 @@
+"""Preset ``natural``: photographs and drawings as DomainBed augments them.
+
+In training a random part of each picture is brought to ``size``, mirrored or not, its brightness,
+contrast, saturation and hue are changed in random order, and some pictures lose their colour.
+Evaluation and prediction bring the whole picture to ``size``, whatever its aspect ratio. Both end
+with ImageNet's normalisation.
+
+Not for scans: a turn of the hue by up to 0.3 makes other stains, and CT and X-ray have no colour.
+Take ``camelyon17`` or ``rand_augment`` for histology, ``medmnist`` or ``none`` for grey images.
+
+Source:
+    DomainBed (Gulrajani and Lopez-Paz 2021) and SWAD (Cha et al. 2021), which share the training
+    transforms: area 0.7 to 1, aspect ratio 3/4 to 4/3, mirror 0.5, colour jitter 0.3 / 0.3 / 0.3 /
+    0.3, grey 0.1; the operations are torchvision's. DomainBed augments whole source domains, their
+    held-out part for validation included, which makes its selection noisy; SWAD does not, and nor
+    does this preset unless asked (``augment_validation: true``).
+    Our choice: the numbers of a training picture come from (seed, epoch, index) alone, and those of
+    an augmented validation picture from (seed, 0, index), so that it looks the same at every
+    validation, where DomainBed draws anew. Published codes round to 8 bits after the crop and after
+    every change of colour; here nothing is rounded after the picture was stored. The crop is cut
+    from the stored picture: from a set that is stored squashed to a square, its aspect ratio is
+    relative to that.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from pydantic import Field, field_validator
+from torch import Tensor
+
+from medldr.errors import InputError
+from medldr.transforms import _colour_jitter, _resized_crop
+from medldr.transforms._colour import ColourRule, check_colour
+from medldr.transforms._colour_jitter import ColourJitter
+from medldr.transforms._resized_crop import crop_and_resize, crops
+from medldr.transforms.base import ImageShape, TransformConfig
+
+
+class Config(TransformConfig):
+    """Keys of the preset ``natural``."""
+
+    name: Literal["natural"] = "natural"
+    size: int = Field(224, ge=1, description="edge of what the network sees, in pixels")
+    crop_scale: tuple[float, float] = Field(
+        (0.7, 1.0), description="area of the part that training keeps, of the picture's: from, to"
+    )
+    crop_ratio: tuple[float, float] = Field(
+        (3 / 4, 4 / 3), description="its width over its height: from, to"
+    )
+    flip: float = Field(0.5, ge=0, le=1, description="share of training pictures mirrored")
+    brightness: float = Field(0.3, ge=0, description="largest change of its factor from 1")
+    contrast: float = Field(0.3, ge=0, description="largest change of its factor from 1")
+    saturation: float = Field(0.3, ge=0, description="largest change of its factor from 1")
+    hue: float = Field(0.3, ge=0, le=0.5, description="largest turn of the hues, 1 a full turn")
+    grey: float = Field(0.1, ge=0, le=1, description="share of training pictures without colour")
+    augment_validation: bool = Field(
+        False, description="augment the source domains' validation pictures too, as DomainBed does"
+    )
+
+    @field_validator("crop_scale", "crop_ratio")
+    @classmethod
+    def _ascends(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not 0 < value[0] <= value[1]:
+            raise ValueError(f"needs two numbers above 0, the smaller first, not {list(value)}")
+        return value
+
+    @field_validator("crop_scale")
+    @classmethod
+    def _is_a_part(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if value[1] > 1:
+            raise ValueError(f"a part of the picture is 1 at most, not {value[1]}")
+        return value
+
+
+class Natural:
+    """Crop, mirror, change colours, take colours away.
+
+    Args:
+        config: Their ranges and shares.
+    """
+
+    draws = _resized_crop.DRAWS + 1 + _colour_jitter.DRAWS + 1
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.jitter = ColourJitter(
+            (config.brightness, config.contrast, config.saturation, config.hue)
+        )
+
+    def __call__(self, image: Tensor, uniform: Tensor) -> Tensor:
+        """Change stored pixels.
+
+        Args:
+            image: ``(B, 3, H, W)`` uint8.
+            uniform: ``(B, draws)`` from [0, 1): those of the crop (see
+                `medldr.transforms._resized_crop`), one for the mirror, those of the colours (see
+                `medldr.transforms._colour_jitter`), one for grey.
+
+        Returns:
+            ``(B, 3, size, size)`` float32 in [0, 1], a new tensor.
+        """
+        config = self.config
+        numbers = uniform.cpu()  # a part's size must be known on the host
+        first = _resized_crop.DRAWS
+        height, width = image.shape[2:]
+        places = numbers[:, :first].double().numpy()
+        parts = crops(places, height, width, config.crop_scale, config.crop_ratio)
+        cut = crop_and_resize(image, parts, config.size)
+        mirrored = uniform[:, first].lt(config.flip).view(-1, 1, 1, 1)
+        cut = torch.where(mirrored, cut.flip(-1), cut)
+        cut = self.jitter(cut, numbers[:, first + 1 : -1])
+        colourless = uniform[:, -1].lt(config.grey).view(-1, 1, 1, 1)
+        return torch.where(colourless, _colour_jitter.grey(cut), cut)
+
+
+def build(config: Config, shape: ImageShape) -> ColourRule:
+    """The rule for pictures of this shape.
+
+    Raises:
+        InputError: If they are no colour pictures, or lists of transforms do not go with
+            ``augment_validation``.
+
+    Example:
+        >>> rule = build(Config(), ImageShape(3, (300, 200)))
+        >>> rule.draws, rule.output
+        (29, ImageShape(channels=3, spatial_size=(224, 224)))
+    """
+    check_colour(shape, "natural")
+    if config.augment_validation and (config.train or config.eval):
+        raise InputError(
+            "transform.augment_validation: true means the preset's own augmentation alone, but "
+            "there are transform.train or transform.eval as well. Leave these lists out, or set "
+            "augment_validation: false"
+        )
+    return ColourRule(shape, size=config.size, augmentation=Natural(config))
