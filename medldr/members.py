@@ -50,6 +50,7 @@ class Layout:
         metrics: Measures that have a table, the first one foremost.
         titles: What to print in place of the name of a row or column.
         remark: Banner at the top of the report.
+        search: Positions, among the parts of a row's name, of the settings that one is chosen from.
     """
 
     title: str
@@ -61,6 +62,7 @@ class Layout:
     metrics: tuple[str, ...] = ("accuracy", "auc")
     titles: dict[str, str] = field(default_factory=dict)
     remark: str = ""
+    search: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
 def _layout(content: dict[str, Any]) -> Layout:
     pairs = tuple((str(one), str(other)) for one, other in content["contrasts"])
     lists = {key: tuple(content[key]) for key in ("controls", "metrics")}
+    lists["search"] = tuple(int(place) for place in content.get("search", ()))
     return Layout(**{**content, **lists, "contrasts": pairs})
 
 

@@ -17,6 +17,16 @@ ALGORITHM_TITLES = {
     "batchformer": "BatchFormer",
     "fish": "Fish",
     "coral": "CORAL",
+    "irm": "IRM",
+    "groupdro": "GroupDRO",
+    "mldg": "MLDG",
+    "mmd": "MMD",
+    "dann": "DANN",
+    "cdann": "CDANN",
+    "sagnet": "SagNet",
+    "vrex": "VREx",
+    "fishr": "Fishr",
+    "miro": "MIRO",
 }
 MODEL_TITLES = {
     "resnet18": "ResNet-18",
@@ -25,7 +35,18 @@ MODEL_TITLES = {
     "densenet121": "DenseNet-121",
 }
 _FORMS = {"attention": "SA", "pool": "Pool", "gaussian": "Gaussian"}
-_PAPER_IDS = {"attention": "latentdr_sa", "pool": "latentdr_pool"}
+_PAPER_IDS = {
+    "attention": "latentdr_sa",
+    "pool": "latentdr_pool",
+    "gaussian": "latentdr_gaussian",
+}
+_ABLATION_IDS = {
+    ("pool", "degraded"): "latentdr_d_only",
+    ("none", "restored"): "latentdr_r_only",
+    ("gaussian", "degraded"): "latentdr_gaussian_d_only",
+    ("gaussian", "restored"): "latentdr_gaussian_r_only",
+}
+"""Forms with one of the two further terms alone: the degradation and the term."""
 
 Pairs = list[tuple[str, str]]
 
@@ -52,17 +73,44 @@ def method_title(config: Mapping[str, Any]) -> str:
     if name == "latentdr" and form:
         title += f" ({_FORMS.get(str(form), str(form))})"
     base = section(algorithm, "base").get("name")
-    return f"{title} on {ALGORITHM_TITLES.get(str(base), base)}" if base else title
+    title += f" on {ALGORITHM_TITLES.get(str(base), base)}" if base else ""
+    return f"{title} + SWAD" if _swad(config) else title
 
 
 def method_id(config: Mapping[str, Any]) -> str:
-    """The key under which published numbers name this method; LatentDR only in its two forms."""
+    """The key under which published numbers name this method; `+swad` where weights are averaged.
+
+    LatentDR has one only in the forms that its paper reports.
+
+    Example:
+        >>> method_id({"algorithm": {"name": "latentdr", "degrade": "pool"}})
+        'latentdr_pool'
+        >>> method_id({"algorithm": {"name": "coral"}, "training": {"averaging": {"name": "swad"}}})
+        'coral+swad'
+    """
     algorithm = section(config, "algorithm")
     name = str(algorithm.get("name", ""))
-    if name != "latentdr":
-        return name
-    plain = algorithm.get("restore", "attention") == "attention" and not algorithm.get("base")
-    return _PAPER_IDS.get(str(algorithm.get("degrade")), name) if plain else name
+    found = _latentdr_id(algorithm) if name == "latentdr" else name
+    return f"{found}+swad" if _swad(config) else found
+
+
+def _latentdr_id(algorithm: Mapping[str, Any]) -> str:
+    form = str(algorithm.get("degrade"))
+    terms = frozenset(algorithm.get("terms") or ("degraded", "restored"))
+    if algorithm.get("base"):
+        return "latentdr"
+    if algorithm.get("share_classifier") is False:
+        alone = form == "pool" and len(terms) == 2
+        return "latentdr_own_classifier" if alone else "latentdr"
+    if terms != {"degraded"} and algorithm.get("restore", "attention") != "attention":
+        return "latentdr"
+    if len(terms) == 2:
+        return _PAPER_IDS.get(form, "latentdr")
+    return _ABLATION_IDS.get((form, *terms), "latentdr")
+
+
+def _swad(config: Mapping[str, Any]) -> bool:
+    return section(section(config, "training"), "averaging").get("name") == "swad"
 
 
 def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.tables import Cell, Row, Table
 
-SHOWN = ("result", "differences", "published")
+SHOWN = ("result", "left_out", "choice", "differences", "published")
 """Sections whose tables a paper prints; the rest is on the page."""
 
 _NAMED = {
@@ -90,7 +90,8 @@ def latex_table(table: Table, label: str) -> str:
         runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
         spread = any(cell.spread for row in table.rows for cell in row.cells)
         what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
-        notes.append(rf"{what} ({runs}), 95\,\% interval.")
+        limits = r", 95\,\% interval" if table.intervals else ""
+        notes.append(f"{what} ({runs}){limits}.")
     notes += [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
     notes += [escape(note) for note in table.notes]
     if notes:

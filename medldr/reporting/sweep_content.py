@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from medldr.errors import did_you_mean
 from medldr.members import SweepFolder
 from medldr.reporting import sweep_sections as parts_of
+from medldr.reporting.choice_section import choice_section
 from medldr.reporting.grid import Grid, make_grid
+from medldr.reporting.left_out import left_out
+from medldr.reporting.left_out_published import left_out_published
+from medldr.reporting.left_out_tables import left_out_section
 from medldr.reporting.measures import ALIASES
 from medldr.reporting.sweep_groups import groups
 from medldr.reporting.sweep_results import Column, columns, splits
@@ -47,11 +51,11 @@ class SweepContent:
     @property
     def subtitle(self) -> str:
         """Its size in words."""
-        done = sum(entry.run is not None for entry in self.study.entries)
+        done = sum(entry.run is not None for entry in self.study.every)
         parts = [
             _count(len(self.study.rows), "method"),
             _count(len(self.columns), "set"),
-            f"{done} of {_count(len(self.study.entries), 'run')} with a result",
+            f"{done} of {_count(len(self.study.every), 'run')} with a result",
         ]
         return f"{', '.join(parts)}; differences are to {self.study.reference}"
 
@@ -75,6 +79,8 @@ def sweep_content(folder: SweepFolder) -> SweepContent:
     parts = Parts(study, found, metrics, there, grids)
     sections = [
         parts_of.result(parts),
+        left_out_section(parts),
+        choice_section(parts),
         parts_of.missing(parts),
         Section("notes", "What to know about these numbers", "Notes", leads=notes),
         parts_of.differences(parts),
@@ -83,13 +89,21 @@ def sweep_content(folder: SweepFolder) -> SweepContent:
         parts_of.calibration(parts),
         parts_of.domains(parts),
         groups(parts),
-        parts_of.published(parts),
+        _published(parts),
         parts_of.curves(parts),
         parts_of.runs(parts),
         parts_of.glossary(parts),
     ]
     shown = [section for section in sections if not section.empty]
     return SweepContent(study, found, metrics, grids, _banners(study, found), shown)
+
+
+def _published(parts: Parts) -> Section:
+    """Published numbers of whole sets, and of one held-out domain after the other."""
+    section = parts_of.published(parts)
+    tables = [left_out_published(found) for found in left_out(parts.study)]
+    section.tables += [table for table in tables if table is not None]
+    return section
 
 
 def _count(number: int, word: str) -> str:
@@ -121,11 +135,11 @@ def _banners(study: Study, found: Sequence[Column]) -> list[tuple[str, str]]:
                 "test split. Those numbers are upper bounds, not measurements.",
             )
         )
-    missing = [entry for entry in study.entries if entry.run is None]
+    missing = [entry for entry in study.every if entry.run is None]
     if missing:
         kinds = [entry.state for entry in missing]
         told = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-        text = f"{len(missing)} of {_count(len(study.entries), 'run')} without a result: {told}."
+        text = f"{len(missing)} of {_count(len(study.every), 'run')} without a result: {told}."
         banners.append(("warning", text))
     left_out = [column.name for column in found if column.problem]
     if left_out:

@@ -22,7 +22,7 @@ def missing_table(study: Study) -> Table | None:
         count = f"{len(names)} run{'' if len(names) == 1 else 's'}"
         cells = [Cell(state, style="missing"), Cell(error or "–", style="wide")]
         table.rows.append(Row(count, [*cells, Cell(_some(names), style="wide")]))
-    if any(entry.run is None and entry.error for entry in study.entries):
+    if any(entry.run is None and entry.error for entry in study.every):
         table.notes.append(
             "Names of files and items are hidden here; the whole text is in the run's folder "
             "(run.json) and in its log."
@@ -62,7 +62,7 @@ def first_sentence(text: str) -> str:
 def _groups(study: Study, text: Callable[[Entry], str]) -> dict[tuple[str, str], list[Entry]]:
     """Entries without a result by state and cause, in the order of the sweep."""
     found: dict[tuple[str, str], list[Entry]] = {}
-    for entry in study.entries:
+    for entry in study.every:
         if entry.run is None:
             found.setdefault((entry.state, text(entry)), []).append(entry)
     return found

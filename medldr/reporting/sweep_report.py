@@ -33,7 +33,7 @@ class SweepReport:
     @property
     def complete(self) -> bool:
         """Whether every run that was there could be read and compared."""
-        unreadable = any(entry.state == "unreadable" for entry in self.content.study.entries)
+        unreadable = any(entry.state == "unreadable" for entry in self.content.study.every)
         apart = any(column.problem for column in self.content.columns)
         return not (unreadable or apart or self.content.study.left_out)
 

@@ -7,8 +7,10 @@ sweep file. Nothing here is fatal to a report: what cannot be read is named and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation import Run, load_run
 from medldr.files import read_json
@@ -18,6 +20,7 @@ from medldr.reporting.privacy import hide_names, read_ids, read_split_ids
 from medldr.reporting.published import METHOD_TITLES
 from medldr.reporting.source import RunSource, read_run
 from medldr.reporting.sweep_guess import guess_sweep
+from medldr.reporting.sweep_settings import Pick, chosen_settings
 
 ORACLE = " (oracle)"
 STOPPED = (130, 143, -2, -15)
@@ -43,6 +46,8 @@ class Entry:
         said: Why, word for word: for the terminal of whoever ran it, never for a page.
         run: Its predictions and what it is; None unless done.
         source: The other files of its folder; None unless done.
+        planned: Its configuration where it is not done; empty where no file says it.
+        setting: Which of the settings of its row it has, where one is chosen among several.
     """
 
     member: Member
@@ -51,6 +56,13 @@ class Entry:
     said: str = ""
     run: Run | None = None
     source: RunSource | None = None
+    planned: Mapping[str, Any] = field(default_factory=dict)
+    setting: str = ""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What it ran with, or was to run with; empty where no file says it."""
+        return self.planned if self.source is None else self.source.config
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,8 @@ class Study:
         column_keys: Printed column to its name in the sweep file.
         notes: What a reader must be told about the sweep as a whole.
         left_out: Folders that could not even be placed in the table.
+        others: Runs of settings that were not chosen; `entries` are without them.
+        picks: Which setting was chosen for each cell, by printed rows and columns.
     """
 
     name: str
@@ -74,6 +88,13 @@ class Study:
     column_keys: Mapping[str, str]
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    others: tuple[Entry, ...] = ()
+    picks: tuple[Pick, ...] = ()
+
+    @property
+    def every(self) -> tuple[Entry, ...]:
+        """Every run, also of settings that no table shows."""
+        return (*self.entries, *self.others)
 
     @property
     def rows(self) -> list[str]:
@@ -121,11 +142,14 @@ def read_study(folder: SweepFolder) -> Study:
     members = _one_configuration_a_row(sweep.members, identity)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
-    entries = [_read(folder, member) for member in members]
+    entries = [_with_plan(folder, _read(folder, member)) for member in members]
     ids = _ids(folder, entries)
     names = {name for member in members for name in (member.run, member.label)}
     clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in entries]
-    return _printed(sweep, clean, left_out)
+    if not sweep.layout.search:
+        return _printed(sweep, clean, left_out)
+    shown, others, picks = chosen_settings(clean, sweep.layout.search)
+    return _printed(sweep, shown, left_out, others, picks)
 
 
 def _read(folder: SweepFolder, member: Member) -> Entry:
@@ -147,6 +171,19 @@ def _read(folder: SweepFolder, member: Member) -> Entry:
     except (InputError, AttributeError, KeyError, TypeError, ValueError) as error:
         # A damaged folder must not cost the results of all the others.
         return Entry(member, "unreadable", f"{type(error).__name__}: {error}")
+
+
+def _with_plan(folder: SweepFolder, entry: Entry) -> Entry:
+    """A run without a result with what it was to be: which domain it held out, above all."""
+    if entry.source is not None:
+        return entry
+    for path in (folder.run(entry.member.run).config, folder.config(entry.member.run)):
+        try:
+            if path.is_file():
+                return replace(entry, planned=read_yaml(path).values)
+        except InputError:
+            continue
+    return entry
 
 
 def _ending(folder: SweepFolder, name: str) -> tuple[int, str]:
@@ -201,12 +238,18 @@ def _identity(member: Member) -> str:
     return member.run.rpartition("-s")[0]
 
 
-def _printed(sweep: Sweep, entries: list[Entry], left_out: list[str]) -> Study:
+def _printed(
+    sweep: Sweep,
+    entries: list[Entry],
+    left_out: list[str],
+    others: Iterable[Entry] = (),
+    picks: Iterable[Pick] = (),
+) -> Study:
     """Put the printed titles in place of the names of rows and columns."""
     layout = sweep.layout
     oracles = {e.member.row for e in entries if e.run is not None and e.run.oracle}
-    rows = _titles([e.member.row for e in entries], {**ROW_TITLES, **layout.titles}, oracles)
-    columns = _titles([e.member.column for e in entries], layout.titles, ())
+    rows = printed_titles([e.member.row for e in entries], {**ROW_TITLES, **layout.titles}, oracles)
+    columns = printed_titles([e.member.column for e in entries], layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in left_out]
     notes += [
@@ -237,10 +280,12 @@ def _printed(sweep: Sweep, entries: list[Entry], left_out: list[str]) -> Study:
         column_keys={title: name for name, title in columns.items()},
         notes=tuple(dict.fromkeys(notes)),
         left_out=tuple(left_out),
+        others=tuple(placed(entry) for entry in others),
+        picks=tuple(p._replace(row=rows[p.row], column=columns[p.column]) for p in picks),
     )
 
 
-def _titles(
+def printed_titles(
     names: Iterable[str], known: Mapping[str, str], oracles: Iterable[str]
 ) -> dict[str, str]:
     """What is printed for each name; a title that two would share gets the name behind it."""

@@ -71,6 +71,7 @@ class Table:
         footnotes: (sign, text), in order of appearance.
         notes: Sentences below the footnotes.
         texts: Positions of columns that hold words, which stand at the left.
+        intervals: Whether its numbers have 95 % intervals.
     """
 
     caption: str
@@ -79,6 +80,7 @@ class Table:
     footnotes: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     texts: tuple[int, ...] = ()
+    intervals: bool = True
 
     def sign(self, text: str) -> str:
         """The sign of a footnote; the same text always has the same sign.

@@ -11,7 +11,7 @@ from medldr.members import Layout
 from medldr.reporting.describe import dataset_name
 from medldr.sweeps._cases import Case, Checked
 from medldr.sweeps._labels import last_word
-from medldr.sweeps._table import JOINT, known_names, side_names
+from medldr.sweeps._table import JOINT, known_names, methods, side_names
 from medldr.sweeps.parts import SweepFile, names_of
 
 
@@ -67,7 +67,7 @@ def layout(sweep: SweepFile) -> Layout:
     """What the report is told of the table."""
     table = sweep.table
     names = names_of(sweep.name, sweep.entries, sweep.axes)
-    sides = [side_names(side, names) for side in (table.rows, table.columns) if side]
+    sides = [side_names(side, names) for side in (methods(table), table.columns) if side]
     titles = {**table.titles}
     for name in itertools.chain(*sides):
         parts = name.split(JOINT)
@@ -75,7 +75,7 @@ def layout(sweep: SweepFile) -> Layout:
             titles[name] = JOINT.join(titles.get(part, part) for part in parts)
     return Layout(
         title=sweep.title,
-        rows=_heading(table.rows),
+        rows=_heading(methods(table)),
         columns=_heading(table.columns) or "data",
         reference=table.reference,
         controls=table.controls,
@@ -83,6 +83,7 @@ def layout(sweep: SweepFile) -> Layout:
         metrics=table.metrics,
         titles=titles,
         remark=table.remark,
+        search=tuple(n for n, key in enumerate(table.rows or ()) if key in table.search),
     )
 
 

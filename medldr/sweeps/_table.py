@@ -29,7 +29,8 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
         names: Names of the values of each axis, and under ``run`` the labels of the entries.
 
     Left open by the file, an axis over data makes the columns, else the entries do where axes make
-    rows, else each run stands under its data set. All that is left over makes the rows.
+    rows, else each run stands under its data set. All that is left over makes the rows. So do the
+    axes under ``search``, whose values the report takes off the rows again.
 
     Example:
         >>> names = {"algorithm": ["erm", "mixup"], "run": ["a", "b"]}
@@ -50,7 +51,23 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
         else:
             columns = (RUN,) if RUN in free and (table.rows or axes) else ()
     left = tuple(key for key in [*several, *axes] if key not in columns)
-    return table.model_copy(update={"columns": columns, "rows": table.rows or left or (RUN,)})
+    rows = table.rows or left or (RUN,)
+    rows += tuple(key for key in table.search if key not in rows)
+    if all(key in table.search for key in rows):
+        rows = (RUN, *rows)
+    return table.model_copy(update={"columns": columns, "rows": rows})
+
+
+def methods(table: TableContent) -> tuple[str, ...]:
+    """What makes the rows once a setting of each is chosen.
+
+    Example:
+        >>> names = {"algorithm": ["erm"], "training.lr": ["a", "b"], "run": ["x"]}
+        >>> table = with_sides(TableContent(search="training.lr"), names)
+        >>> table.rows, methods(table)
+        (('algorithm', 'training.lr'), ('algorithm',))
+    """
+    return tuple(key for key in table.rows or () if key not in table.search)
 
 
 def side_names(keys: Sequence[str], names: Names) -> list[str]:
@@ -65,13 +82,15 @@ def side_names(keys: Sequence[str], names: Names) -> list[str]:
 
 def known_names(table: TableContent, names: Names) -> set[str]:
     """All that a title can be given to, apart from data sets."""
-    sides = [side_names(side, names) for side in (table.rows, table.columns) if side]
+    sides = [
+        side_names(side, names) for side in (table.rows, table.columns, methods(table)) if side
+    ]
     return {name for group in [*sides, *names.values()] for name in group}
 
 
 def check_sides(table: TableContent, names: Names, tell: Tell) -> None:
     """Tell rows and columns that are no axes."""
-    for side in ("rows", "columns"):
+    for side in ("rows", "columns", "search"):
         keys = getattr(table, side) or ()
         for number, key in enumerate(keys):
             if key in keys[:number]:
@@ -82,6 +101,8 @@ def check_sides(table: TableContent, names: Names, tell: Tell) -> None:
                 said = f"{key!r} is no axis of this sweep.{hint} Known: {', '.join(names)}"
             elif side == "columns" and key in (table.rows or ()):
                 said = f"{key!r} makes the rows already"
+            elif side == "search" and key in (table.columns or ()):
+                said = f"{key!r} makes the columns, and no setting of a row"
             else:
                 continue
             tell(("table", side), said)

@@ -25,6 +25,7 @@ from medldr.sweeps._table import (
     check_metrics,
     check_sides,
     known_names,
+    methods,
     settled_rows,
     side_names,
     with_sides,
@@ -208,7 +209,7 @@ class _Reader:
         if self.faulty & {"runs", "axes", "table"}:
             return table, frozenset(), ()
         sided = with_sides(table, names)
-        rows = side_names(sided.rows or (), names)
+        rows = side_names(methods(sided), names)
         gone_rows, gone = self._gone(rows, known_names(sided, names))
         settled, notes = settled_rows(sided, rows, gone_rows, self.tell)
         return settled, gone, notes
@@ -223,7 +224,7 @@ class _Reader:
             return set(), frozenset()
         names = names_of(before.name, before.entries, before.axes)
         known = known_names(before.table, names)
-        return set(side_names(before.table.rows or (), names)) - set(rows), frozenset(known - there)
+        return set(side_names(methods(before.table), names)) - set(rows), frozenset(known - there)
 
 
 def _chosen(written: Any, named: Any) -> dict[str, Any] | None:

@@ -52,9 +52,13 @@ class _Content(BaseModel):
 
 
 class TableContent(_Content):
-    """How the report lays the sweep out; axes are named by their key, entries by ``run``."""
+    """How the report lays the sweep out; axes are named by their key, entries by ``run``.
+
+    The axes under ``search`` are settings of a row, among which the report chooses one.
+    """
 
     rows: Annotated[Texts, Field(min_length=1)] | None = None
+    search: Texts = ()
     columns: Annotated[Texts, Field(min_length=1)] | None = None
     reference: str | None = None
     controls: Texts = ()

@@ -1,0 +1,279 @@
+"""Runs that held one domain out each, by data set, as their configurations say.
+
+How a sweep lays its runs out does not matter: the held-out domain may make rows, columns, or be
+part of an entry. A data set belongs here if its runs held out two domains or more, one each.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from medldr.reporting.describe import dataset_name, section
+from medldr.reporting.published_domains import published_domains, same_domain
+from medldr.reporting.sweep_settings import JOINT
+from medldr.reporting.sweep_source import ROW_TITLES, Entry, Study, printed_titles
+
+TARGETS: Final = {
+    "target_in": "target_in, the 80 % of the held-out domain that published tables score",
+    "target_all": "target_all, the whole held-out domain",
+}
+"""What a run is judged on, and in words."""
+_AXES: Final = ("held_out", "data")
+"""Parts of a row's name that say which domain was held out."""
+
+
+class Spread(NamedTuple):
+    """Numbers of several seeds.
+
+    Attributes:
+        mean: Their mean.
+        sd: Standard deviation with ddof 1; None for a single one.
+        se: Standard error as DomainBed prints it: population standard deviation over sqrt(n).
+        n: How many they are.
+    """
+
+    mean: float
+    sd: float | None
+    se: float | None
+    n: int
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean, standard deviation and standard error of one number per seed.
+
+    Raises:
+        ValueError: If there is no number.
+
+    Example:
+        >>> found = spread([0.80, 0.82, 0.84])
+        >>> [round(100 * number, 3) for number in found[:3]]
+        [82.0, 2.0, 0.943]
+    """
+    if not values:
+        raise ValueError("there is no number to take the mean of")
+    count = len(values)
+    several = count > 1
+    return Spread(
+        mean=statistics.fmean(values),
+        sd=statistics.stdev(values) if several else None,
+        se=statistics.pstdev(values) / count**0.5 if several else None,
+        n=count,
+    )
+
+
+class Held(NamedTuple):
+    """One run that held domains out.
+
+    Attributes:
+        row: The method, as printed.
+        dataset: The data set.
+        domains: What it held out.
+        entry: The run.
+    """
+
+    row: str
+    dataset: str
+    domains: tuple[str, ...]
+    entry: Entry
+
+
+@dataclass
+class LeftOut:
+    """All runs of one data set that held a single domain out.
+
+    Attributes:
+        dataset: The data set.
+        domains: Domains that were held out, in the order of the data set.
+        never: Domains of the data set that no run held out.
+        rows: Methods from top to bottom, controls last.
+        controls: Those that are set apart.
+        runs: Method and domain to the runs.
+    """
+
+    dataset: str
+    domains: list[str]
+    never: list[str]
+    rows: list[str] = field(default_factory=list)
+    controls: list[str] = field(default_factory=list)
+    runs: dict[tuple[str, str], list[Entry]] = field(default_factory=dict)
+
+    def of(self, row: str) -> list[Entry]:
+        """All runs of a method."""
+        return [entry for domain in self.domains for entry in self.runs.get((row, domain), ())]
+
+    def values(self, row: str, domain: str, target: str, metric: str) -> dict[int, float]:
+        """A measure of a method's runs on a domain, by seed; runs without it are not there."""
+        found = {}
+        for entry in self.runs.get((row, domain), ()):
+            value = target_value(judged(entry), target, metric)
+            if value is not None:
+                found[entry.member.seed] = value
+        return found
+
+    def missing(self, row: str) -> list[tuple[str, int, str]]:
+        """Runs without a result, also those that nobody planned: domain, seed, state."""
+        seeds = sorted({entry.member.seed for entry in self.of(row)})
+        lost = []
+        for domain in self.domains:
+            there = {entry.member.seed: entry for entry in self.runs.get((row, domain), ())}
+            for seed in seeds:
+                entry = there.get(seed)
+                if entry is None:
+                    lost.append((domain, seed, "not planned"))
+                elif entry.run is None:
+                    lost.append((domain, seed, entry.state))
+        return lost
+
+
+def seed_means(by_domain: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
+    """Mean over the domains within each seed that has them all.
+
+    Example:
+        >>> seed_means({"a": {0: 0.25, 1: 0.5}, "b": {0: 0.75}})
+        {0: 0.5}
+    """
+    seeds = sorted(set.intersection(*(set(found) for found in by_domain.values())))
+    return {seed: statistics.fmean(found[seed] for found in by_domain.values()) for seed in seeds}
+
+
+def target_value(evaluation: Mapping[str, Any] | None, target: str, metric: str) -> float | None:
+    """A measure on target_in, target_out or target_all; None where it was not judged.
+
+    Args:
+        evaluation: Content of `evaluation.json`.
+        target: The part of the test split.
+        metric: The measure.
+    """
+    split = _split(evaluation, "test")
+    part = split if target == "target_all" else (split.get("parts") or {}).get(target) or {}
+    return _value(part, metric)
+
+
+def seen_value(evaluation: Mapping[str, Any] | None, metric: str) -> float | None:
+    """A measure on the seen domains: on id_test, else on id_val."""
+    for split in ("id_test", "id_val"):
+        value = _value(_split(evaluation, split), metric)
+        if value is not None:
+            return value
+    return None
+
+
+def judged(entry: Entry) -> Mapping[str, Any] | None:
+    """`evaluation.json` of a run; None where it has none."""
+    return None if entry.source is None else entry.source.evaluation
+
+
+def held_runs(study: Study, entries: Iterable[Entry]) -> list[Held]:
+    """Runs that held domains out, in the order of the sweep.
+
+    A run without any file is known by another seed of its label.
+    """
+    entries = list(entries)
+    told = {e.member.label: e.config for e in study.every if e.config}
+    places = []
+    for entry in entries:
+        config = entry.config or told.get(entry.member.label, {})
+        held = section(config, "data").get("held_out") or ()
+        domains = (held,) if isinstance(held, str) else tuple(map(str, held))
+        run = {} if entry.source is None else entry.source.run
+        places.append((entry, dataset_name(config, run), domains))
+    rows = _methods(study, places)
+    return [
+        Held(rows[entry.member.row, domains], dataset, domains, entry)
+        for entry, dataset, domains in places
+        if domains
+    ]
+
+
+def left_out(study: Study) -> list[LeftOut]:
+    """Data sets of which two domains or more were held out, one by one."""
+    single = [held for held in held_runs(study, study.entries) if len(held.domains) == 1]
+    found = []
+    for dataset in dict.fromkeys(held.dataset for held in single):
+        of_set = [held for held in single if held.dataset == dataset]
+        names = list(dict.fromkeys(held.domains[0] for held in of_set))
+        if len(names) < 2:
+            continue
+        known = set_domains(dataset, [held.entry for held in of_set])
+        known = [domain_of(names, name) or name for name in known]
+        known += [name for name in names if name not in known]
+        made = LeftOut(
+            dataset,
+            [name for name in known if name in names],
+            [name for name in known if name not in names],
+        )
+        for held in of_set:
+            made.runs.setdefault((held.row, held.domains[0]), []).append(held.entry)
+            control = held.entry.member.row in study.layout.controls
+            made.rows += [] if held.row in made.rows else [held.row]
+            made.controls += [held.row] if control and held.row not in made.controls else []
+        made.rows.sort(key=lambda row: row in made.controls)
+        found.append(made)
+    return found
+
+
+def set_domains(dataset: str, entries: Iterable[Entry]) -> list[str]:
+    """All domains of a data set, as a run of it recorded them, or as published tables have them."""
+    for entry in entries:
+        source = entry.source
+        names = None if source is None else section(source.run, "spec").get("domains")
+        if names:
+            return [str(name) for name in names]
+    told = [p.domain for p in published_domains(dataset) if p.domain]
+    return list(dict.fromkeys(told))
+
+
+def domain_of(names: Iterable[str], wanted: str) -> str | None:
+    """The name among these that means a domain, however it is written; None if none does."""
+    return next((name for name in names if same_domain(name, wanted)), None)
+
+
+def _methods(
+    study: Study, places: Sequence[tuple[Entry, str, tuple[str, ...]]]
+) -> dict[tuple[str, tuple[str, ...]], str]:
+    """Printed row and held-out domains to the row without what says these domains."""
+    headings = study.layout.rows.split(JOINT)
+    stripped: dict[tuple[str, tuple[str, ...]], str] = {}
+    for entry, _, domains in places:
+        raw = study.keys[entry.member.row]
+        parts = raw.split(JOINT)
+        if len(parts) == len(headings) > 1:
+            parts = [p for p, head in zip(parts, headings, strict=True) if head not in _AXES]
+        name = JOINT.join(parts) or raw
+        stripped[entry.member.row, domains] = _without(name, domains) if domains else name
+    oracles = {
+        stripped[entry.member.row, domains]
+        for entry, _, domains in places
+        if study.oracle(entry.member.row)
+    }
+    titles = printed_titles(stripped.values(), {**ROW_TITLES, **study.layout.titles}, oracles)
+    return {place: titles[name] for place, name in stripped.items()}
+
+
+def _without(name: str, domains: Sequence[str]) -> str:
+    """A label without the words that name the held-out domains.
+
+    Example:
+        >>> _without("erm_held_out-photo", ["photo"]), _without("photo_erm", ["photo"])
+        ('erm', 'erm')
+        >>> _without("photo", ["photo"])
+        'photo'
+    """
+    words = "-".join(re.escape(domain) for domain in domains)
+    left = re.sub(rf"(^|_)(held_out-)?{words}(?=_|$)", "", name).strip("_")
+    return left or name
+
+
+def _split(evaluation: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = ((evaluation or {}).get("splits") or {}).get(name) or {}
+    return found
+
+
+def _value(judged: Mapping[str, Any], metric: str) -> float | None:
+    number = (judged.get("metrics") or {}).get(metric)
+    value = None if number is None else number.get("value")
+    return None if value is None else float(value)

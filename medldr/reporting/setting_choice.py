@@ -1,0 +1,239 @@
+"""Rules that choose a setting and an evaluation for a held-out domain, from records of runs.
+
+Each rule gives every evaluation of every run a score. Of a run the evaluation with the highest
+score counts, and of the settings the one whose runs' scores have the highest mean over seeds; the
+first wins ties, in the order of settings and of steps. With one seed these are DomainBed's rules;
+with several one setting is chosen for all of them, and each seed keeps an evaluation of its own.
+
+Scores:
+
+- training-domain validation: mean accuracy over the source domains' held-back parts;
+- leave-one-domain-out cross-validation: mean over every other domain v of the accuracy on v of the
+  run that held out the target and v, at an evaluation that all these runs have;
+- oracle, last step: accuracy on target_out, of the last weights alone;
+- oracle, any step: accuracy on target_out.
+
+What is reported is always the accuracy on target_in of the run that held out the target alone. The
+two oracles read the target and go by one name elsewhere: DomainBed's is the one of the last step.
+
+Source:
+    DomainBed (Gulrajani and Lopez-Paz 2021) for the first three, SWAD (Cha et al. 2021) for the
+    oracle of any step. How several seeds share a setting is our choice.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+VALIDATION: Final = "Training-domain validation"
+CROSS: Final = "Leave-one-domain-out cross-validation"
+ORACLE_LAST: Final = "Oracle, last step"
+ORACLE_ANY: Final = "Oracle, any step"
+RULES: Final = (VALIDATION, CROSS, ORACLE_LAST, ORACLE_ANY)
+
+
+class Evaluated(NamedTuple):
+    """One evaluation of a run.
+
+    Attributes:
+        step: Steps made by then.
+        val: Accuracy on the source domains' held-back parts, each domain counting alike.
+        target_in: Accuracy on the 80 % of each held-out domain, by its name.
+        target_out: Accuracy on its 20 %.
+    """
+
+    step: int
+    val: float | None = None
+    target_in: Mapping[str, float] = {}
+    target_out: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One run; without a result it has no evaluations.
+
+    Attributes:
+        setting: Name of its setting.
+        seed: Its seed.
+        held_out: Domains that it never trained or validated on.
+        evaluated: Its evaluations, in the order of training.
+        last: How its last weights were judged; None: as its last evaluation.
+    """
+
+    setting: str
+    seed: int
+    held_out: frozenset[str]
+    evaluated: tuple[Evaluated, ...] = ()
+    last: Evaluated | None = None
+
+
+class Scored(NamedTuple):
+    """An evaluation as a rule sees it."""
+
+    step: int
+    score: float
+    reported: float | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a rule chose for a target.
+
+    Attributes:
+        rule: Its name.
+        setting: The setting; None where there was nothing to choose from.
+        steps: The evaluation of each seed.
+        values: Accuracy on target_in by seed; None where it was not measured.
+        missing: Runs that the rule lacks, in words; their settings were no candidates.
+    """
+
+    rule: str
+    setting: str | None = None
+    steps: Mapping[int, int] = field(default_factory=dict)
+    values: Mapping[int, float | None] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    @property
+    def numbers(self) -> list[float]:
+        """Accuracy on target_in of every seed; empty where any was not measured."""
+        found = [value for value in self.values.values() if value is not None]
+        return found if len(found) == len(self.values) else []
+
+
+def choose(runs: Sequence[Trained], target: str, domains: Sequence[str]) -> list[Choice]:
+    """What each rule chooses for a target, in the order of `RULES`.
+
+    Args:
+        runs: All runs of one method on one data set, in the order of their settings.
+        target: The held-out domain.
+        domains: All domains of the data set.
+
+    Example:
+        >>> def run(setting, *points):
+        ...     found = [Evaluated(n, val, {"p": a}, {"p": b})
+        ...              for n, (val, a, b) in enumerate(points)]
+        ...     return Trained(setting, 0, frozenset(["p"]), tuple(found))
+        >>> runs = [run("low", (0.7, 0.5, 0.6), (0.9, 0.4, 0.5)), run("high", (0.8, 0.6, 0.55))]
+        >>> for found in choose(runs, "p", ["p", "q"]):
+        ...     print(found.rule, found.setting, dict(found.values))
+        Training-domain validation low {0: 0.4}
+        Leave-one-domain-out cross-validation None {}
+        Oracle, last step high {0: 0.6}
+        Oracle, any step low {0: 0.5}
+    """
+    single = [run for run in runs if run.held_out == {target}]
+    return [
+        _best(VALIDATION, single, [_validated(run, target) for run in single]),
+        _cross_validation(single, runs, target, domains),
+        _best(ORACLE_LAST, single, [_last(run, target) for run in single]),
+        _best(ORACLE_ANY, single, [_seen(run.evaluated, target) for run in single]),
+    ]
+
+
+def best_of(points: Sequence[Scored]) -> Scored:
+    """The evaluation with the highest score, the first of several."""
+    return max(points, key=lambda point: point.score)  # max keeps the first of equals
+
+
+def _validated(run: Trained, target: str) -> list[Scored]:
+    return [
+        Scored(point.step, point.val, point.target_in.get(target))
+        for point in run.evaluated
+        if point.val is not None
+    ]
+
+
+def _seen(evaluated: Sequence[Evaluated], target: str) -> list[Scored]:
+    return [
+        Scored(point.step, point.target_out[target], point.target_in.get(target))
+        for point in evaluated
+        if target in point.target_out
+    ]
+
+
+def _last(run: Trained, target: str) -> list[Scored]:
+    last = run.evaluated[-1:] if run.last is None else (run.last,)
+    return _seen(last, target)
+
+
+def _best(
+    rule: str,
+    single: Sequence[Trained],
+    points: Sequence[Sequence[Scored]],
+    missing: Sequence[str] | None = None,
+) -> Choice:
+    """The setting with the highest mean over seeds, of those that have every seed."""
+    if missing is None:
+        missing = [_told(run) for run, found in zip(single, points, strict=True) if not found]
+    seeds = list(dict.fromkeys(run.seed for run in single))
+    scored: dict[str, dict[int, Scored]] = {}
+    for run, found in zip(single, points, strict=True):
+        of_setting = scored.setdefault(run.setting, {})
+        if found:
+            of_setting[run.seed] = best_of(found)
+    whole = {name: found for name, found in scored.items() if found and len(found) == len(seeds)}
+    if not whole:
+        return Choice(rule, missing=tuple(missing))
+    means = {
+        name: statistics.fmean(point.score for point in found.values())
+        for name, found in whole.items()
+    }
+    name = max(means, key=means.__getitem__)
+    chosen = {seed: whole[name][seed] for seed in sorted(whole[name])}
+    return Choice(
+        rule,
+        setting=name,
+        steps={seed: point.step for seed, point in chosen.items()},
+        values={seed: point.reported for seed, point in chosen.items()},
+        missing=tuple(missing),
+    )
+
+
+def _cross_validation(
+    single: Sequence[Trained], runs: Sequence[Trained], target: str, domains: Sequence[str]
+) -> Choice:
+    others = [domain for domain in domains if domain != target]
+    known = {(run.setting, run.seed, run.held_out): run for run in runs}
+    missing: list[str] = []
+    points: list[list[Scored]] = []
+    for run in single:
+        pairs: list[dict[int, float]] = []
+        for other in others:
+            both = frozenset((target, other))
+            pair = known.get((run.setting, run.seed, both))
+            curve = {
+                point.step: point.target_in[other]
+                for point in (pair.evaluated if pair is not None else ())
+                if other in point.target_in
+            }
+            pairs.append(curve)
+            if not curve:
+                missing.append(_told(Trained(run.setting, run.seed, both)))
+        if not run.evaluated:
+            missing.append(_told(run))
+        points.append(
+            [
+                Scored(
+                    point.step,
+                    statistics.fmean(curve[point.step] for curve in pairs),
+                    point.target_in.get(target),
+                )
+                for point in run.evaluated
+                if pairs and all(point.step in curve for curve in pairs)
+            ]
+        )
+    return _best(CROSS, single, points, list(dict.fromkeys(missing)))
+
+
+def _told(run: Trained) -> str:
+    """A run in words.
+
+    Example:
+        >>> _told(Trained("lr-0.1", 2, frozenset(["photo", "art"])))
+        'art + photo held out, lr-0.1, seed 2'
+    """
+    names = " + ".join(sorted(run.held_out))
+    return ", ".join(filter(None, (f"{names} held out", run.setting, f"seed {run.seed}")))
