@@ -39,7 +39,9 @@ def test_the_processes_agree(two):
         assert saw["from_first"] == "from 0"
 
 
-@pytest.mark.parametrize("name", ["erm", "averaged", "accumulated", "clipped", "latentdr"])
+@pytest.mark.parametrize(
+    "name", ["erm", "averaged", "accumulated", "clipped", "latentdr", "domains"]
+)
 def test_two_processes_give_the_curve_and_weights_of_one(two, two_module, runs, tmp_path, name):
     out, seen = two
     changes = dict(two_module.CURVES[name])

@@ -27,6 +27,18 @@ CURVES = {
         "algorithm": {"name": "latentdr", "degrade": "attention", "dropout": 0.0},
         "training.batch_size": 6,
     },
+    "domains": {
+        **EXACT,
+        "data.own_splits": False,
+        "data.sites": 4,
+        "data.split_rule": "domainbed",
+        "data.val_fraction": 0.2,
+        "data.held_out": ["site1"],
+        "evaluation.domain_curves": True,
+        "evaluation.oracle": True,
+        "training.batch_size": 6,
+        "training.select": ["val_domain_accuracy", "val_domain_loss", "oracle_out_accuracy"],
+    },
 }
 """Runs whose curves must not depend on the number of processes; 22 rows leave a smaller batch."""
 
