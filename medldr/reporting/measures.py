@@ -204,9 +204,14 @@ def rule_text(rule: str, split: str = "") -> str:
         'the best seen-domain validation AUC'
         >>> rule_text("oracle_out_accuracy", "target_out")
         'the best held-back target accuracy'
+        >>> rule_text("swad", "id_val")
+        'the end of the average over a valley of the seen-domain validation loss'
     """
     if rule == "last":
         return "the end of training"
+    if rule == "swad":
+        read = _RULE_SPLITS.get(split, "validation")
+        return f"the end of the average over a valley of the {read} loss"
     for prefix, named in _RULE_SPLITS.items():
         key = rule.removeprefix(f"{prefix}_")
         if key != rule:

@@ -82,7 +82,11 @@ def metric_of(rule: str) -> str:
     Example:
         >>> metric_of("id_val_balanced_accuracy"), metric_of("oracle_auc"), metric_of("last")
         ('balanced_accuracy', 'auc', '')
+        >>> metric_of("swad")
+        'domain_loss'
     """
+    if rule == "swad":
+        return "domain_loss"
     for prefix in ("id_val_", "val_", "oracle_out_", "oracle_"):
         if rule.startswith(prefix):
             return rule.removeprefix(prefix)

@@ -16,8 +16,13 @@ from medldr.files import RunFolder, load_tensors
 from medldr.reporting.rule_table import rule_table
 from medldr.reporting.source import read_run
 
-RULES = ("val_auc", "last", "val_loss", "oracle_accuracy")
-SETTINGS = (f"training.select=[{','.join(RULES)}]", "evaluation.oracle=true", "training.epochs=4")
+RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
+SETTINGS = (
+    f"training.select=[{','.join(RULES)}]",
+    "training.averaging=swad",
+    "evaluation.oracle=true",
+    "training.epochs=4",
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +72,13 @@ def test_each_rule_is_judged_with_its_own_weights(trained, data_root):
 
 def test_each_split_is_read_once_and_equal_weights_predict_once(trained):
     folder, seen = trained
-    steps = {chosen["step"] for chosen in json.loads(folder.run.read_text())["selections"].values()}
+    chosen = json.loads(folder.run.read_text())["selections"]
+    swad = chosen.pop("swad")
+    assert swad["step"] == chosen["last"]["step"]  # and yet they are not the same weights
+    steps = {choice["step"] for choice in chosen.values()}
     assert [split for split, _ in seen] == ["val", "test"]
-    assert {count for _, count in seen} == {len(steps)}
+    assert {count for _, count in seen} == {len(steps) + 1}
+    assert folder.selected("swad").read_bytes() != folder.selected("last").read_bytes()
 
 
 def test_evaluating_again_writes_all_of_them_anew(trained, tmp_path):
@@ -118,14 +127,14 @@ def test_the_page_has_a_row_per_rule_and_names_the_oracle(trained):
     source = read_run(folder)
     table = rule_table(source, "test")
     assert [row.heading for row in table.rows] == list(RULES)
-    assert [row.tags for row in table.rows] == [("reported",), (), (), ("oracle",)]
+    assert [row.tags for row in table.rows] == [("reported",), (), (), ("oracle",), ()]
     for row, rule in zip(table.rows, RULES, strict=True):
         path = folder.evaluation if rule == RULES[0] else folder.evaluation_of(rule)
         number = json.loads(path.read_text())["splits"]["test"]["metrics"]["accuracy"]
         assert row.cells[3].value == number["value"]
         assert row.cells[3].detail == f"{100 * number['low']:.1f} to {100 * number['high']:.1f}"
     read = [row.cells[0].text for row in table.rows]
-    assert read == ["validation", "–", "validation", "test"]
+    assert read == ["validation", "–", "validation", "test", "validation"]
     text = folder.report.read_text()
     assert "By selection rule" in text
     assert "ORACLE SELECTION" not in text  # the reported rule is none
