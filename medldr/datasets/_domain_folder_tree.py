@@ -84,10 +84,11 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
     ]
     deeper = [path for path in paths if path.count("/") > 2]
     if deeper:
-        notes.append(f"{_some(deeper, 'picture')} in folders below their class.")
+        notes.append(f"pictures below their class folder: {len(deeper):,}, such as {deeper[0]}.")
     if strays:
         notes.append(
-            f"{_some(strays, 'file')} not in a class folder or no picture by the name, not used."
+            "files that are not used, as they lie in no class folder or are no pictures by their "
+            f"names: {len(strays):,}, such as {strays[0]}."
         )
     return Tree(folder, domains, class_names, paths, strays, tuple(notes))
 
@@ -252,13 +253,6 @@ def _lacks(
         lacking = [name for name in names if not by_class[domain].get(name)]
         if lacking:
             yield f"domain {domain} has no picture of {_first(lacking)}; no label shifts by it."
-
-
-def _some(paths: list[str], what: str) -> str:
-    count = f"{len(paths):,} {what}{'s lie' if len(paths) > 1 else ' lies'}"
-    if what == "file":
-        count = f"{len(paths):,} file{'s are' if len(paths) > 1 else ' is'}"
-    return f"{count} (for example {paths[0]})"
 
 
 def _first(names: Iterable[str]) -> str:

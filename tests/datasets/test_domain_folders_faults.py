@@ -1,0 +1,232 @@
+"""Trees that cannot be used: each fault is named before the first step, with what to do."""
+
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medldr.config import load_config
+from medldr.data import load_table
+from medldr.data.splits import make_splits
+from medldr.datasets import domain_folders
+from medldr.errors import InputError
+
+CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
+DOMAINS = ("art_painting", "cartoon", "photo", "sketch")
+
+
+@pytest.fixture
+def pacs(tmp_path, write_domain_tree):
+    return write_domain_tree(
+        tmp_path / "PACS", {domain: dict.fromkeys(CLASSES, 2) for domain in DOMAINS}
+    )
+
+
+@pytest.fixture
+def tree(tmp_path, write_domain_tree):
+    counts = {"a": {"no": 20, "yes": 20}, "b": {"no": 20, "yes": 20}}
+    return write_domain_tree(tmp_path / "tree", counts)
+
+
+def config(root, **keys):
+    return domain_folders.Config(root=root, **{"packed": "off", "size": 16, **keys})
+
+
+def refuses(message, root, **keys):
+    with pytest.raises(InputError, match=message) as caught:
+        domain_folders.load(config(root, **keys))
+    return str(caught.value)
+
+
+def at_once(root, message, **keys):
+    """Refused by `require`, which reads nothing, as by `load`."""
+    with pytest.raises(InputError, match=message):
+        domain_folders.require(config(root, **keys))
+    return refuses(message, root, **keys)
+
+
+# ---------------------------------------------------------------- where it is
+
+
+def test_any_tree_needs_its_folder(tmp_path):
+    at_once(None, r"data\.root is not set.*<domain>/<class>/<image>.*data\.set")
+    at_once(tmp_path / "none", r"data\.root: .*none is not there")
+    (tmp_path / "file").touch()
+    at_once(tmp_path / "file", r"is a file and no folder")
+    assert domain_folders.present(config(None)) == "absent (set data.root)"
+
+
+def test_an_absent_set_says_where_it_was_looked_for_and_what_is_there(tmp_path):
+    (tmp_path / "OfficeHome").mkdir()
+    message = at_once(tmp_path, "PACS is not in .* or .*PACS", set="pacs")
+    assert "OfficeHome/" in message
+    assert "'art_painting', 'cartoon', 'photo', 'sketch'" in message
+    assert domain_folders.present(config(tmp_path, set="pacs")) == "absent (PACS)"
+
+
+def test_a_set_one_level_deeper_or_higher_is_pointed_at(pacs, tmp_path):
+    shutil.move(pacs, tmp_path / "download" / "kfold")
+    at_once(tmp_path / "download", "Set data.root=.*kfold", set="pacs")
+    at_once(tmp_path, "Set data.root=.*kfold", set="pacs")
+    at_once(tmp_path / "download" / "kfold" / "photo", "Set data.root=.*kfold", set="pacs")
+
+
+def test_a_domain_by_another_name_is_told_with_the_nearest(pacs):
+    (pacs / "art_painting").rename(pacs / "Art_Painting")
+    at_once(pacs, r"no folder 'art_painting'\. Did you mean 'Art_Painting'\?", set="pacs")
+
+
+def test_a_domain_of_a_set_without_pictures_is_refused(pacs):
+    shutil.rmtree(pacs / "photo")
+    (pacs / "photo").mkdir()
+    refuses("domain 'photo' of PACS holds no picture", pacs, set="pacs")
+
+
+# ---------------------------------------------------------------- how it is laid out
+
+
+def test_a_single_domain_is_not_taken_for_a_tree(tree):
+    message = refuses("is a single domain.*no, yes", tree / "a")
+    assert "beside a there: b" in message
+    assert "<domain>/<class>/<image>" in message
+
+
+def test_a_domain_without_class_folders_is_named(tree):
+    for image in sorted((tree / "b").rglob("*.png")):
+        image.rename(tree / "b" / f"{image.parent.name}_{image.name}")
+    for name in ("no", "yes"):
+        (tree / "b" / name).rmdir()
+    refuses("domain 'b' has no class folders: 40 pictures", tree)
+
+
+def test_a_tree_one_level_too_deep_is_told(tree):
+    refuses("set data.root one level deeper.*data.root=.*tree", tree.parent)
+
+
+def test_pictures_at_the_top_and_an_empty_folder_are_told(tmp_path):
+    refuses("it holds no picture", tmp_path)
+    Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
+    refuses("1 pictures lie directly in it", tmp_path)
+
+
+def test_a_folder_that_is_no_class_of_a_set_is_told_with_the_nearest(pacs):
+    (pacs / "photo" / "dog").rename(pacs / "photo" / "Dog")
+    refuses(r"photo/Dog is no class of PACS\. Did you mean 'dog'\?", pacs, set="pacs")
+
+
+def test_two_spellings_of_a_class_are_not_two_classes(tree):
+    (tree / "b" / "yes").rename(tree / "b" / "Yes")
+    refuses("b/Yes and a/yes would be two classes", tree)
+    (tree / "a" / "Yes").mkdir()
+    shutil.copy(tree / "a" / "yes" / "000.png", tree / "a" / "Yes")  # meant: both are in one domain
+    assert domain_folders.load(config(tree)).class_names == ("Yes", "no", "yes")
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tree):
+    bad = tree / "a" / "no" / "caf\udce9.png"
+    shutil.copy(tree / "a" / "no" / "000.png", bad)
+    refuses("is not UTF-8. Rename it", tree)
+
+
+# ---------------------------------------------------------------- broken pictures
+
+
+def spoil(tree):
+    """A cut JPEG, an empty PNG, a dead link and a text, as paths."""
+    folder = tree / "b" / "yes"
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 70, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / "cut.jpg")
+    content = (folder / "cut.jpg").read_bytes()
+    (folder / "cut.jpg").write_bytes(content[: len(content) // 2])
+    (folder / "empty.png").touch()
+    (folder / "gone.png").symlink_to("nowhere.png")
+    (folder / "page.jpeg").write_text("<html>404</html>")
+    return [f"b/yes/{name}" for name in ("cut.jpg", "empty.png", "gone.png", "page.jpeg")]
+
+
+def test_broken_pictures_are_named_before_anything_else(tree):
+    bad = spoil(tree)
+    message = refuses(r"4 of 84 pictures cannot be used.*data\.on_bad_file=skip", tree)
+    assert all(f"{path} (" in message for path in bad)
+
+
+def test_broken_pictures_are_left_out_where_that_is_asked_for(tree):
+    before = domain_folders.load(config(tree))
+    bad = spoil(tree)
+    table = domain_folders.load(config(tree, on_bad_file="skip"))
+    assert [file.path for file in table.bad_files] == bad
+    assert np.array_equal(table.ids, before.ids)
+    assert np.array_equal(table.labels, before.labels)
+    assert np.array_equal(table.images[:], before.images[:])
+    assert any("4 of 84 pictures were left out" in note for note in table.notes)
+    again = domain_folders.load_again(config(tree, on_bad_file="skip"), table.bad_files)
+    assert again.notes == table.notes
+    assert again.hashes == table.hashes
+    assert again.images.stamp == table.images.stamp
+
+
+def test_a_tree_of_broken_pictures_alone_is_refused_all_the_same(tree):
+    for image in tree.rglob("*.png"):
+        image.write_bytes(b"")
+    refuses("80 of 80 pictures cannot be used", tree, on_bad_file="skip")
+
+
+# ---------------------------------------------------------------- blacklist and patients
+
+
+def test_a_blacklist_that_names_nothing_is_refused(tree, tmp_path):
+    file = tmp_path / "list.txt"
+    refuses("data.blacklist: .*list.txt cannot be read", tree, blacklist=file)
+    file.write_text("")
+    refuses("none of the 0 paths", tree, blacklist=file)
+    file.write_text("clipart/clock/1.jpg\n")
+    refuses("none of the 1 paths.*such as clipart/clock/1.jpg", tree, blacklist=file)
+    file.write_bytes(b"\xff\xfe\x00")
+    refuses("it is no text in UTF-8", tree, blacklist=file)
+    file.write_text("\n".join(p.relative_to(tree).as_posix() for p in tree.rglob("*.png")))
+    refuses("names every picture", tree, blacklist=file)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [("P(", "no regular expression"), (r"P\d+", "has no group: put brackets")],
+)
+def test_a_group_pattern_that_cannot_work_is_refused_as_a_key(tree, pattern, message):
+    mapping = {
+        "data": {"name": "domain_folders", "root": str(tree), "group_pattern": pattern},
+        "model": "resnet18",
+        "algorithm": "erm",
+        "transform": "none",
+    }
+    with pytest.raises(InputError, match=rf"data\.group_pattern.*{message}"):
+        load_config(mapping)
+
+
+@pytest.mark.parametrize("pattern", [r"^(P\d+)", r"^(x?)\d"])
+def test_an_image_without_a_group_is_named(tree, pattern):
+    refuses("finds no group in 80 of 80 images, such as '000.png'", tree, group_pattern=pattern)
+
+
+# ---------------------------------------------------------------- held-out domains
+
+
+def splits(root, **keys):
+    section = config(root, **keys)
+    return make_splits(load_table(section), section)
+
+
+@pytest.mark.parametrize("rule", ["stratified", "domainbed"])
+def test_a_class_in_the_held_out_domain_alone_is_refused_before_the_first_step(tree, rule):
+    shutil.rmtree(tree / "a" / "yes")
+    with pytest.raises(InputError, match=r"class 'yes' of .*0 training rows.*data\.held_out") as e:
+        splits(tree, held_out=["b"], split_rule=rule)
+    assert "allow_missing_classes=true" in str(e.value)
+    notes = splits(tree, held_out=["b"], split_rule=rule, allow_missing_classes=True).notes
+    assert any("it can never be predicted well" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["Photo", "phto", "photo "])
+def test_a_held_out_name_that_does_not_exist_is_told_with_the_nearest(pacs, name):
+    with pytest.raises(InputError, match=r"has no domain .*Did you mean 'photo'\?"):
+        splits(pacs, set="pacs", held_out=[name], split_rule="domainbed")
