@@ -15,7 +15,7 @@ from torch import Tensor
 from medldr import plugins
 from medldr.algorithms.base import Algorithm, AlgorithmConfig, require_domains
 from medldr.algorithms.erm import ERM
-from medldr.config import AlgorithmSection
+from medldr.config import AlgorithmSection, RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec
@@ -58,6 +58,18 @@ class Stacked(Algorithm):
     def classification_loss(self, logits: Tensor, target: Tensor) -> Tensor:
         """The base's classification loss, for all terms."""
         return self.base.classification_loss(logits, target)
+
+    def check_run(self, config: RunConfig, processes: int) -> list[str]:
+        """What the base refuses or says."""
+        return self.base.check_run(config, processes)
+
+    def begin(self, model: FeatureModel) -> None:
+        """Let the base look at the first weights."""
+        self.base.begin(model)
+
+    def constant(self) -> list[str]:
+        """What training never changes of the base."""
+        return [f"base.{name}" for name in self.base.constant()]
 
     def _build_base(self, config: StackedConfig, spec: DataSpec, model: FeatureModel) -> Algorithm:
         """The algorithm to stack on.

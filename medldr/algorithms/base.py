@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from medldr import plugins
-from medldr.config import LossSection, PluginSection
+from medldr.config import LossSection, PluginSection, RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
@@ -49,6 +49,14 @@ class Step(Protocol):
 
     def reset_optimizer(self, name: str = "main") -> None:
         """Forget this optimizer's running state (momentum)."""
+        ...
+
+    def groups(self, name: str = "main") -> list[dict[str, Any]]:
+        """Parameter groups of this optimizer, with the rates of this step; not to be changed."""
+        ...
+
+    def state(self) -> dict[str, Tensor]:
+        """The model's and the algorithm's floating state itself, by name; no copy."""
         ...
 
     def snapshot(self) -> dict[str, Tensor]:
@@ -146,6 +154,32 @@ class Algorithm(nn.Module):
         Args:
             warm_start: Whether the weights come from another run (`training.init_from`).
         """
+        return []
+
+    def check_run(self, config: RunConfig, processes: int) -> list[str]:
+        """Refuse a run that the method cannot work in; called before the first step.
+
+        Args:
+            config: The whole run's.
+            processes: How many train together.
+
+        Returns:
+            What should be said of the method in this run; mostly nothing.
+
+        Raises:
+            InputError: Naming the key and the cure.
+        """
+        return []
+
+    def begin(self, model: FeatureModel) -> None:
+        """Look at the weights that training starts from.
+
+        Called once, after `training.init_from` and before the first step; not where a run is
+        resumed, so that whatever is kept of them must be in the state. On every process alike.
+        """
+
+    def constant(self) -> list[str]:
+        """Names in the own state of what training never changes, so that processes share none."""
         return []
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:

@@ -32,6 +32,8 @@ class TrainStep(nn.Module):
         super().__init__()
         self.model = model
         self.algorithm = algorithm
+        # DDP would send these round before every pass.
+        self._ddp_params_and_buffers_to_ignore = [f"algorithm.{n}" for n in algorithm.constant()]
 
     def forward(self, batch: Batch, method: str = "loss") -> StepOutput:
         """Evaluate ``algorithm.<method>(model, batch)``."""
@@ -122,6 +124,11 @@ class Stepper:
         """Forget this optimizer's running state (momentum)."""
         self.optimizers[name].state.clear()
 
+    def groups(self, name: str = "main") -> list[dict[str, Any]]:
+        """Parameter groups of this optimizer, with the rates of this step; not to be changed."""
+        groups: list[dict[str, Any]] = self.optimizers[name].param_groups
+        return groups
+
     def local(self, enabled: bool = True) -> AbstractContextManager[None]:
         """Within it, gradients are added up on this process and not yet averaged over all."""
         context: AbstractContextManager[None] = self._fabric.no_backward_sync(
@@ -131,12 +138,12 @@ class Stepper:
 
     def snapshot(self) -> dict[str, Tensor]:
         """A copy of the model's and the algorithm's floating state."""
-        return {name: value.detach().clone() for name, value in self._floating().items()}
+        return {name: value.detach().clone() for name, value in self.state().items()}
 
     @torch.no_grad()
     def restore(self, snapshot: dict[str, Tensor]) -> None:
         """Put a snapshot back, in place."""
-        for name, value in self._floating().items():
+        for name, value in self.state().items():
             value.copy_(snapshot[name])
 
     @torch.no_grad()
@@ -145,9 +152,10 @@ class Stepper:
 
         Exactly the snapshot at 0, and exactly what is there at 1.
         """
-        for name, value in self._floating().items():
+        for name, value in self.state().items():
             value.copy_(torch.lerp(snapshot[name], value, eps))
 
-    def _floating(self) -> dict[str, Tensor]:
+    def state(self) -> dict[str, Tensor]:
+        """The model's and the algorithm's floating state itself, by name; no copy."""
         state = self.pair.state_dict(keep_vars=True)
         return {name: value for name, value in state.items() if value.is_floating_point()}

@@ -124,6 +124,19 @@ CASES: dict[str, Case] = {
     "sagnet multi-label": Case("sagnet", {"weight": 1.0}, "multi-label"),
     "sagnet without the third update": Case("sagnet", {"weight": 0.0}),
     "latentdr on coral": Case("latentdr", EXACT | {"base": {"name": "coral", "weight": 10.0}}),
+    "mldg": Case("mldg", {"inner": "sgd", "beta": 1.5}),
+    "mldg with fresh Adam steps": Case("mldg", {"inner_lr": 0.01}),
+    "mldg multi-label": Case("mldg", {"inner": "sgd", "inner_lr": 0.3}, "multi-label"),
+    "mldg split": Case("mldg", {"inner": "sgd", "pairs": "split", "divide": "domains"}),
+    "mldg with batch normalisation": Case("mldg", {"inner": "sgd"}, norm=True, any_number=False),
+    "fishr": Case("fishr", {"weight": 50.0, "anneal_steps": 2}),
+    "fishr, uneven": Case("fishr", {"weight": 50.0, "anneal_steps": 0, "ema": 0.5}, rows=11),
+    "fishr multi-label": Case("fishr", {"weight": 50.0, "anneal_steps": 1}, "multi-label"),
+    "miro": Case("miro", {"weight": 0.5, "encoder_lr_scale": 2.0}),
+    "miro, uneven": Case("miro", {"weight": 0.5, "points": "block"}, rows=11),
+    "miro multi-label": Case("miro", task="multi-label"),
+    "miro with batch normalisation": Case("miro", norm=True, any_number=False),
+    "latentdr on miro": Case("latentdr", EXACT | {"base": {"name": "miro", "weight": 0.5}}),
 }
 
 

@@ -43,7 +43,7 @@ class TinyModel(FeatureModel):
         for stage, block in zip(STAGES, self.blocks, strict=True):
             x = self.tap(stage, torch.tanh(block(x)), taps)
             x = self.norm(x) if stage == "stem" else x
-        return x.flatten(2).mean(2).float()
+        return x.flatten(2).mean(2, dtype=torch.promote_types(x.dtype, torch.float32))
 
 
 def make_spec(task: str = "multi-class", classes: int = 4, domains: bool = True) -> DataSpec:

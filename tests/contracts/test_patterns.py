@@ -86,6 +86,19 @@ CASES = (
     "sagnet multi-label",
     "sagnet without the third update",
     "latentdr on coral",
+    "mldg",
+    "mldg with fresh Adam steps",
+    "mldg multi-label",
+    "mldg split",
+    "mldg with batch normalisation",
+    "fishr",
+    "fishr, uneven",
+    "fishr multi-label",
+    "miro",
+    "miro, uneven",
+    "miro multi-label",
+    "miro with batch normalisation",
+    "latentdr on miro",
 )
 
 
