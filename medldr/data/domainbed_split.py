@@ -100,6 +100,15 @@ def domainbed_splits(
         f"{table.name}: DomainBed's split, trial {config.split_seed}: {share} held back at random, "
         "whatever their class."
     )
+    names, counts = np.unique(table.domains[used], return_counts=True)
+    whole = [name for name in names.tolist() if name not in table.domains[out]]
+    if whole:
+        rows = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        notes.append(
+            "too few rows to hold any back: "
+            + ", ".join(f"domain {name!r} has {rows[name]}" for name in whole)
+            + "; means over domains of the part held back are over the others."
+        )
     if config.val_fraction != FRACTION:
         notes.append(
             f"data.val_fraction is {config.val_fraction:g}; published numbers of DomainBed's split "

@@ -115,6 +115,13 @@ def test_the_rule_and_an_unusual_part_are_noted(table):
     assert "data.val_fraction is 0.15; published numbers" in notes[1]
 
 
+def test_a_domain_too_small_to_hold_rows_back_is_noted(make_table):
+    table = make_table([0, 1] * 12, domains=["a"] * 10 + ["b"] * 10 + ["c"] * 4)
+    rows, notes = make_splits(table, config())
+    assert "c" not in table.domains[rows["id_val"]]
+    assert notes[1].startswith("too few rows to hold any back: domain 'c' has 4;")
+
+
 def test_a_part_of_the_training_rows_is_taken_from_the_in_parts(table):
     some, _ = make_splits(table, config(train_fraction=0.5))
     whole, _ = make_splits(table, config())
