@@ -45,10 +45,10 @@ def check_network(name: str) -> None:
         InputError: Naming the nearest, or where a tag belongs.
     """
     timm = library()
-    if timm.is_model(name):
-        return
     network, _, tag = name.partition(".")
-    if tag and timm.is_model(network):
+    if timm.is_model(name) and not tag:
+        return
+    if timm.is_model(network):
         raise InputError(
             f"model.network: {name} names weights too. Set model.network: {network}, and for the "
             f"weights model.pretrained: timm/{name}"

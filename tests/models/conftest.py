@@ -1,5 +1,9 @@
 """Small networks for the tests of this folder."""
 
+import dataclasses
+import http.server
+import threading
+
 import pytest
 
 from medldr import plugins
@@ -27,3 +31,34 @@ def build(spec_of):
         return build_model(config, spec_of(channels, classes, *size), seed)
 
     return make
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A folder and its address: what lies there is sent by a server on this machine."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=str(folder))
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield folder, f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """`published(member, url)`: torchvision's weights are to be had at another address."""
+
+    def move(member, url):
+        monkeypatch.setattr(member, "_value_", dataclasses.replace(member.value, url=url))
+
+    return move

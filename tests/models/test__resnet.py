@@ -31,6 +31,20 @@ def test_resnet50_has_the_published_number_of_parameters(build):
     assert count(build("resnet50", 3, 7, (28, 28))) == 23_514_695
 
 
+@pytest.mark.parametrize(
+    ("name", "dim", "published"),
+    [
+        ("resnet18", 512, 11_689_512),
+        ("resnet50", 2048, 25_557_032),
+    ],
+)
+def test_latents_and_parameters_are_those_of_imagenets_networks(build, name, dim, published):
+    """Counts are torchvision's, of which the head of 1,000 classes and its bias are not ours."""
+    model = build(name, 3, 5, (64, 64), stem="imagenet")
+    assert model.dim == model.head.in_features == dim
+    assert count(model) - count(model.head) == published - 1000 * (dim + 1)
+
+
 @pytest.mark.parametrize(("name", "reference"), [("resnet18", resnet18), ("resnet50", resnet50)])
 def test_equals_torchvision_with_the_same_weights(build, name, reference):
     model = build(name, 3, 5, (32, 32), stem="imagenet").eval()

@@ -6,6 +6,7 @@ import torch
 from medldr.config import TrainingConfig
 from medldr.errors import InputError
 from medldr.files import load_tensors, save_tensors
+from medldr.models.base import FeatureModel
 from medldr.training import start
 
 LATENTDR = {"name": "latentdr", "degrade": "pool"}
@@ -43,6 +44,31 @@ def test_single_images_per_pass_are_refused_with_batch_normalisation(train, chan
         train(changes)
     plain = {**changes, "model.norm": False, "training.epochs": 1}
     assert train(plain, "without").fitted.steps == (23 if "training.batch_size" in changes else 5)
+
+
+def test_frozen_batch_normalisation_takes_single_images(train):
+    frozen = {"training.batch_size": 1, "model.batch_norm": "frozen", "training.epochs": 1}
+    fitted = train(frozen).fitted
+    assert fitted.steps == 23
+    assert any("mean 0 and variance 1" in note for note in fitted.notes)
+
+
+@pytest.mark.parametrize("change", ["trained", "live", "warm", "none"])
+def test_statistics_at_rest_are_told_where_frozen_ones_would_normalise_nothing(change):
+    model = FeatureModel(stage_dims=(4,), dim=4, num_classes=2)
+    model.norms = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.BatchNorm3d(4))
+    model.freeze_batch_norm()
+    (note,) = start.resting_statistics(model, warm_start=False)
+    assert "mean 0 and variance 1" in note
+    if change == "trained":
+        model.norms[1].running_var[2] = 1.5
+    elif change == "live":
+        model.batch_norm_frozen = False
+    elif change == "none":
+        model.norms = torch.nn.Identity()
+    notes = start.resting_statistics(model, warm_start=change == "warm")
+    assert [note for note in notes if "no batch normalisation" not in note] == []
+    assert len(notes) == (1 if change == "none" else 0)
 
 
 def test_a_pass_of_single_images_is_refused_also_where_a_step_has_several_passes(train):
