@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from medldr.algorithms._blocks import require_several
-from medldr.algorithms._discriminator import Discriminator, guess_with_penalty
+from medldr.algorithms._discriminator import Discriminator, gradient_penalty
 from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step, accuracy
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
@@ -136,9 +136,8 @@ class Adversarial(Algorithm):
         seen, factor = self.seen(z, batch.label), self.settings.grad_penalty
         penalty = None
         if factor:
-            # On the discriminator's turn nothing before it needs a gradient, but its input does.
-            seen = seen if seen.requires_grad else seen.detach().requires_grad_()
-            guess, penalty = guess_with_penalty(self.discriminator, seen, batch.domain)
+            guess, slopes = self.discriminator.with_slopes(seen, batch.domain)
+            penalty = gradient_penalty(slopes)
         else:
             guess = self.discriminator(seen)
         losses = functional.cross_entropy(guess, batch.domain, reduction="none")

@@ -1,6 +1,8 @@
-"""The network that guesses the domain of a latent, and the steepness of its loss."""
+"""The network that guesses the domain of a latent, and how steep its loss is there."""
 
 from __future__ import annotations
+
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -10,8 +12,7 @@ from torch.nn import functional
 class Discriminator(nn.Module):
     """Guesses domains: a few linear layers with ReLU, in float32 also under autocast.
 
-    A layer is linear, then dropout, then ReLU; the last one is linear alone. There is no batch
-    normalisation, so that a row's loss depends on that row alone.
+    There is no batch normalisation, so that a row's loss depends on that row alone.
 
     Args:
         dim: Size of the latents, D.
@@ -24,7 +25,7 @@ class Discriminator(nn.Module):
         - Input ``(B, D)``, output ``(B, domains)``.
 
     Source:
-        DomainBed's multilayer perceptron, whose dropout stands before the ReLU.
+        DomainBed's multilayer perceptron.
 
     Example:
         >>> sum(p.numel() for p in Discriminator(2048, 3, width=256, depth=3).parameters())
@@ -35,57 +36,70 @@ class Discriminator(nn.Module):
         self, dim: int, domains: int, *, width: int, depth: int, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        hidden: list[nn.Module] = []
-        for inputs in (dim, *[width] * (depth - 2)):
-            hidden += [nn.Linear(inputs, width), nn.Dropout(dropout), nn.ReLU()]
-        self.layers = nn.Sequential(*hidden, nn.Linear(width, domains))
+        inputs = (dim, *[width] * (depth - 2))
+        self.hidden = nn.ModuleList(nn.Linear(size, width) for size in inputs)
+        self.dropout = nn.Dropout(dropout)
+        self.last = nn.Linear(width, domains)
 
     def forward(self, seen: Tensor) -> Tensor:
         """Logits of every domain."""
         with torch.autocast(seen.device.type, enabled=False):
-            logits: Tensor = self.layers(seen.to(torch.promote_types(seen.dtype, torch.float32)))
+            logits: Tensor = self.last(self._values(seen)[-1])
         return logits
 
+    def with_slopes(self, seen: Tensor, domain: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits, and the gradient of each row's cross-entropy with respect to that row.
 
-def gradient_penalty(logits: Tensor, seen: Tensor, domain: Tensor) -> Tensor:
-    """How steep the loss of the domains is at what the discriminator saw.
+        The chain rule is written out, so that a loss made of it needs a first derivative only,
+        which compiled code has.
 
-    Mean over the rows of the squared length of ``d CE(h(u_i), domain_i) / d u_i``. Rows must not
-    meet within the discriminator: the gradient of the sum is then that of each row.
+        Args:
+            seen: ``(B, D)``.
+            domain: ``(B,)`` domain numbers.
+
+        Returns:
+            ``(B, domains)`` and ``(B, D)``, of one pass and one draw of dropout.
+
+        Example:
+            >>> one = Discriminator(1, 2, width=1, depth=2)
+            >>> for parameter, value in zip(one.parameters(), ([[1.0]], [0.0], [[2.0], [0.0]])):
+            ...     _ = parameter.data.copy_(torch.tensor(value))
+            >>> _ = one.last.bias.data.copy_(torch.tensor([-2.0, 0.0]))
+            >>> logits, slopes = one.with_slopes(torch.tensor([[1.0]]), torch.tensor([0]))
+            >>> logits.tolist(), slopes.tolist()  # 2 (1/2 - 1)
+            ([[0.0, 0.0]], [[-1.0]])
+        """
+        with torch.autocast(seen.device.type, enabled=False):
+            values = self._values(seen)
+            logits: Tensor = self.last(values[-1])
+            wrong = logits.softmax(1) - functional.one_hot(domain, logits.shape[1])
+            slopes = wrong @ self.last.weight
+            kept = 1 / (1 - self.dropout.p) if self.training else 1.0
+            for layer, value in zip(reversed(self.hidden), reversed(values), strict=True):
+                slopes = (slopes * (value > 0) * kept) @ cast(nn.Linear, layer).weight
+        return logits, slopes
+
+    def _values(self, seen: Tensor) -> list[Tensor]:
+        """The output of each hidden layer."""
+        value, values = seen.to(torch.promote_types(seen.dtype, torch.float32)), []
+        for layer in self.hidden:
+            value = self.dropout(layer(value)).relu()
+            values.append(value)
+        return values
+
+
+def gradient_penalty(slopes: Tensor) -> Tensor:
+    """How steep the discriminator's loss is: the mean squared length of the rows' slopes.
 
     Args:
-        logits: ``(B, n)`` of the discriminator.
-        seen: ``(B, D)``, its input, which the logits were computed from.
-        domain: ``(B,)`` domain numbers.
-
-    Returns:
-        Scalar, at least 0, with a graph for a second derivative.
+        slopes: ``(B, D)`` from `Discriminator.with_slopes`.
 
     Source:
         DomainBed from August 2022 on. Its earlier releases and their descendants differentiated
         the softmax of all pairs of rows and domains instead of each row's own entry.
 
     Example:
-        >>> u = torch.zeros(1, 2, requires_grad=True)
-        >>> logits = u @ torch.tensor([[2.0, 0.0], [0.0, 0.0]])
-        >>> round(gradient_penalty(logits, u, torch.tensor([0])).item(), 3)  # (2 (1/2 - 1))^2
-        1.0
+        >>> gradient_penalty(torch.tensor([[3.0, 4.0], [0.0, 0.0]])).item()
+        12.5
     """
-    total = functional.cross_entropy(logits, domain, reduction="sum")
-    (slope,) = torch.autograd.grad(total, seen, create_graph=True)
-    return slope.square().sum(1).mean()
-
-
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # compiled code has one derivative only
-def guess_with_penalty(
-    discriminator: Discriminator, seen: Tensor, domain: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The discriminator's logits ``(B, n)`` and their `gradient_penalty`, from one pass.
-
-    Args:
-        discriminator: Guesses the domains.
-        seen: ``(B, D)``, which needs a gradient.
-        domain: ``(B,)`` domain numbers.
-    """
-    logits = discriminator(seen)
-    return logits, gradient_penalty(logits, seen, domain)
+    return slopes.square().sum(1).mean()

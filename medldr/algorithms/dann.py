@@ -36,8 +36,9 @@ Source:
     August 2022 on; the published table was made with an earlier one that was wrong, which with the
     default ``grad_penalty`` 0 does not matter.
     Our choice: whose turn it is follows from the number of the step, which a resumed run knows; on
-    the discriminator's turn nothing is differentiated through the network; the penalty's graph is
-    built only where ``grad_penalty`` is not 0; the losses are computed in float32 under autocast.
+    the discriminator's turn nothing is differentiated through the network; the penalty is computed
+    only where ``grad_penalty`` is not 0, from slopes in closed form, so that no second derivative
+    is needed; the losses are computed in float32 under autocast.
 """
 
 from __future__ import annotations

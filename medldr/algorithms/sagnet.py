@@ -7,9 +7,9 @@ learns to classify latents that kept their style and took another image's conten
 learns to make that second head's guess as uncertain as can be.
 
 When to use: the test hospital, scanner or stain differs in look more than in content; domains need
-not be known. In DomainBed's table its mean over five sets of natural images is 64.2, plain training's
-63.3. Harmful where the size of the activations (how much of something is seen) is the finding: that
-is what is drawn at random.
+not be known. In DomainBed's table its mean over five sets of natural images is 64.2, that of plain
+training 63.3. Harmful where the size of the activations (how much of something is seen) is the
+finding: that is what is drawn at random.
 
 Cost: three passes forward and two backward, 7/3 of ``erm``; one more linear head. Prediction does
 not use it.

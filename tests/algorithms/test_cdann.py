@@ -1,0 +1,201 @@
+"""CDANN against its definition: what the discriminator sees, and how much each row counts."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from lightning_fabric import Fabric
+from pydantic import ValidationError
+from torch import nn
+from torch.nn import functional
+
+from medldr.algorithms.cdann import CDANNConfig, balanced_weights, memberships
+from medldr.config.schema import TrainingConfig
+from medldr.errors import InputError
+from medldr.models.base import FeatureModel
+from medldr.training.optim import build_optimizers
+from medldr.training.step import Stepper, TrainStep
+from medldr.types import DataSpec
+
+LABELS = torch.tensor([2, 0, 2, 2, 1, 0, 2, 2, 2, 1, 0, 2])  # of 4 classes; the last is absent
+
+
+class Flat(FeatureModel):
+    """A linear encoder, exact in the precision of its weights."""
+
+    def __init__(self, spec):
+        super().__init__(stage_dims=(6,) * 5, dim=6, num_classes=spec.num_classes)
+        self.encoder = nn.Linear(64, 6)
+
+    def features(self, image, taps=None):
+        return torch.tanh(self.encoder(image.flatten(1)))
+
+
+@pytest.fixture
+def build(standins):
+    def make(task="multi-class", spec=None, **keys):
+        spec = spec or standins.make_spec(task)
+        torch.manual_seed(0)
+        model = Flat(spec).double()
+        algorithm = standins.make_algorithm("cdann", spec, model, **keys).train().double()
+        batch = standins.make_batch(standins.make_spec(task))
+        return model, algorithm, batch._replace(image=batch.image.double())
+
+    return make
+
+
+def test_weights_equal_a_loop_over_the_rows():
+    members = memberships(LABELS, 4).double()
+    labels = LABELS.tolist()
+    for class_count, number in (("fixed", 4), ("batch", 3)):
+        expected = [1 / (labels.count(k) * number) for k in labels]
+        found = balanced_weights(members, members.sum(0), class_count)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert found.sum().item() == pytest.approx(3 / number, abs=1e-12)
+
+
+def test_multi_label_rows_count_by_all_their_labels():
+    label = torch.tensor([[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, float("nan"), 0], [0, 1, 0]])
+    members = memberships(label, 3).double()
+    # Of label 0 there is 1 image, of label 1 there are 3, none of label 2, and 2 have no label.
+    expected = [1 / 4 + 1 / 12, 1 / 12, 1 / 8, 1 / 8, 1 / 12]
+    found = balanced_weights(members, members.sum(0))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert found.sum().item() == pytest.approx(3 / 4, abs=1e-12)
+
+
+@pytest.mark.parametrize("class_count", ["fixed", "batch"])
+def test_the_discriminators_loss_is_the_weighted_sum(class_count, build):
+    model, algorithm, batch = build(class_count=class_count, grad_penalty=0.5)
+    batch = batch._replace(label=LABELS)
+    out = algorithm.discriminator_loss(model, batch)
+    seen = (out.z + algorithm.class_vectors.weight[LABELS]).detach().requires_grad_()
+    labels, number = LABELS.tolist(), 4 if class_count == "fixed" else 3
+    total = penalty = 0.0
+    for i, k in enumerate(labels):
+        loss = functional.cross_entropy(
+            algorithm.discriminator(seen[i : i + 1]), batch.domain[i : i + 1]
+        )
+        total += loss.item() / (labels.count(k) * number)
+        (slope,) = torch.autograd.grad(loss, seen)
+        penalty += slope[i].square().sum().item() / len(labels)
+    assert out.logs["loss/domain"].item() == pytest.approx(total, abs=1e-10)
+    assert out.logs["loss/penalty"].item() == pytest.approx(penalty, abs=1e-10)
+    assert out.loss.item() == pytest.approx(total + 0.5 * penalty, abs=1e-10)
+
+
+def test_without_class_vectors_and_with_equal_classes_it_is_dann(build, standins):
+    model, algorithm, batch = build()  # 3 rows of each of 4 classes
+    nn.init.zeros_(algorithm.class_vectors.weight)
+    dann = standins.make_algorithm("dann", standins.make_spec(), model).double()
+    dann.discriminator.load_state_dict(algorithm.discriminator.state_dict())
+    for method in ("loss", "discriminator_loss"):
+        found, expected = (getattr(a, method)(model, batch).loss for a in (algorithm, dann))
+        assert abs(found - expected).item() <= 1e-10
+
+
+def test_a_class_counts_alike_however_many_rows_it_has(build):
+    # Showing every row of class 2 twice changes nothing.
+    model, algorithm, batch = build()
+    batch = batch._replace(label=LABELS)
+    twice = torch.cat([torch.arange(12), (LABELS == 2).nonzero()[:, 0]])
+    once = algorithm.discriminator_loss(model, batch).loss
+    assert abs(once - algorithm.discriminator_loss(model, batch.select(twice)).loss) <= 1e-10
+
+
+def test_one_label_per_image_is_the_same_in_either_form(build):
+    model, algorithm, batch = build(spec=None)
+    _, several, _ = build("multi-label")
+    several.discriminator.load_state_dict(algorithm.discriminator.state_dict())
+    with torch.no_grad():
+        several.class_vectors.weight[:4] = algorithm.class_vectors.weight
+    hot = functional.one_hot(LABELS, 4).double()
+    z = model.features(batch.image)
+    torch.testing.assert_close(several.seen(z, hot), algorithm.seen(z, LABELS))
+    # One group more, that of images without a label: 5 in place of 4.
+    expected = algorithm.row_weights(LABELS) * 4 / 5
+    torch.testing.assert_close(several.row_weights(hot), expected)
+
+
+def test_vectors_of_all_labels_are_added(build):
+    model, algorithm, batch = build("multi-label")
+    z = model.features(batch.image)
+    vectors = algorithm.class_vectors.weight
+    expected = z.clone()
+    for i, label in enumerate(batch.label.tolist()):
+        known = [k for k, value in enumerate(label) if value == 1]
+        for k in known or [4]:
+            expected[i] = expected[i] + vectors[k]
+    assert (algorithm.seen(z, batch.label) - expected).abs().max().item() <= 1e-10
+
+
+def test_class_vectors_learn_on_the_discriminators_turn_alone(build):
+    model, algorithm, batch = build()
+    step = Stepper(
+        Fabric(accelerator="cpu", devices=1),
+        TrainStep(model, algorithm),
+        build_optimizers(algorithm.optimizers(model), TrainingConfig(optimizer="adam", lr=0.1)),
+        total=4,
+    )
+    for index in range(4):
+        before = copy.deepcopy(step.pair.state_dict())
+        step.index = index
+        algorithm.update(step, batch)
+        changed = {k for k, v in step.pair.state_dict().items() if not torch.equal(v, before[k])}
+        theirs = {k for k in before if k.startswith(("algorithm.disc", "algorithm.class_vectors"))}
+        ours = {k for k in before if k.startswith("model.")}
+        assert changed == (theirs if index % 2 else ours)
+        assert "algorithm.class_vectors.weight" in theirs
+
+
+@pytest.mark.parametrize("task", ["multi-class", "multi-label"])
+def test_with_weight_0_the_networks_loss_and_gradient_are_erms(task, build, standins):
+    model, algorithm, batch = build(task, weight=0.0)
+    erm = standins.make_algorithm("erm", standins.make_spec(task), model)
+    out, plain = algorithm.loss(model, batch), erm.loss(model, batch)
+    assert abs(out.loss - plain.loss).item() <= 1e-10
+    parameters = [*model.parameters()]
+    pairs = zip(*(torch.autograd.grad(o.loss, parameters) for o in (out, plain)), strict=True)
+    assert max((a - b).abs().max().item() for a, b in pairs) <= 1e-10
+
+
+def test_the_loss_reaches_the_encoder_and_is_linear_in_the_weight(build):
+    gradients = {}
+    for weight in (0.0, 1.0, 4.0):
+        model, algorithm, batch = build(weight=weight)
+        loss = algorithm.loss(model, batch).loss
+        (gradients[weight],) = torch.autograd.grad(loss, model.encoder.weight)
+    change = {w: g - gradients[0.0] for w, g in gradients.items()}
+    assert change[1.0].norm() > 1e-3 * gradients[0.0].norm()
+    assert (change[4.0] - 4 * change[1.0]).abs().max().item() <= 1e-10
+
+
+def test_volumes_train(standins):
+    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
+    model = standins.make_model(spec)
+    algorithm = standins.make_algorithm("cdann", spec, model)
+    flat = standins.make_batch(standins.make_spec("binary"), 6)
+    batch = flat._replace(image=torch.rand(6, 1, 4, 4, 4), domain=torch.arange(6) % 2)
+    algorithm.loss(model, batch).loss.backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+    assert algorithm.class_vectors.weight.grad.abs().sum() > 0
+
+
+def test_it_compiles_to_the_same_loss(build):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = build(grad_penalty=1.0)
+    expected = algorithm.loss(model, batch).loss
+    compiled = torch.compile(algorithm.loss, backend="aot_eager")
+    torch.testing.assert_close(compiled(model, batch).loss, expected)
+
+
+def test_one_source_domain_is_refused_with_the_cure(build):
+    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
+    with pytest.raises(InputError, match=r"cdann.*two or more.*are of south.*data\.held_out"):
+        build(spec=one)
+
+
+def test_options_that_do_not_fit_fail_in_the_config():
+    with pytest.raises(ValidationError):
+        CDANNConfig.model_validate({"name": "cdann", "class_count": "largest"})
