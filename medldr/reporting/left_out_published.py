@@ -51,7 +51,7 @@ def left_out_published(found: LeftOut) -> Table | None:
             f"We held out {len(found.domains)} of {len(whole)} domains, so that no mean of ours "
             "can stand beside a published one."
         )
-    spreads = "In brackets as printed: SD over seeds, or SE over trials."
+    spreads = "SD is over seeds and SE over trials, as printed."
     if any(cell.extra.startswith(("SD", "SE")) for row in table.rows for cell in row.cells):
         table.notes.append(spreads)
     return table

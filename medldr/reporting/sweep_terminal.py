@@ -10,11 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from medldr.members import SweepFolder
-from medldr.reporting.grid import AVERAGE, BEST, SECOND, Grid, GridCell
+from medldr.reporting.grid import AVERAGE, BEST, SECOND, Grid, GridCell, GridRow
+from medldr.reporting.left_out_tables import LOWEST
 from medldr.reporting.measures import SPLIT_TITLES, measure
 from medldr.reporting.sweep_content import SweepContent, sweep_content
 from medldr.reporting.sweep_missing import missing_lines
 from medldr.reporting.sweep_report import SweepReport
+from medldr.reporting.tables import Cell
+from medldr.reporting.tables import Table as PageTable
 from medldr.reporting.terminal import WIDTH, console
 
 _STYLES = {BEST: "bold", SECOND: "underline"}
@@ -70,6 +73,11 @@ def sweep_tables(
     else:
         for grid in content.grids:
             parts += _cut(grid.caption, grid, _columns(grid), width)
+    left_out = content.section("left_out")
+    for found in left_out.tables if left_out is not None else ():
+        parts += _cut(found.caption, *_of_page(found), width)
+        parts += [Text(f"{sign} {text}") for sign, text in found.footnotes]
+        parts += [Text(note) for note in found.notes]
     legend = _legend(content.grids, styled=styled)
     if legend:
         parts.append(Text(f"\n{legend}"))
@@ -109,6 +117,24 @@ def _single(grid: Grid) -> Block:
     """The only set of a sweep, whose tables stand side by side."""
     head = f"{measure(grid.metric).heading}, {SPLIT_TITLES.get(grid.split, grid.split).lower()}"
     return [(head, texts) for _, texts in _columns(grid)]
+
+
+def _of_page(table: PageTable) -> tuple[Grid, Block]:
+    """A table of the page: its rows, and its columns as texts."""
+    rows = [
+        GridRow(f"{row.heading} {row.mark}".strip(), (), None, row.apart, False, False)
+        for row in table.rows
+    ]
+    block = [
+        (head, [_short(row.cells[number]) for row in table.rows])
+        for number, head in enumerate(table.columns[1:])
+    ]
+    return Grid("accuracy", "test", table.columns[1:], rows), block
+
+
+def _short(cell: Cell) -> Text:
+    text = f"{cell.text} ±{cell.spread}" if cell.spread else cell.text
+    return Text(f"{text} ↓" if cell.detail == LOWEST else text)
 
 
 def _cut(title: str, grid: Grid, block: Block, width: int) -> list[Table | Text]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from medldr.reporting.augmentation import augmentation_id
+from medldr.reporting.left_out import TARGETS, LeftOut, left_out, seed_means
+from medldr.reporting.left_out_tables import mean_over_domains
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.sweep_published import beside
 from medldr.reporting.sweep_results import Column
@@ -28,15 +30,47 @@ undefined, and ``reason`` says why; ``published`` is the first number that table
 """
 
 
+LEFT_OUT_FIELDS = ("dataset", "seed", "se")
+"""
+Further fields where one domain was held out at a time. ``kind`` is then ``left_out`` too: ``row``
+is the method as printed, ``split`` target_in or target_all, ``domain`` the held-out one, or
+``mean`` for the mean over all; a line with a ``seed`` is of that seed alone.
+"""
+
+
 def tidy_csv(content: SweepContent) -> str:
-    """One line per column, split, domain, class, metric and row; fields are in `FIELDS`."""
+    """One line per column, split, domain, class, metric and row; fields are in `FIELDS`.
+
+    `LEFT_OUT_FIELDS` follow where one domain was held out at a time.
+    """
+    sets = left_out(content.study)
     out = io.StringIO()
-    writer = csv.DictWriter(out, FIELDS, lineterminator="\n", restval="")
+    fields = (*FIELDS, *(LEFT_OUT_FIELDS if sets else ()))
+    writer = csv.DictWriter(out, fields, lineterminator="\n", restval="")
     writer.writeheader()
-    for column in content.columns:
-        for line in _lines(content, column):
-            writer.writerow({key: _text(value) for key, value in line.items()})
+    lines = [line for column in content.columns for line in _lines(content, column)]
+    lines += [line for found in sets for line in _left_out(found, content.metrics[0])]
+    for line in lines:
+        writer.writerow({key: _text(value) for key, value in line.items()})
     return out.getvalue()
+
+
+def _left_out(found: LeftOut, metric: str) -> Iterator[dict[str, Any]]:
+    """Every seed of every method, domain and target, and the means over domains."""
+    for row in found.rows:
+        head: dict[str, Any] = {"kind": "left_out", "dataset": found.dataset, "metric": metric}
+        head |= {"row": row, "control": row in found.controls}
+        for target in TARGETS:
+            by_domain = {d: found.values(row, d, target, metric) for d in found.domains}
+            total = mean_over_domains(found, row, target, metric)
+            means = {} if total is None else seed_means(by_domain)
+            for domain, values in [*by_domain.items(), ("mean", means)]:
+                for seed, value in values.items():
+                    place = {"split": target, "domain": domain, "seed": seed}
+                    yield {**head, **place, "runs": 1, "mean": value}
+            if total is not None:
+                numbers = {"runs": total.n, "mean": total.mean, "sd": total.sd, "se": total.se}
+                yield {**head, "split": target, "domain": "mean", **numbers}
 
 
 def _text(value: Any) -> Any:

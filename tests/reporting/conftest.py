@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shutil
 import zlib
 from html.parser import HTMLParser
 
@@ -352,3 +353,86 @@ class Page(HTMLParser):
 def read():
     """Read a page."""
     return lambda path: Page(path.read_text(encoding="utf-8"))
+
+
+SET = ("art_painting", "cartoon", "photo", "sketch")
+"""Domains of PACS."""
+
+
+def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
+    """Write a sweep that holds domains out: a column per held-out domain, or per pair of them.
+
+    Args:
+        path: Its folder.
+        rows: Each row's accuracy on target_in, by the domains held out and the seed; None leaves
+            the run out. target_out is 0.1 lower, target_all 0.02 lower, id_test is 0.9.
+        held: What is held out, one tuple per column.
+        seeds: Of every cell.
+        more: ``layout``; ``config`` and ``run``, changes to every run; ``parts`` (False: runs
+            without parts); ``curve``, the records of `metrics.jsonl` of a run by row, domains and
+            seed; ``algorithms``, by row; ``dataset``; ``plans``, whether configurations are kept
+            beside runs that are not there.
+    """
+    layout = Layout(**{"title": "One out", "rows": "algorithm", "columns": "held_out"}
+                    | more.get("layout", {}))  # fmt: skip
+    folder, members, written = SweepFolder(path), [], {}
+    dataset = more.get("dataset", "pacs")
+    for row, reached in rows.items():
+        for domains in held:
+            column = f"held_out-{'-'.join(domains)}"
+            label = f"{row.replace(', ', '_')}_{column}"
+            identity = f"{zlib.crc32(label.encode()):08x}"
+            for seed in seeds:
+                name = f"{label}-{identity}-s{seed}"
+                members.append(Member(name, label, seed, row, column))
+                value = reached(domains, seed)
+                config = {
+                    "algorithm": more.get("algorithms", ALGORITHMS).get(row, {"name": row}),
+                    "seed": seed, "protocol": "swad", "model": {"name": "resnet50"},
+                    "data": {"name": "domain_folders", "set": dataset, "held_out": list(domains)},
+                    **more.get("config", {}),
+                }  # fmt: skip
+                if value is None:
+                    if more.get("plans", True):
+                        folder.configs.mkdir(parents=True, exist_ok=True)
+                        folder.config(name).write_text(write_yaml(config))
+                    continue
+                files = folder.run(name)
+                if domains in written:  # another run's files, which are all overwritten but one
+                    shutil.copytree(written[domains].path, files.path)
+                else:
+                    written[domains] = write_run(
+                        path, name, domains=SET, held_out=domains, n=24, latent=False, config={},
+                        splits=("id_val", "id_test", "test"),
+                        selection={"rule": "val_domain_accuracy", "split": "id_val", "step": 16},
+                    )  # fmt: skip
+                record = json.loads(files.run.read_text()) | {
+                    "label": label, "hash": identity, "seed": seed, "data": {"name": dataset},
+                    "spec": {"domains": list(SET)}, "protocol": config["protocol"],
+                    **more.get("run", {}),
+                }  # fmt: skip
+                files.run.write_text(json.dumps(record))
+                files.config.write_text(write_yaml(config))
+                judged = json.loads(files.evaluation.read_text())
+                parts = {"target_in": value, "target_out": value - 0.1}
+                test = judged["splits"]["test"]
+                test.pop("parts", None)
+                if more.get("parts", True):
+                    test["parts"] = {
+                        part: {"items": 12, "metrics": {"accuracy": {"value": number}}}
+                        for part, number in parts.items()
+                    }
+                test["metrics"]["accuracy"]["value"] = value - 0.02
+                judged["splits"]["id_test"]["metrics"]["accuracy"]["value"] = 0.9
+                files.evaluation.write_text(json.dumps(judged))
+                if more.get("curve"):
+                    records = more["curve"](row, domains, seed)
+                    files.metrics.write_text("".join(json.dumps(r) + "\n" for r in records))
+    write_sweep(folder, Sweep("one_out", layout, tuple(members)))
+    return folder
+
+
+@pytest.fixture
+def held_sweep(tmp_path):
+    """Write a sweep that holds domains out."""
+    return functools.partial(write_held_folder, tmp_path / "S")
