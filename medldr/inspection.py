@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -25,7 +25,7 @@ from medldr.data.build import load_table
 from medldr.data.check import check_table, count_rows
 from medldr.data.check import stats as pixel_stats
 from medldr.data.splits import make_splits
-from medldr.datasets.base import DatasetConfig
+from medldr.datasets.base import DatasetConfig, ImageTable
 from medldr.errors import InputError, did_you_mean
 
 _LISTED = 1000  # files of one kind that are printed
@@ -97,15 +97,33 @@ def check(name: str, overrides: Sequence[str]) -> int:
                 "place, or leave them out with data.on_bad_file=skip"
             )
     table = load_table(section)
-    splits = make_splits(table, section.with_seed(0))  # what a run would refuse is refused here too
+    # What a run would refuse is refused here too.
+    held_out = _held_out_in_turn(table, section.with_seed(0))
+    splits = {to: make_splits(table, held) for to, held in held_out}
     print_counts(table.name, count_rows(table), console)
-    used = ", ".join(f"{split} {len(rows):,}" for split, rows in splits.rows.items())
-    console.print(f"rows a run would use: {used}", highlight=False)
-    notes = [*table.notes, *check_table(table, looks), *splits.notes]
+    for to, one in splits.items():
+        used = ", ".join(f"{split} {len(rows):,}" for split, rows in one.rows.items())
+        console.print(
+            f"rows a run would use{to}: {used}", highlight=False, markup=False, soft_wrap=True
+        )
+    of_splits = dict.fromkeys(note for one in splits.values() for note in one.notes)
+    notes = [*table.notes, *check_table(table, looks), *of_splits]
     for note in notes:
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
     console.print(f"{len(table):,} images read, {len(notes)} things to know")
     return 3 if bad else 0
+
+
+def _held_out_in_turn(
+    table: ImageTable, section: DatasetConfig
+) -> Iterator[tuple[str, DatasetConfig]]:
+    """Each section that a run may have, with a text; DomainBed's parts need a held-out domain."""
+    domains = sorted(set(table.domains.tolist()) - {""})
+    if section.split_rule != "domainbed" or section.held_out or not domains:
+        yield "", section
+        return
+    for domain in domains:
+        yield f" with {domain} held out", section.model_copy(update={"held_out": (domain,)})
 
 
 def stats(name: str, overrides: Sequence[str]) -> None:
@@ -123,7 +141,7 @@ def stats(name: str, overrides: Sequence[str]) -> None:
 
 
 def print_examination(name: str, found: Mapping[str, Any], console: Console) -> int:
-    """Print what a dataset's `examine` found: counts beside the published ones, and all findings.
+    """Print what a dataset's `examine` found: counts beside any published ones, and all findings.
 
     Returns:
         How many files are absent or unreadable.
@@ -132,15 +150,18 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
     table = Table(box=None, pad_edge=False)
     table.add_column("split")
     table.add_column("domain")
-    for column in ("found", "published", "difference"):
-        table.add_column(column, justify="right")
     counts = found["counts"]
-    totals = {key: sum(count[key] for count in counts) for key in ("found", "published")}
+    known = all(count["published"] is not None for count in counts)
+    for column in ("found", "published", "difference") if known else ("found",):
+        table.add_column(column, justify="right")
+    totals = {key: sum(count[key] or 0 for count in counts) for key in ("found", "published")}
     for record in (*counts, {"split": "in all", "domain": "", **totals}):
-        gap = record["found"] - record["published"]
+        numbers = [f"{record['found']:,}"]
+        if known:
+            gap = record["found"] - record["published"]
+            numbers += [f"{record['published']:,}", f"{gap:+,}" if gap else "0"]
         style = "bold" if record["split"] == "in all" else None
-        numbers = (f"{record['found']:,}", f"{record['published']:,}", f"{gap:+,}" if gap else "0")
-        table.add_row(record["split"], record["domain"], *numbers, style=style)
+        table.add_row(record["split"], escape(record["domain"]), *numbers, style=style)
     console.print(table)
     lists = {
         "absent": found["missing"],
@@ -154,6 +175,8 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
             console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
         if len(lines) > _LISTED:
             console.print(f"  and {len(lines) - _LISTED:,} more", highlight=False)
+    for text in found.get("findings", ()):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
     return len(found["missing"]) + len(found["unreadable"])
 
 

@@ -49,7 +49,7 @@ class Listing:
     def __str__(self) -> str:
         names = [*(f"{name}/" for name in self.folders), *self.files]
         if not names:
-            return f"{self.folder} is empty" if self.folder.is_dir() else f"no {self.folder}"
+            return f"{self.folder} is empty" if self.folder.is_dir() else f"no folder {self.folder}"
         more = ", ..." if len(names) > _LISTED else ""
         return f"in {self.folder}: {', '.join(names[:_LISTED])}{more}"
 

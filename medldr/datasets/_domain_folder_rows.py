@@ -49,7 +49,7 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
         raise InputError(f"data.blacklist: {file} names every picture below {tree.folder}")
     note = f"{len(tree.paths) - len(kept):,} pictures left out by data.blacklist."
     if absent:
-        note += f" {len(absent):,} of its paths are not there (for example {absent[0]})."
+        note += f" {len(absent):,} of its paths are not there."
     return tree._replace(paths=kept, notes=(*tree.notes, note))
 
 

@@ -37,7 +37,7 @@ class Tree(NamedTuple):
         class_names: Of all domains, sorted; the number of one is its label.
         paths: ``(N,)`` path of each picture below `folder`, in row order.
         strays: Files that are no row, as paths below `folder`.
-        notes: What a reader must be told.
+        notes: What a reader must be told; without names of files, which may name patients.
     """
 
     folder: Path
@@ -84,11 +84,11 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
     ]
     deeper = [path for path in paths if path.count("/") > 2]
     if deeper:
-        notes.append(f"pictures below their class folder: {len(deeper):,}, such as {deeper[0]}.")
+        notes.append(f"pictures below their class folder: {len(deeper):,}.")
     if strays:
         notes.append(
             "files that are not used, as they lie in no class folder or are no pictures by their "
-            f"names: {len(strays):,}, such as {strays[0]}."
+            f"names: {len(strays):,}."
         )
     return Tree(folder, domains, class_names, paths, strays, tuple(notes))
 

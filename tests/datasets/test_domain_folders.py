@@ -98,7 +98,7 @@ def test_hidden_files_are_passed_over_and_others_are_told(tree):
     (tree / "scanner_a" / "benign" / "moving.gif").touch()
     table = load(tree)
     assert np.array_equal(table.ids, before.ids)
-    assert "no pictures by their names: 2, such as scanner_a/labels.csv" in notes(table)
+    assert "no pictures by their names: 2." in notes(table)
 
 
 def test_a_folder_without_pictures_is_neither_a_domain_nor_a_class(tree):
@@ -116,7 +116,7 @@ def test_pictures_below_their_class_belong_to_it_and_are_told(tree):
     table = load(tree)
     row = table.ids.tolist().index("scanner_b/malign/old/1.png")
     assert (table.domains[row], table.labels[row]) == ("scanner_b", 1)
-    assert "below their class folder: 1, such as scanner_b/malign/old/1.png" in notes(table)
+    assert "below their class folder: 1." in notes(table)
 
 
 def test_a_link_to_a_folder_is_followed_and_a_circle_is_refused(tree, tmp_path):
@@ -224,7 +224,7 @@ def test_pictures_on_a_blacklist_are_left_out(tree, tmp_path):
     gone = {"scanner_b/malign/001.png", "scanner_c/normal/000.png"}
     assert set(load(tree).ids.tolist()) - set(table.ids.tolist()) == gone
     assert "2 pictures left out by data.blacklist. 1 of its paths are not there" in notes(table)
-    assert "scanner_b/malign/none.png" in notes(table)
+    assert "none.png" not in notes(table)  # names of files may name patients
 
 
 # ---------------------------------------------------------------- packs and splits

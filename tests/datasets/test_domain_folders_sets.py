@@ -11,6 +11,7 @@ from PIL import Image
 from torchvision.datasets import ImageFolder
 
 from medldr.config import load_part, packaged_configs
+from medldr.data import load_table
 from medldr.datasets import domain_folders
 from medldr.datasets._domain_folder_sets import SETS, compare, nearest
 
@@ -166,6 +167,21 @@ def test_any_tree_is_checked_by_the_command_without_published_counts(twins, tmp_
     assert "a/no/000.png: " in ended.out
     ended = medldr("data", "check", file, "on_bad_file=skip")
     assert ended.code == 3
+
+
+def test_a_set_is_packed_by_the_command_and_read_from_its_pack(tmp_path, write_domain_tree, medldr):
+    known = SETS["vlcs"]
+    classes = dict.fromkeys(known.class_names, 2)
+    root = write_domain_tree(tmp_path, dict.fromkeys(known.domains, classes))
+    ended = medldr("data", "pack", "vlcs", root, "size=16")
+    assert ended.code == 0, ended.err
+    section = domain_folders.Config(root=root, set="vlcs", size=16, val_fraction=0.2)
+    packed = load_table(section)
+    table = domain_folders.load(section)
+    assert isinstance(packed.images, np.memmap)
+    assert np.array_equal(packed.images, table.images[:])
+    assert np.array_equal(packed.ids, table.ids)
+    assert medldr("data", "pack", "vlcs", root, "size=16", "--verify").code == 0
 
 
 # ---------------------------------------------------------------- real PACS
