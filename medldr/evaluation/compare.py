@@ -61,7 +61,16 @@ from medldr.evaluation import gap, metrics
 from medldr.evaluation.columns import Columns
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.judge import headline_metrics
-from medldr.evaluation.runs import FACTS, TEXT_FACTS, Method, Run, load_run, methods, same_task
+from medldr.evaluation.runs import (
+    FACTS,
+    TEXT_FACTS,
+    Method,
+    Run,
+    load_run,
+    methods,
+    same_items,
+    same_task,
+)
 from medldr.files import RunFolder
 
 SPLITS = ("id_test", "test")
@@ -112,6 +121,11 @@ def compare(
         for split, column in columns.items()
         if not column.per_group and column.some_by_group
     ]
+    if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
+        notes.append(
+            "id_val: its items differ between the runs (the splits follow the seed), so that "
+            "nothing is compared on it."
+        )
     footnotes, marks = _footnotes(known, base)
     return {
         "schema": 1,
@@ -169,7 +183,7 @@ def _gaps(
     runs = [run for method in known for run in method.runs]
     judged = [run.evaluation["splits"].get(gap.UNSEEN, {}).get("domains", {}) for run in runs]
     there = {gap.UNSEEN, "id_test"} & set(columns)
-    there |= {"id_val"} if all("id_val" in run.predictions for run in runs) else set()
+    there |= {"id_val"} if same_items(runs, "id_val") else set()
     split = gap.seen_split(there, unseen=all(map(gap.all_unseen, judged)))
     if split is None:
         return

@@ -126,6 +126,17 @@ def methods(runs: Sequence[Run]) -> list[Method]:
     return out
 
 
+def same_items(runs: Sequence[Run], split: str) -> bool:
+    """Whether every run has the split, with the same items.
+
+    They differ where the splits of a run follow its seed (`data.split_seed: seed`).
+    """
+    if not all(split in run.predictions for run in runs):
+        return False
+    first, *others = (np.sort(run.predictions[split].id) for run in runs)
+    return all(np.array_equal(first, other) for other in others)
+
+
 def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
     """The split's table of each run, rows in one common order.
 

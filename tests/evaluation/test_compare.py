@@ -221,6 +221,21 @@ def test_gaps_are_seen_minus_unseen(study):
     assert 0 < gap["low"] < gap["value"] < gap["high"]
 
 
+def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(run_folder, split):
+    def run(seed, offset):
+        tables = {"id_val": split(2.0, seed, "id_val", 40, offset), "test": split(0.8, seed)}
+        name = f"erm-{seed}-{offset}"
+        return run_folder(name, tables, label="erm", identity="erm", seed=seed)
+
+    first = run(0, 500)
+    same = compare([first, run(1, 500)])
+    assert same["gaps"]
+    assert not any("id_val" in note for note in same["notes"])
+    other = compare([first, run(1, 504)])
+    assert not other["gaps"]
+    assert any("id_val: its items differ between the runs" in note for note in other["notes"])
+
+
 def test_domains_have_rows_and_the_worst_has_its_own(study):
     found = compare(study)
     rows = [
