@@ -10,7 +10,8 @@ shares with the domain (``cdann`` is made for that). It is a game without a loss
 with the published settings runs have stayed near chance or diverged on PACS, and DomainBed's table
 has its mean over five sets below plain training (62.6 against 63.3). Watch ``accuracy/domain``,
 which should come down to that of guessing; lower ``weight`` or use ``schedule: ganin`` where the
-classification does not learn.
+classification does not learn. ``train/loss`` is the mean over the steps of both sides and tells
+little; ``train/loss/original`` is the classification's.
 
 Cost: a step of the network takes about 1.1 times one of ``erm``, one of the discriminator about a
 third. But only one step in ``1 + d_steps`` trains the network: with the defaults it takes half the
