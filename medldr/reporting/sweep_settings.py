@@ -2,6 +2,8 @@
 
 The main tables show of each method, in each column, the setting whose runs have the highest
 validation accuracy, as a user would have chosen it; the others stay in the section on the choice.
+So do runs that held out two domains, each of which others held out alone: they are there for
+cross-validation, and would make a column per pair.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from medldr.reporting.describe import section
 
 if TYPE_CHECKING:
     from medldr.reporting.sweep_source import Entry
@@ -66,19 +70,31 @@ def chosen_settings(
         search: Positions of the settings among the parts of a row's name.
     """
     cells: dict[tuple[str, str], dict[str, list[Entry]]] = {}
-    placed = []
+    placed: list[Entry] = []
+    shown: list[Entry] = []
+    others: list[Entry] = []
+    entries = list(entries)
+    alone = {domains[0] for domains in map(_held_out, entries) if len(domains) == 1}
     for entry in entries:
         row, setting = method_and_setting(entry.member.row, search)
         own = replace(entry, member=replace(entry.member, row=row), setting=setting)
+        held = _held_out(entry)
+        if len(held) == 2 and alone.issuperset(held):
+            others.append(own)
+            continue
         placed.append(own)
         cells.setdefault((row, own.member.column), {}).setdefault(setting, []).append(own)
     picks = [_pick(row, column, found) for (row, column), found in cells.items()]
     chosen = {(pick.row, pick.column): pick.setting for pick in picks}
-    shown, others = list[Entry](), list[Entry]()
     for entry in placed:
         at = (entry.member.row, entry.member.column)
         (shown if entry.setting == chosen[at] else others).append(entry)
     return shown, others, picks
+
+
+def _held_out(entry: Entry) -> tuple[str, ...]:
+    held = section(entry.config, "data").get("held_out") or ()
+    return (held,) if isinstance(held, str) else tuple(map(str, held))
 
 
 def _pick(row: str, column: str, settings: dict[str, list[Entry]]) -> Pick:

@@ -246,10 +246,11 @@ def _printed(
     picks: Iterable[Pick] = (),
 ) -> Study:
     """Put the printed titles in place of the names of rows and columns."""
-    layout = sweep.layout
+    layout, others = sweep.layout, list(others)
+    every = [*entries, *others]
     oracles = {e.member.row for e in entries if e.run is not None and e.run.oracle}
-    rows = printed_titles([e.member.row for e in entries], {**ROW_TITLES, **layout.titles}, oracles)
-    columns = printed_titles([e.member.column for e in entries], layout.titles, ())
+    rows = printed_titles([e.member.row for e in every], {**ROW_TITLES, **layout.titles}, oracles)
+    columns = printed_titles([e.member.column for e in every], layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in left_out]
     notes += [
