@@ -17,7 +17,9 @@ kind              module-level names
                   where something was published: ``examine(config, seen)``, ``submission``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
-``models``        ``Config``, ``build(config, spec) -> FeatureModel``
+``models``        ``Config``, ``build(config, spec) -> FeatureModel``; where not both axes
+                  are served: ``SPATIAL_DIMS``; where published weights load in a way of
+                  their own: ``load_published(model, path)``
 ``algorithms``    ``Config``, ``ALGORITHM``, an ``Algorithm`` class
 ================  =========================================================
 """

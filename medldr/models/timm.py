@@ -46,6 +46,7 @@ class TimmModel(FeatureModel):
       depth, and what they put out are tokens, the class token among them (`maps` is false).
 
     A tap always gets channels second: maps ``(B, C, H, W)``, tokens ``(B, C, T)``.
+    ``model.weights`` takes files of this class only; timm's own are named by ``pretrained``.
 
     Args:
         config: ``network``: its name without a tag; weights are named by ``pretrained``.

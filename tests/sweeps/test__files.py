@@ -64,3 +64,12 @@ def test_a_named_pack_that_is_none_is_told_before_anything_starts(tmp_path):
     (problem,) = absent_files(SweepFolder(tmp_path), members)
     assert problem.startswith("data.packed")
     assert f"{tmp_path} is not a pack" in problem
+
+
+def test_absent_published_weights_are_told_once_with_their_runs(tmp_path):
+    pretrained = ("model=resnet18_pretrained", "data.root=x", "data.download=true")
+    (problem,) = absent_files(SweepFolder(tmp_path), planned(*pretrained))
+    assert "weights:ResNet18_Weights.IMAGENET1K_V1" in problem
+    assert problem.endswith("in retinamnist_erm and 7 more runs")
+    allowed = planned(*pretrained, "model.allow_download=true")
+    assert absent_files(SweepFolder(tmp_path), allowed) == []
