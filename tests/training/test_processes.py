@@ -40,7 +40,7 @@ def test_the_processes_agree(two):
 
 
 @pytest.mark.parametrize(
-    "name", ["erm", "averaged", "accumulated", "clipped", "latentdr", "domains"]
+    "name", ["erm", "averaged", "swad", "accumulated", "clipped", "latentdr", "domains"]
 )
 def test_two_processes_give_the_curve_and_weights_of_one(two, two_module, runs, tmp_path, name):
     out, seen = two
@@ -51,7 +51,7 @@ def test_two_processes_give_the_curve_and_weights_of_one(two, two_module, runs, 
     one = runs.train(changes, tmp_path / name)
     both = RunFolder(out / name)
     rows, expected = runs.rows_of(both), runs.rows_of(one.folder)
-    assert len(rows) == 3
+    assert len(rows) == (8 if name == "swad" else 3)
     for ours, theirs in zip(rows, expected, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-6)
     weights = load_tensors(one.folder.model)
@@ -76,6 +76,18 @@ def test_a_signal_to_one_process_stops_both_and_they_go_on_exactly(two, runs):
     whole, broken = RunFolder(out / "whole"), RunFolder(out / "broken")
     assert runs.rows_of(broken) == runs.rows_of(whole)
     assert broken.model.read_bytes() == whole.model.read_bytes()
+
+
+def test_swad_goes_on_exactly_and_its_statistics_are_of_both_processes(two):
+    out, seen = two
+    whole, broken = RunFolder(out / "valley whole"), RunFolder(out / "valley broken")
+    assert broken.model.read_bytes() == whole.model.read_bytes()
+    assert load_tensors(whole.model)["norm.num_batches_tracked"] == 6
+    (one, first), (other, second) = (saw["statistics"] for saw in seen)
+    assert one == other
+    assert first != second
+    mean = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
+    assert one == pytest.approx(mean, rel=1e-4, abs=1e-6)
 
 
 def test_a_nan_on_one_process_stops_both_and_both_name_its_samples(two):

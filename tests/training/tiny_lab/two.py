@@ -10,6 +10,7 @@ from tiny_lab import poisoned, runs
 from medldr.evaluation import predict, score
 from medldr.lifecycle import Interrupted
 from medldr.training import NonFiniteError
+from medldr.training.batch_norm import reestimate
 from medldr.training.processes import Processes
 from medldr.training.runtime import has_unused_parameters
 from medldr.training.step import TrainStep
@@ -20,6 +21,8 @@ EXACT = {"data.train": 22, "model.norm": False, "model.dropout": 0.0, "training.
 CURVES = {
     "erm": {**EXACT, "training.batch_size": 6},
     "averaged": {**EXACT, "training.averaging": {"decay": 0.8}, "training.batch_size": 6},
+    "swad": {**EXACT, "training.averaging": "swad", "training.select": ("swad",)}
+    | {"training.batch_size": 6, "training.epochs": 8, "training.lr": 0.4},
     "accumulated": {**EXACT, "training.batch_size": 8, "training.accumulate": 2},
     "clipped": {**EXACT, "training.clip_norm": 0.05, "training.batch_size": 6},
     "latentdr": {
@@ -49,6 +52,22 @@ NOISY = {
     "training.lr": 0.01,
 }
 """A run with dropout and normalisation, which resumes exactly with the same processes."""
+
+
+VALLEY = {**NOISY, "training.averaging": {"name": "swad", "bn_batches": 6}}
+VALLEY |= {"training.select": ("swad", "last")}
+"""The same with an average whose statistics are estimated by both processes."""
+
+
+def statistics_of(whole, processes):
+    """Statistics of batch normalisation after three batches of this process's own rows."""
+    loader = whole.data.train_loader(
+        whole.config, sampler="shuffle", device="cpu", rank=processes.rank, world=processes.world
+    )
+    batches = list(loader.batches(0))[:3]
+    own = [whole.model.conv(batch.image / 255).mean((0, 2, 3)) for batch in batches]
+    reestimate(whole.model, batches, processes)
+    return [whole.model.norm.running_mean.tolist(), torch.stack(own).mean(0).tolist()]
 
 
 def only_sample_zero_is_wrong(fabric):
@@ -106,6 +125,13 @@ def work(fabric, out):
     except Interrupted as caught:
         seen["interrupted"] = [caught.signum, caught.resumable]
     runs.train({**NOISY, **machine}, out / "broken", fabric=fabric)
+
+    seen["statistics"] = statistics_of(whole, processes)
+    runs.train({**VALLEY, **machine}, out / "valley whole", fabric=fabric)
+    stop = runs.stop_after(7) if rank == 1 else contextlib.nullcontext()
+    with contextlib.suppress(Interrupted), stop:
+        runs.train({**VALLEY, **machine}, out / "valley broken", fabric=fabric)
+    runs.train({**VALLEY, **machine}, out / "valley broken", fabric=fabric)
 
     # Only the second process meets a NaN.
     poisoned.Poisoned.calls = 0 if rank == 1 else 1000
