@@ -156,8 +156,8 @@ def _squared_distances(z: Tensor) -> Tensor:
 
 def _middle(squared: Tensor) -> Tensor:
     """Median squared distance between different rows; their mean where it is 0, then 1."""
-    above = torch.ones_like(squared, dtype=torch.bool).triu(1)
-    between = squared[above]
+    rows, columns = torch.triu_indices(len(squared), len(squared), 1, device=squared.device)
+    between = squared[rows, columns]
     middle = between.median()
     middle = torch.where(middle > 0, middle, between.mean())
     return torch.where(middle > 0, middle, 1.0)

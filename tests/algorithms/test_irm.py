@@ -1,0 +1,275 @@
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch.nn import functional
+
+from medldr.algorithms.irm import IRMConfig, irm_penalty, irm_slopes
+from medldr.errors import InputError
+from medldr.losses.base import Loss, LossConfig
+from medldr.types import DataSpec
+
+
+@pytest.fixture
+def build(standins):
+    """A model, IRM and a batch of three equal blocks, all in float64."""
+
+    def make(task="multi-class", spec=None, name="irm", **keys):
+        spec = spec or standins.make_spec(task)
+        model = standins.make_model(spec).double()
+        algorithm = standins.make_algorithm(name, spec, model, **keys).train().double()
+        batch = standins.make_batch(standins.make_spec(task))
+        return model, algorithm, batch._replace(image=batch.image.double())
+
+    return make
+
+
+def draw(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def backward(model, algorithm, batch):
+    model.zero_grad()
+    out = algorithm.loss(model, batch)
+    out.loss.backward()
+    return out, torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+def slope_by_autograd(losses, logits):
+    """The definition: the derivative of a mean loss along a factor on the logits, at 1."""
+    factor = torch.ones((), dtype=logits.dtype, requires_grad=True)
+    return torch.autograd.grad(losses(factor * logits), factor)[0].item()
+
+
+def penalty_by_autograd(losses, logits, target, domain):
+    """Every other row of each domain against the rest, with a mean loss of chosen rows."""
+    products = []
+    for d in sorted(set(domain.tolist())):
+        rows = (domain == d).nonzero()[:, 0]
+        halves = rows[0::2], rows[1::2]
+        one, other = (
+            slope_by_autograd(lambda s, half=half: losses(s, target[half]), logits[half])
+            for half in halves
+        )
+        products.append(one * other)
+    return np.mean(products)
+
+
+def masked_bce(logits, target):
+    known = ~target.isnan()
+    each = functional.binary_cross_entropy_with_logits(
+        logits, target.nan_to_num().to(logits.dtype), reduction="none"
+    )
+    return ((each * known).sum(1) / known.sum(1).clamp_min(1)).mean()
+
+
+def test_worked_values():
+    logits = torch.tensor([[2.0, 0.0], [2.0, 0.0]], dtype=torch.float64)
+    slopes = irm_slopes(logits, torch.tensor([0, 1]))
+    assert slopes.tolist() == pytest.approx([-0.238406, 1.761594], abs=5e-7)
+    assert irm_penalty([slopes]).item() == pytest.approx(-0.41998, abs=1e-5)
+    zero = irm_slopes(torch.zeros(4, 7), torch.arange(4))
+    assert irm_penalty([zero, zero]).item() == 0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+@pytest.mark.parametrize("soft", [False, True])
+def test_the_slope_of_cross_entropy_is_that_of_autograd(smoothing, soft):
+    logits = 3 * draw(9, 5)
+    target = draw(9, 5, seed=1).softmax(1) if soft else torch.arange(9) % 5
+    slopes = irm_slopes(logits, target, label_smoothing=smoothing)
+    for row in range(9):
+        expected = slope_by_autograd(
+            lambda s, row=row: functional.cross_entropy(
+                s, target[row : row + 1], label_smoothing=smoothing
+            ),
+            logits[row : row + 1],
+        )
+        assert slopes[row].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_slope_of_binary_cross_entropy_is_that_of_autograd_with_labels_missing():
+    logits, target = 3 * draw(6, 4), (draw(6, 4, seed=1) > 0).double()
+    target[0, 1] = target[2] = float("nan")
+    slopes = irm_slopes(logits, target, multi_label=True)
+    for row in range(6):
+        expected = slope_by_autograd(
+            lambda s, row=row: masked_bce(s, target[row : row + 1]), logits[row : row + 1]
+        )
+        assert slopes[row].item() == pytest.approx(expected, abs=1e-12)
+    assert slopes[2].item() == 0
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 5, 4), (7,)])
+def test_the_penalty_is_a_mean_of_products_of_halves_also_of_odd_blocks(sizes):
+    blocks = [draw(n, seed=k) for k, n in enumerate(sizes)]
+    arrays = [block.numpy() for block in blocks]
+    expected = np.mean([a[::2].mean() * a[1::2].mean() for a in arrays])
+    assert irm_penalty(blocks).item() == pytest.approx(expected, abs=1e-14)
+    ones = [torch.ones_like(block) for block in blocks]
+    assert irm_penalty(blocks, ones).item() == pytest.approx(expected, abs=1e-14)
+    weights = [draw(n, seed=9).abs() for n in sizes]
+    weighted = np.mean(
+        [
+            np.average(a[::2], weights=w[::2]) * np.average(a[1::2], weights=w[1::2])
+            for a, w in zip(arrays, (w.numpy() for w in weights), strict=True)
+        ]
+    )
+    assert irm_penalty(blocks, weights).item() == pytest.approx(weighted, abs=1e-14)
+
+
+def test_a_half_without_any_weight_counts_nothing():
+    assert irm_penalty([torch.ones(4)], [torch.tensor([0.0, 1.0, 0.0, 1.0])]).item() == 0
+
+
+def test_on_average_over_all_orders_it_is_nearly_the_square_of_the_slope():
+    """Unbiased: over random halves it is the product of two different rows' slopes."""
+    slopes = draw(8)
+    found = np.mean(
+        [
+            irm_penalty([slopes[torch.randperm(8, generator=g)]]).item()
+            for g in [torch.Generator().manual_seed(0)]
+            for _ in range(20_000)
+        ]
+    )
+    pairs = (slopes.sum() ** 2 - (slopes**2).sum()) / 56
+    assert found == pytest.approx(pairs.item(), abs=0.005)
+
+
+def test_the_gradient_is_that_of_the_definition():
+    logits, target = draw(6, 4).requires_grad_(), torch.arange(6) % 4
+
+    def penalty(s):
+        slopes = irm_slopes(s, target)
+        return irm_penalty([slopes[:3], slopes[3:]])
+
+    assert torch.autograd.gradcheck(penalty, logits)
+
+
+@pytest.mark.parametrize("domain", [[0, 1, 2] * 4, [0] * 5 + [1] * 4 + [2] * 3])
+@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
+def test_the_loss_is_the_mean_risk_plus_the_weighted_penalty_of_the_definition(task, domain, build):
+    model, algorithm, batch = build(task, weight=7.0, anneal_steps=0)
+    batch = batch._replace(domain=torch.tensor(domain))
+    out = algorithm.loss(model, batch)
+    losses = masked_bce if task == "multi-label" else functional.cross_entropy
+    logits = out.logits.detach()
+    risks = [
+        losses(logits[batch.domain == d], batch.label[batch.domain == d]).item() for d in range(3)
+    ]
+    penalty = penalty_by_autograd(losses, logits, batch.label, batch.domain)
+    assert out.loss.item() == pytest.approx(np.mean(risks) + 7 * penalty, abs=1e-10)
+    assert out.logs["loss/irm"].item() == pytest.approx(penalty, abs=1e-12)
+    assert out.logs["loss/domain/south"].item() == pytest.approx(risks[1], abs=1e-12)
+
+
+def test_class_weights_and_smoothing_are_those_of_the_loss_that_is_trained(build):
+    loss = {"name": "cross_entropy", "label_smoothing": 0.1}
+    model, algorithm, batch = build(weight=7.0, anneal_steps=0, loss=loss)
+    weights = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+    algorithm.use_class_weights(weights)
+    out = algorithm.loss(model, batch)
+
+    def losses(logits, label):
+        each = functional.cross_entropy(logits, label, reduction="none", label_smoothing=0.1)
+        return (each * weights[label]).sum() / weights[label].sum()
+
+    expected = penalty_by_autograd(losses, out.logits.detach(), batch.label, batch.domain)
+    assert out.logs["loss/irm"].item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
+@pytest.mark.parametrize("anneal", [0, 500])
+def test_with_weight_0_it_is_erm_in_loss_and_gradient_before_and_after_the_switch(
+    task, anneal, build
+):
+    out, gradient = backward(*build(task, weight=0.0, anneal_steps=anneal))
+    expected, plain = backward(*build(task, name="erm"))
+    assert abs(out.loss - expected.loss).item() <= 1e-10
+    assert (gradient - plain).abs().max().item() <= 1e-10
+    assert out.logs["loss/irm"] != 0
+
+
+def test_the_penalty_reaches_the_encoder_and_its_gradient_is_linear_in_the_weight(build):
+    gradients = {w: backward(*build(weight=w, anneal_steps=0))[1] for w in (0.0, 10.0, 25.0)}
+    change = {w: g - gradients[0.0] for w, g in gradients.items()}
+    torch.testing.assert_close(change[25.0], 2.5 * change[10.0], rtol=1e-9, atol=1e-12)
+    model = build()[0]
+    parts = change[10.0].split([p.numel() for p in model.parameters()])
+    named = zip(model.named_parameters(), parts, strict=True)
+    assert all(part.abs().max() > 0 for (name, _), part in named if "blocks" in name)
+
+
+def test_the_weight_is_1_before_the_switch(build):
+    model, algorithm, batch = build(weight=7.0, anneal_steps=3)
+    for steps, factor in ((0, 1.0), (2, 1.0), (3, 7.0)):
+        algorithm.steps.fill_(steps)
+        out = algorithm.loss(model, batch)
+        added = (out.loss.detach() - out.logs["loss/original"]) / out.logs["loss/irm"]
+        assert added.item() == pytest.approx(factor, rel=1e-9)
+
+
+def test_half_precision_is_computed_in_float32_also_under_autocast():
+    logits = (3 * draw(8, 4)).to(torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = irm_slopes(logits, torch.arange(8) % 4)
+    assert found.dtype == torch.float32
+    expected = irm_slopes(logits.double(), torch.arange(8) % 4)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_volumes_train(standins):
+    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
+    model = standins.make_model(spec)
+    algorithm = standins.make_algorithm("irm", spec, model, anneal_steps=0)
+    flat = standins.make_batch(standins.make_spec("binary"), 6)
+    image = draw(6, 1, 4, 4, 4).float()
+    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
+    assert torch.isfinite(gradient).all()
+    assert gradient.abs().sum() > 0
+
+
+def test_a_domain_of_one_row_is_an_error(build):
+    model, algorithm, batch = build()
+    domain = torch.tensor([0] * 6 + [1] * 5 + [2])
+    with pytest.raises(ValueError, match="two rows or more of every domain"):
+        algorithm.loss(model, batch._replace(domain=domain))
+
+
+def test_one_source_domain_is_refused_with_the_cure(build):
+    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
+    with pytest.raises(InputError, match=r"irm compares.*are of south.*data\.held_out.*erm"):
+        build(spec=one)
+
+
+def test_a_loss_whose_slope_is_not_known_is_refused_by_name(build, monkeypatch):
+    class Other(Loss):
+        def forward(self, logits, target):
+            return logits.square().sum(1)
+
+    module = ModuleType("outside.squares")
+    module.Config, module.LOSS = LossConfig, Other
+    monkeypatch.setitem(sys.modules, "outside.squares", module)
+    with pytest.raises(InputError, match=r"irm does not know the slope of outside\.squares.*vrex"):
+        build(loss="outside.squares")
+
+
+@pytest.mark.parametrize("keys", [{"weight": -1}, {"weight": float("inf")}, {"anneal_steps": -1}])
+def test_options_that_do_not_fit_fail_in_the_config(keys):
+    with pytest.raises(ValidationError):
+        IRMConfig.model_validate({"name": "irm", **keys})
+
+
+def test_the_defaults_are_domainbeds():
+    assert (IRMConfig().weight, IRMConfig().anneal_steps) == (100.0, 500)
+
+
+def test_it_compiles_to_the_same_loss(build):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = build(anneal_steps=0)
+    expected = algorithm.loss(model, batch).loss
+    compiled = torch.compile(algorithm.loss, backend="eager")
+    torch.testing.assert_close(compiled(model, batch).loss, expected)

@@ -1,0 +1,249 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+
+from medldr.algorithms.mmd import FIXED, MMDConfig, mmd_penalty
+from medldr.errors import InputError
+from medldr.types import DataSpec
+
+
+def draw(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def reference(blocks, factors=(1e-3, 1e-2, 1e-1, 1, 10, 100, 1000)):
+    """The definition: a loop over all pairs of domains, with scikit-learn's kernels."""
+    blocks = [block.detach().double().numpy() for block in blocks]
+
+    def mean(one, other):
+        return sum(rbf_kernel(one, other, gamma=factor).mean() for factor in factors)
+
+    return np.mean([mean(a, a) + mean(b, b) - 2 * mean(a, b) for a, b in combinations(blocks, 2)])
+
+
+def around_the_median(blocks):
+    """Factors of the median heuristic; the lower one of two numbers in the middle."""
+    rows = torch.cat(list(blocks)).detach().double().numpy()
+    squared = [((a - b) ** 2).sum() for a, b in combinations(rows, 2)]
+    middle = np.sort(squared)[(len(squared) - 1) // 2]
+    return [2.0**k / middle for k in range(-3, 4)]
+
+
+@pytest.fixture
+def build(standins):
+    """A model, MMD and a batch of three equal blocks, all in float64."""
+
+    def make(task="multi-class", spec=None, name="mmd", **keys):
+        spec = spec or standins.make_spec(task)
+        model = standins.make_model(spec).double()
+        algorithm = standins.make_algorithm(name, spec, model, **keys).train().double()
+        batch = standins.make_batch(standins.make_spec(task))
+        return model, algorithm, batch._replace(image=batch.image.double())
+
+    return make
+
+
+def backward(model, algorithm, batch):
+    model.zero_grad()
+    out = algorithm.loss(model, batch)
+    out.loss.backward()
+    return out, torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+def test_worked_values():
+    zero, one = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
+    assert mmd_penalty([zero, one]).item() == pytest.approx(7.4763748, abs=5e-8)
+    expected = 2 * (7 - sum(np.exp(-g) for g in FIXED))
+    assert mmd_penalty([zero, one]).item() == pytest.approx(expected, abs=1e-12)
+    x = draw(6, 3)
+    assert mmd_penalty([x, x]).item() == pytest.approx(0, abs=1e-13)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(1, 14.0), (4, 3.5), (7, 2.0)])
+def test_rows_far_apart_give_14_over_their_number_and_no_gradient(rows, expected):
+    far = (1000 * torch.eye(2 * rows, dtype=torch.float64)).requires_grad_()
+    penalty = mmd_penalty([far[:rows], far[rows:]])
+    penalty.backward()
+    assert penalty.item() == pytest.approx(expected, abs=1e-12)
+    assert far.grad.abs().max() == 0
+
+
+def test_the_median_heuristic_sees_rows_far_apart_and_is_blind_to_their_scale():
+    blocks = [draw(5, 6, seed=k) + k for k in range(2)]
+    expected = mmd_penalty(blocks, "median").item()
+    for scale in (1e-3, 1e4):
+        far = [(scale * block).requires_grad_() for block in blocks]
+        penalty = mmd_penalty(far, "median")
+        assert penalty.item() == pytest.approx(expected, rel=1e-9)
+        penalty.backward()
+        assert far[0].grad.abs().max() * scale > 1e-3
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (5, 1, 3), (2, 2, 2, 2)])
+@pytest.mark.parametrize("dim", [1, 9])
+def test_it_equals_the_mean_over_all_pairs_also_of_uneven_blocks(sizes, dim):
+    blocks = [draw(n, dim, seed=k) * (k + 1) + k for k, n in enumerate(sizes)]
+    assert mmd_penalty(blocks).item() == pytest.approx(reference(blocks), abs=1e-10)
+    wanted = reference(blocks, around_the_median(blocks))
+    assert mmd_penalty(blocks, "median").item() == pytest.approx(wanted, abs=1e-10)
+
+
+@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
+def test_it_lies_between_0_and_14_and_depends_on_no_order(bandwidths):
+    for scale in (1e-3, 0.1, 1.0, 30.0):
+        blocks = [scale * (draw(6, 4, seed=k) + k) for k in range(3)]
+        found = mmd_penalty(blocks, bandwidths).item()
+        assert -1e-12 <= found <= 14
+        turned = [b[torch.randperm(6, generator=torch.Generator().manual_seed(1))] for b in blocks]
+        assert mmd_penalty(turned[::-1], bandwidths).item() == pytest.approx(found, abs=1e-12)
+    apart = [torch.zeros(3, 2), torch.full((3, 2), 1000.0)]
+    assert mmd_penalty(apart).item() == pytest.approx(14, abs=1e-6)
+
+
+@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
+def test_equal_rows_are_no_trouble(bandwidths):
+    same = torch.ones(4, 3, requires_grad=True)
+    penalty = mmd_penalty([same[:2], same[2:]], bandwidths)
+    penalty.backward()
+    assert penalty.item() == pytest.approx(0, abs=1e-6)
+    assert torch.isfinite(same.grad).all()
+
+
+def test_where_most_rows_are_equal_the_mean_distance_stands_for_the_median():
+    rows = torch.zeros(6, 2, dtype=torch.float64)
+    rows[5] = torch.tensor([3.0, 4.0])
+    blocks = [rows[:3], rows[3:]]
+    middle = 5 * 25 / 15  # of the 15 pairs, 5 are 5 apart
+    wanted = reference(blocks, [2.0**k / middle for k in range(-3, 4)])
+    assert mmd_penalty(blocks, "median").item() == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_gradient_is_that_of_the_definition():
+    blocks = [(draw(3, 2, seed=k) + k).requires_grad_() for k in range(3)]
+    assert torch.autograd.gradcheck(lambda *b: mmd_penalty(b), blocks)
+
+
+def test_no_gradient_flows_through_the_median():
+    blocks = [(draw(3, 2, seed=k) + k).requires_grad_() for k in range(2)]
+    mmd_penalty(blocks, "median").backward()
+    factors = around_the_median(blocks)
+    again = [block.detach().clone().requires_grad_() for block in blocks]
+    squared = torch.cdist(torch.cat(again), torch.cat(again)).square()
+    k = sum(torch.exp(-factor * squared) for factor in factors)
+    (k[:3, :3].mean() + k[3:, 3:].mean() - 2 * k[:3, 3:].mean()).backward()
+    for one, other in zip(blocks, again, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-6, atol=1e-10)
+
+
+def test_distances_of_near_rows_far_from_the_origin_keep_their_digits():
+    """By products in float32, or in TF32, nothing would be left of them."""
+    blocks = [300 + 1e-2 * draw(5, 64, seed=k).float() + 1e-2 * k for k in range(2)]
+    rows = [b.double().numpy() for b in blocks]
+    squared = euclidean_distances(rows[0], rows[1]) ** 2
+    assert 0.001 < squared.min() < squared.max() < 0.1
+    assert mmd_penalty(blocks).item() == pytest.approx(reference(blocks), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_computed_in_full_also_under_autocast(dtype):
+    blocks = [(5 + draw(6, 3, seed=k)).to(dtype) for k in range(2)]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = mmd_penalty(blocks)
+    assert found.dtype == torch.float32
+    assert found.item() == pytest.approx(reference(blocks), rel=1e-6)
+
+
+@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
+@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
+def test_with_weight_0_it_is_erm_in_loss_and_gradient(task, bandwidths, build):
+    out, gradient = backward(*build(task, weight=0.0, bandwidths=bandwidths))
+    expected, plain = backward(*build(task, name="erm"))
+    assert abs(out.loss - expected.loss).item() <= 1e-10
+    assert (gradient - plain).abs().max().item() <= 1e-10
+    assert out.logs["loss/mmd"] > 0
+
+
+@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
+def test_the_penalty_reaches_the_encoder_and_its_gradient_is_linear_in_the_weight(
+    bandwidths, build
+):
+    gradients = {w: backward(*build(weight=w, bandwidths=bandwidths))[1] for w in (0.0, 2.0, 5.0)}
+    change = {w: g - gradients[0.0] for w, g in gradients.items()}
+    torch.testing.assert_close(change[5.0], 2.5 * change[2.0], rtol=1e-9, atol=1e-12)
+    model = build()[0]
+    parts = change[2.0].split([p.numel() for p in model.parameters()])
+    for (name, _), part in zip(model.named_parameters(), parts, strict=True):
+        assert (part.abs().max() > 1e-6) == ("blocks" in name)
+
+
+def test_the_loss_is_the_mean_over_the_batch_plus_the_weighted_penalty(build):
+    model, algorithm, batch = build(weight=3.0)
+    out = algorithm.loss(model, batch)
+    penalty = reference([out.z[batch.domain == d] for d in range(3)])
+    plain = torch.nn.functional.cross_entropy(out.logits, batch.label).item()
+    assert out.loss.item() == pytest.approx(plain + 3 * penalty, abs=1e-10)
+    assert out.logs["loss/original"].item() == pytest.approx(plain, abs=1e-12)
+    assert out.logs["loss/mmd"].item() == pytest.approx(penalty, abs=1e-10)
+
+
+def test_training_with_a_large_weight_brings_the_domains_together(build):
+    model, algorithm, batch = build(weight=10.0, bandwidths="median")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    first = algorithm.loss(model, batch).logs["loss/mmd"].item()
+    for _ in range(30):
+        optimizer.zero_grad()
+        algorithm.loss(model, batch).loss.backward()
+        optimizer.step()
+    assert algorithm.loss(model, batch).logs["loss/mmd"].item() < first / 2
+
+
+def test_volumes_train(standins):
+    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
+    model = standins.make_model(spec)
+    algorithm = standins.make_algorithm("mmd", spec, model)
+    flat = standins.make_batch(standins.make_spec("binary"), 6)
+    image = draw(6, 1, 4, 4, 4).float()
+    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
+    assert torch.isfinite(gradient).all()
+    assert gradient.abs().sum() > 0
+
+
+def test_a_batch_of_one_domain_is_an_error(build):
+    model, algorithm, batch = build()
+    with pytest.raises(ValueError, match="given the latents of 1"):
+        algorithm.loss(model, batch._replace(domain=torch.zeros(12, dtype=torch.int64)))
+
+
+def test_one_source_domain_is_refused_with_the_cure(build):
+    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
+    with pytest.raises(InputError, match=r"mmd compares.*are of south.*data\.held_out.*erm"):
+        build(spec=one)
+
+
+def test_no_domains_are_refused(build, standins):
+    with pytest.raises(InputError, match="mmd needs to know the domain of every training image"):
+        build(spec=standins.make_spec(domains=False))
+
+
+@pytest.mark.parametrize("keys", [{"weight": -1}, {"weight": float("inf")}, {"bandwidths": "mean"}])
+def test_options_that_do_not_fit_fail_in_the_config(keys):
+    with pytest.raises(ValidationError):
+        MMDConfig.model_validate({"name": "mmd", **keys})
+
+
+def test_the_defaults_are_domainbeds():
+    assert (MMDConfig().weight, MMDConfig().bandwidths) == (1.0, "fixed")
+    assert [np.log10(factor) for factor in FIXED] == pytest.approx(range(-3, 4))
+
+
+@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
+def test_it_compiles_to_the_same_loss(bandwidths, build):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = build(bandwidths=bandwidths)
+    expected = algorithm.loss(model, batch).loss
+    compiled = torch.compile(algorithm.loss, backend="eager")
+    torch.testing.assert_close(compiled(model, batch).loss, expected)

@@ -1,0 +1,229 @@
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+
+from medldr.algorithms.vrex import VRExConfig, vrex_penalty
+from medldr.errors import InputError
+from medldr.types import DataSpec
+
+
+@pytest.fixture
+def build(standins):
+    """A model, VREx and a batch of three equal blocks, all in float64."""
+
+    def make(task="multi-class", spec=None, name="vrex", **keys):
+        spec = spec or standins.make_spec(task)
+        model = standins.make_model(spec).double()
+        algorithm = standins.make_algorithm(name, spec, model, **keys).train().double()
+        batch = standins.make_batch(standins.make_spec(task))
+        return model, algorithm, batch._replace(image=batch.image.double())
+
+    return make
+
+
+class Steps:
+    """What `update` sees of the loop; notes what it is asked for."""
+
+    def __init__(self, model, algorithm):
+        self.index, self.total, self.asked = 0, 10, []
+        self.model, self.algorithm = model, algorithm
+
+    def forward(self, batch, method="loss"):
+        return getattr(self.algorithm, method)(self.model, batch)
+
+    def backward(self, loss):
+        loss.backward()
+
+    def optimizer_step(self, *names):
+        self.asked.append(("step", self.index))
+
+    def reset_optimizer(self, name="main"):
+        self.asked.append(("reset", self.index))
+
+
+def backward(model, algorithm, batch):
+    model.zero_grad()
+    out = algorithm.loss(model, batch)
+    out.loss.backward()
+    return out, torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+def test_worked_values():
+    risks = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    assert vrex_penalty(risks).item() == pytest.approx(2 / 3, abs=1e-12)
+    assert (risks.mean() + 10 * vrex_penalty(risks)).item() == pytest.approx(8.6667, abs=1e-4)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_the_penalty_is_numpys_population_variance(number):
+    risks = torch.from_numpy(np.random.default_rng(number).random(number))
+    assert vrex_penalty(risks).item() == pytest.approx(np.var(risks.numpy()), abs=1e-14)
+
+
+def test_equal_risks_cost_nothing_and_have_no_gradient():
+    risks = torch.full((4,), 0.7, dtype=torch.float64, requires_grad=True)
+    penalty = vrex_penalty(risks)
+    penalty.backward()
+    assert penalty.item() == 0
+    assert risks.grad.abs().max() == 0
+
+
+@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
+@pytest.mark.parametrize("anneal", [0, 500])
+def test_with_weight_0_it_is_erm_in_loss_and_gradient_before_and_after_the_switch(
+    task, anneal, build
+):
+    out, gradient = backward(*build(task, weight=0.0, anneal_steps=anneal))
+    expected, plain = backward(*build(task, name="erm"))
+    assert abs(out.loss - expected.loss).item() <= 1e-10
+    assert (gradient - plain).abs().max().item() <= 1e-10
+    assert out.logs["loss/vrex"] > 0
+
+
+def test_the_penalty_reaches_the_encoder_and_its_gradient_is_linear_in_the_weight(build):
+    gradients = {w: backward(*build(weight=w, anneal_steps=0))[1] for w in (0.0, 10.0, 25.0)}
+    change = {w: g - gradients[0.0] for w, g in gradients.items()}
+    torch.testing.assert_close(change[25.0], 2.5 * change[10.0], rtol=1e-9, atol=1e-12)
+    model = build()[0]
+    parts = change[10.0].split([p.numel() for p in model.parameters()])
+    named = zip(model.named_parameters(), parts, strict=True)
+    assert all(part.abs().max() > 0 for (name, _), part in named if "blocks" in name)
+
+
+@pytest.mark.parametrize("domain", [[0, 1, 2] * 4, [0] * 5 + [1] * 4 + [2] * 3, [0] * 4 + [2] * 8])
+def test_the_loss_is_mean_plus_weighted_variance_of_the_domains_also_of_uneven_blocks(
+    domain, build
+):
+    model, algorithm, batch = build(weight=7.0, anneal_steps=0)
+    batch = batch._replace(domain=torch.tensor(domain))
+    out = algorithm.loss(model, batch)
+    logits = out.logits.detach().numpy()
+    losses = np.log(np.exp(logits).sum(1)) - logits[np.arange(12), batch.label.numpy()]
+    present = sorted(set(domain))
+    risks = np.array([losses[np.array(domain) == d].mean() for d in present])
+    assert out.loss.item() == pytest.approx(risks.mean() + 7 * risks.var(), abs=1e-12)
+    names = [("north", "south", "west")[d] for d in present]
+    logged = {k: v.item() for k, v in out.logs.items() if k.startswith("loss/domain/")}
+    assert logged == pytest.approx(
+        {f"loss/domain/{n}": r for n, r in zip(names, risks, strict=True)}
+    )
+    assert out.logs["loss/original"].item() == pytest.approx(risks.mean())
+
+
+def test_class_weights_count_within_each_domain(build):
+    model, algorithm, batch = build(weight=7.0, anneal_steps=0)
+    weights = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
+    algorithm.use_class_weights(weights)
+    out = algorithm.loss(model, batch)
+    risks = [
+        torch.nn.functional.cross_entropy(out.logits[rows], batch.label[rows], weight=weights)
+        for rows in (batch.domain == d for d in range(3))
+    ]
+    risks = torch.stack(risks).detach().numpy()
+    assert out.loss.item() == pytest.approx(risks.mean() + 7 * risks.var(), abs=1e-12)
+
+
+def test_the_weight_is_1_until_the_switch_at_which_the_optimizer_begins_anew(build):
+    model, algorithm, batch = build(weight=7.0, anneal_steps=2)
+    steps = Steps(model, algorithm)
+    for index in range(4):
+        steps.index = index
+        logs = algorithm.update(steps, batch)
+        used = (logs.loss.detach() - logs.logs["loss/original"]) / logs.logs["loss/vrex"]
+        assert used.item() == pytest.approx(1.0 if index < 2 else 7.0, rel=1e-9)
+        assert algorithm.steps.item() == index
+    assert steps.asked == [("step", 0), ("step", 1), ("reset", 2), ("step", 2), ("step", 3)]
+
+
+@pytest.mark.parametrize("keys", [{"anneal_steps": 0}, {"reset_optimizer": False}])
+def test_nothing_is_reset_without_a_switch_or_where_it_is_not_wished(keys, build):
+    model, algorithm, batch = build(**{"anneal_steps": 1} | keys)
+    steps = Steps(model, algorithm)
+    for steps.index in range(3):
+        algorithm.update(steps, batch)
+    assert steps.asked == [("step", 0), ("step", 1), ("step", 2)]
+
+
+def test_the_step_is_in_the_state_and_so_a_resumed_run_is_past_the_switch(build):
+    model, algorithm, batch = build(weight=7.0, anneal_steps=2)
+    steps = Steps(model, algorithm)
+    steps.index = 5
+    algorithm.update(steps, batch)
+    _, other, _ = build(weight=7.0, anneal_steps=2)
+    before = other.loss(model, batch).loss
+    other.load_state_dict(algorithm.state_dict())
+    after = other.loss(model, batch)
+    expected = after.logs["loss/original"] + 7 * after.logs["loss/vrex"]
+    assert after.loss.item() == pytest.approx(expected.item(), abs=1e-12)
+    assert before < after.loss
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_computed_in_float32_also_under_autocast(dtype, standins):
+    spec = standins.make_spec()
+    model = standins.make_model(spec)
+    algorithm = standins.make_algorithm("vrex", spec, model, anneal_steps=0)
+    with torch.autocast("cpu", dtype=dtype):
+        out = algorithm.loss(model, standins.make_batch(spec))
+    assert out.loss.dtype == out.logs["loss/vrex"].dtype == torch.float32
+
+
+def test_volumes_train(standins):
+    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
+    model = standins.make_model(spec)
+    algorithm = standins.make_algorithm("vrex", spec, model, anneal_steps=0)
+    flat = standins.make_batch(standins.make_spec("binary"), 6)
+    image = torch.randn(6, 1, 4, 4, 4, generator=torch.Generator().manual_seed(0))
+    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
+    assert torch.isfinite(gradient).all()
+    assert gradient.abs().sum() > 0
+
+
+def test_training_with_a_large_weight_keeps_the_risks_together(build):
+    left = {}
+    for weight in (0.0, 20.0):
+        model, algorithm, batch = build(weight=weight, anneal_steps=0)
+        batch.image[batch.domain == 2] = 0  # nothing to learn from
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        for _ in range(60):
+            optimizer.zero_grad()
+            algorithm.loss(model, batch).loss.backward()
+            optimizer.step()
+        left[weight] = algorithm.loss(model, batch).logs["loss/vrex"].item()
+    assert left[20.0] < left[0.0] / 4
+
+
+def test_one_source_domain_is_refused_with_the_cure(build):
+    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
+    with pytest.raises(InputError, match=r"vrex compares.*are of south.*data\.held_out.*erm"):
+        build(spec=one)
+
+
+def test_no_domains_are_refused(build, standins):
+    with pytest.raises(InputError, match="vrex needs to know the domain of every training image"):
+        build(spec=standins.make_spec(domains=False))
+
+
+def test_nothing_is_stacked_on_it_because_it_makes_its_own_steps(standins):
+    spec = standins.make_spec()
+    with pytest.raises(InputError, match="vrex makes its own steps"):
+        standins.make_algorithm("latentdr", spec, standins.make_model(spec), base="vrex")
+
+
+@pytest.mark.parametrize("keys", [{"weight": -1}, {"weight": float("nan")}, {"anneal_steps": -1}])
+def test_options_that_do_not_fit_fail_in_the_config(keys):
+    with pytest.raises(ValidationError):
+        VRExConfig.model_validate({"name": "vrex", **keys})
+
+
+def test_the_defaults_are_domainbeds():
+    assert (VRExConfig().weight, VRExConfig().anneal_steps) == (10.0, 500)
+
+
+def test_it_compiles_to_the_same_loss(build):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = build(anneal_steps=0)
+    expected = algorithm.loss(model, batch).loss
+    compiled = torch.compile(algorithm.loss, backend="eager")
+    torch.testing.assert_close(compiled(model, batch).loss, expected)
