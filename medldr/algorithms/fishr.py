@@ -110,7 +110,7 @@ class Fishr(Algorithm):
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
         penalty = self._penalty(z, logits, batch.label, blocks)
-        weighted = torch.where(self.steps < self.anneal_steps, 0.0, self.weight) * penalty
+        weighted = torch.where(self.steps < self.anneal_steps, 0.0, self.weight * penalty)
         logs = {"loss/original": original.detach(), "loss/fishr": penalty.detach()}
         return StepOutput(original + weighted, z, logits, logs)
 

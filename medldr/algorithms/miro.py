@@ -151,11 +151,18 @@ class MIRO(Algorithm):
 
     def _watched(self, model: FeatureModel, image: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Latents, and the feature maps at all places."""
-        self._seen = []
+        seen: list[Tensor] = []
+        self._seen = seen
         try:
-            return model.features(image, self.taps), self._seen
+            z = model.features(image, self.taps)
         finally:
             self._seen = []
+        if len(seen) != len(self.taps):
+            raise ValueError(
+                f"{type(model).__name__}.features showed MIRO {len(seen)} feature maps, not "
+                f"{len(self.taps)}: it should pass each stage's output through `tap` once"
+            )
+        return z, seen
 
     def _see(self, value: Tensor) -> Tensor:
         """The tap: keeps a map in sight, and lets it go on as it is."""

@@ -266,6 +266,16 @@ def test_a_resumed_copy_lies_in_memory_as_an_unbroken_one():
     assert [p.stride() for p in algorithm.frozen.parameters()] == mine
 
 
+def test_a_network_that_shows_no_stage_is_named(build, monkeypatch):
+    model, algorithm, batch = build()
+    features = type(model).features
+    monkeypatch.setattr(
+        type(model), "features", lambda self, image, taps=None: features(self, image)
+    )
+    with pytest.raises(ValueError, match=r"TinyModel\.features showed MIRO 0 feature maps, not 5"):
+        algorithm.loss(model, batch)
+
+
 # ---------------------------------------------------------------- variances and rates
 
 
