@@ -39,7 +39,8 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     """
     data = build_data(config)
     check(config.evaluation, data.spec, data.rows)
-    model = build_model(config.model, data.spec, seed=config.seed)
+    root = getattr(config.data, "root", None)
+    model = build_model(config.model, data.spec, seed=config.seed, root=root)
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
     note_data(folder, data, fabric)
     fitted = fit(config, data, model, algorithm, folder, fabric)

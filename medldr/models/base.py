@@ -111,7 +111,7 @@ class FeatureModel(nn.Module):
         num_classes: Number of logits ``K``.
         head: Maps latents to logits.
         spatial_dims: 2 for pictures, 3 for volumes.
-        maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, C, T)``.
+        maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
         notes: What a reader of the run should know of how the network was made.
         stem_weight: Key of the first kernel in the state dict, which follows the input channels.

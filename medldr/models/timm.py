@@ -45,7 +45,7 @@ class TimmModel(FeatureModel):
     - no levels (ViT, mixers): ``stage1`` to ``stage4`` are the blocks that end each quarter of the
       depth, and what they put out are tokens, the class token among them (`maps` is false).
 
-    A tap always gets channels second: maps ``(B, C, H, W)``, tokens ``(B, C, T)``.
+    A tap gets maps as ``(B, C, H, W)``, however the network lays them, and tokens as ``(B, T, C)``.
     ``model.weights`` takes files of this class only; timm's own are named by ``pretrained``.
 
     Args:
@@ -144,7 +144,7 @@ class TimmModel(FeatureModel):
 
 
 class _Hook:
-    """Passes a stage's output through its tap, channels second, and back."""
+    """Passes a stage's output through its tap, a map's channels second, and back."""
 
     def __init__(self, model: TimmModel, stage: str) -> None:
         self.model = model  # copied together with the model, it is the copy's
@@ -233,9 +233,9 @@ def _probe(name: str, network: Any, places: dict[str, str], spec: DataSpec) -> _
         raise InputError(f"model.network: the stages of {name} are no tensors. {_OTHERS}")
     probed.dim = z.shape[1]
     probed.tokens = values[0].ndim == 3
-    last = getattr(network, "output_fmt", "NCHW")
-    probed.channels_last = probed.tokens or str(getattr(last, "value", last)) == "NHWC"
-    axis = -1 if probed.channels_last else 1
+    lies = getattr(network, "output_fmt", "NCHW")
+    probed.channels_last = not probed.tokens and str(getattr(lies, "value", lies)) == "NHWC"
+    axis = -1 if probed.tokens or probed.channels_last else 1
     probed.widths = {stage: value.shape[axis] for stage, value in seen}
     return probed
 
