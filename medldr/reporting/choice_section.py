@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.reporting.choice_runs import Candidates, candidates, has_curves
-from medldr.reporting.left_out import seed_means, spread
 from medldr.reporting.measures import measure
-from medldr.reporting.setting_choice import ORACLE_ANY, ORACLE_LAST, RULES, Choice, choose
+from medldr.reporting.seed_spread import seed_means, spread
+from medldr.reporting.setting_choice import RULES, Choice, Missing, choose
 from medldr.reporting.sweep_sections import Parts, Section
 from medldr.reporting.sweep_source import Study
 from medldr.reporting.tables import Cell, Row, Table
 
 DASH = "–"
-ORACLES = (ORACLE_LAST, ORACLE_ANY)
 NAMED = 4
-"""Missing runs that a footnote names."""
+"""Settings without every run that a footnote names."""
 
 
 def choice_section(parts: Parts) -> Section:
@@ -109,10 +108,7 @@ def choice_table(found: Sequence[Candidates]) -> Table | None:
 
 
 def _cell(table: Table, choice: Choice, *, named: bool) -> Cell:
-    mark = ""
-    if choice.missing:
-        told = "; ".join(choice.missing[:NAMED]) + _more(len(choice.missing))
-        mark = table.sign(f"{choice.rule} lacks runs, or their curves: {told}.")
+    mark = table.sign(lacking) if (lacking := missing_text(choice)) else ""
     if choice.setting is None:
         return Cell(DASH, mark=mark)
     steps = [f"{step:,}" for step in dict.fromkeys(choice.steps.values())]
@@ -122,6 +118,25 @@ def _cell(table: Table, choice: Choice, *, named: bool) -> Cell:
         reason = "what was chosen was not scored on target_in (evaluation.domain_curves)"
         return Cell("n/a", detail=what, reason=reason, mark=mark or table.sign(reason))
     return _number(choice.numbers, detail=what, mark=mark)
+
+
+def missing_text(choice: Choice) -> str:
+    """Which runs a rule lacks, each held-out domain or pair of them once; empty if it has all.
+
+    Example:
+        >>> lost = [Missing(frozenset(["a", "b"]), "", seed) for seed in (0, 1)]
+        >>> missing_text(Choice(RULES[1], missing=(*lost, Missing(frozenset("a"), "low", 1))))
+        'No result, or no curve, of the runs that held out a + b (2 runs); a (low, seed 1).'
+    """
+    groups: dict[str, list[Missing]] = {}
+    for lost in choice.missing:
+        groups.setdefault(lost.domains, []).append(lost)
+    told = []
+    for domains, runs in groups.items():
+        one = ", ".join(filter(None, (runs[0].setting, f"seed {runs[0].seed}")))
+        told.append(f"{domains} ({one if len(runs) == 1 else f'{len(runs)} runs'})")
+    start = "No result, or no curve, of the runs that held out "
+    return f"{start}{'; '.join(told)}." if told else ""
 
 
 def _mean(choices: Sequence[Choice]) -> Cell:

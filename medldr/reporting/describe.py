@@ -132,6 +132,19 @@ def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     return head if head and tail.isdigit() else name
 
 
+def held_out(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Domains that a run never trained or validated on.
+
+    Example:
+        >>> held_out({"data": {"held_out": ["photo"]}}), held_out({"data": {"held_out": "photo"}})
+        (('photo',), ('photo',))
+        >>> held_out({"data": {"name": "medmnist"}})
+        ()
+    """
+    held = section(config, "data").get("held_out") or ()
+    return (held,) if isinstance(held, str) else tuple(map(str, held))
+
+
 def model_text(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     """The network with what sets it apart."""
     volumes = len(section(run, "spec").get("spatial_size") or ()) != 2

@@ -7,15 +7,15 @@ part of an entry. A data set belongs here if its runs held out two domains or mo
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from medldr.reporting.describe import dataset_name, section
+from medldr.reporting.describe import dataset_name, held_out, section
 from medldr.reporting.published_domains import published_domains, same_domain
+from medldr.reporting.sweep_names import ROW_TITLES, printed_titles
 from medldr.reporting.sweep_settings import JOINT
-from medldr.reporting.sweep_source import ROW_TITLES, Entry, Study, printed_titles
+from medldr.reporting.sweep_source import Entry, Study
 
 TARGETS: Final = {
     "target_in": "target_in, the 80 % of the held-out domain that published tables score",
@@ -24,45 +24,6 @@ TARGETS: Final = {
 """What a run is judged on, and in words."""
 _AXES: Final = ("held_out", "data")
 """Parts of a row's name that say which domain was held out."""
-
-
-class Spread(NamedTuple):
-    """Numbers of several seeds.
-
-    Attributes:
-        mean: Their mean.
-        sd: Standard deviation with ddof 1; None for a single one.
-        se: Standard error as DomainBed prints it: population standard deviation over sqrt(n).
-        n: How many they are.
-    """
-
-    mean: float
-    sd: float | None
-    se: float | None
-    n: int
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Mean, standard deviation and standard error of one number per seed.
-
-    Raises:
-        ValueError: If there is no number.
-
-    Example:
-        >>> found = spread([0.80, 0.82, 0.84])
-        >>> [round(100 * number, 3) for number in found[:3]]
-        [82.0, 2.0, 0.943]
-    """
-    if not values:
-        raise ValueError("there is no number to take the mean of")
-    count = len(values)
-    several = count > 1
-    return Spread(
-        mean=statistics.fmean(values),
-        sd=statistics.stdev(values) if several else None,
-        se=statistics.pstdev(values) / count**0.5 if several else None,
-        n=count,
-    )
 
 
 class Held(NamedTuple):
@@ -129,17 +90,6 @@ class LeftOut:
         return lost
 
 
-def seed_means(by_domain: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
-    """Mean over the domains within each seed that has them all.
-
-    Example:
-        >>> seed_means({"a": {0: 0.25, 1: 0.5}, "b": {0: 0.75}})
-        {0: 0.5}
-    """
-    seeds = sorted(set.intersection(*(set(found) for found in by_domain.values())))
-    return {seed: statistics.fmean(found[seed] for found in by_domain.values()) for seed in seeds}
-
-
 def target_value(evaluation: Mapping[str, Any] | None, target: str, metric: str) -> float | None:
     """A measure on target_in, target_out or target_all; None where it was not judged.
 
@@ -177,8 +127,7 @@ def held_runs(study: Study, entries: Iterable[Entry]) -> list[Held]:
     places = []
     for entry in entries:
         config = entry.config or told.get(entry.member.label, {})
-        held = section(config, "data").get("held_out") or ()
-        domains = (held,) if isinstance(held, str) else tuple(map(str, held))
+        domains = held_out(config)
         run = {} if entry.source is None else entry.source.run
         places.append((entry, dataset_name(config, run), domains))
     rows = _methods(study, places)

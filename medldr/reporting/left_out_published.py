@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from medldr.config.protocol import MODIFIED
 from medldr.reporting.describe import MODEL_TITLES, method_id, section
-from medldr.reporting.left_out import LeftOut, domain_of, spread
+from medldr.reporting.left_out import LeftOut, domain_of
 from medldr.reporting.left_out_tables import DASH, mean_over_domains
 from medldr.reporting.measures import measure
 from medldr.reporting.published_domains import (
@@ -15,6 +15,7 @@ from medldr.reporting.published_domains import (
     PublishedDomain,
     published_domains,
 )
+from medldr.reporting.seed_spread import spread
 from medldr.reporting.source import RunSource
 from medldr.reporting.tables import Cell, Row, Table
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 
-from medldr.reporting.left_out import (
-    TARGETS,
-    LeftOut,
-    Spread,
-    judged,
-    left_out,
-    seed_means,
-    seen_value,
-    spread,
-)
+from medldr.reporting.left_out import TARGETS, LeftOut, judged, left_out, seen_value
 from medldr.reporting.measures import Measure, measure
+from medldr.reporting.seed_spread import Spread, seed_means, spread
 from medldr.reporting.sweep_sections import Parts, Section
 from medldr.reporting.tables import Cell, Row, Table
 

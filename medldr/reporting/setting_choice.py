@@ -70,6 +70,30 @@ class Trained:
     last: Evaluated | None = None
 
 
+class Missing(NamedTuple):
+    """A run that a rule lacks, or that has no curve of what the rule looks at.
+
+    Attributes:
+        held_out: Domains that it was to hold out.
+        setting: Its setting.
+        seed: Its seed.
+    """
+
+    held_out: frozenset[str]
+    setting: str
+    seed: int
+
+    @property
+    def domains(self) -> str:
+        """Its domains in words.
+
+        Example:
+            >>> Missing(frozenset(["photo", "art"]), "", 0).domains
+            'art + photo'
+        """
+        return " + ".join(sorted(self.held_out))
+
+
 class Scored(NamedTuple):
     """An evaluation as a rule sees it."""
 
@@ -87,14 +111,14 @@ class Choice:
         setting: The setting; None where there was nothing to choose from.
         steps: The evaluation of each seed.
         values: Accuracy on target_in by seed; None where it was not measured.
-        missing: Runs that the rule lacks, in words; their settings were no candidates.
+        missing: Runs that the rule lacks; their settings were no candidates.
     """
 
     rule: str
     setting: str | None = None
     steps: Mapping[int, int] = field(default_factory=dict)
     values: Mapping[int, float | None] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
     @property
     def numbers(self) -> list[float]:
@@ -163,11 +187,11 @@ def _best(
     rule: str,
     single: Sequence[Trained],
     points: Sequence[Sequence[Scored]],
-    missing: Sequence[str] | None = None,
+    missing: Sequence[Missing] | None = None,
 ) -> Choice:
     """The setting with the highest mean over seeds, of those that have every seed."""
     if missing is None:
-        missing = [_told(run) for run, found in zip(single, points, strict=True) if not found]
+        missing = [_lost(run) for run, found in zip(single, points, strict=True) if not found]
     seeds = list(dict.fromkeys(run.seed for run in single))
     scored: dict[str, dict[int, Scored]] = {}
     for run, found in zip(single, points, strict=True):
@@ -197,7 +221,7 @@ def _cross_validation(
 ) -> Choice:
     others = [domain for domain in domains if domain != target]
     known = {(run.setting, run.seed, run.held_out): run for run in runs}
-    missing: list[str] = []
+    missing: list[Missing] = []
     points: list[list[Scored]] = []
     for run in single:
         pairs: list[dict[int, float]] = []
@@ -211,9 +235,9 @@ def _cross_validation(
             }
             pairs.append(curve)
             if not curve:
-                missing.append(_told(Trained(run.setting, run.seed, both)))
+                missing.append(Missing(both, run.setting, run.seed))
         if not run.evaluated:
-            missing.append(_told(run))
+            missing.append(_lost(run))
         points.append(
             [
                 Scored(
@@ -228,12 +252,5 @@ def _cross_validation(
     return _best(CROSS, single, points, list(dict.fromkeys(missing)))
 
 
-def _told(run: Trained) -> str:
-    """A run in words.
-
-    Example:
-        >>> _told(Trained("lr-0.1", 2, frozenset(["photo", "art"])))
-        'art + photo held out, lr-0.1, seed 2'
-    """
-    names = " + ".join(sorted(run.held_out))
-    return ", ".join(filter(None, (f"{names} held out", run.setting, f"seed {run.seed}")))
+def _lost(run: Trained) -> Missing:
+    return Missing(run.held_out, run.setting, run.seed)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from medldr.reporting.describe import section
+from medldr.reporting.describe import held_out
 
 if TYPE_CHECKING:
     from medldr.reporting.sweep_source import Entry
@@ -74,12 +74,12 @@ def chosen_settings(
     shown: list[Entry] = []
     others: list[Entry] = []
     entries = list(entries)
-    alone = {domains[0] for domains in map(_held_out, entries) if len(domains) == 1}
-    for entry in entries:
+    held = [held_out(entry.config) for entry in entries]
+    alone = {domains[0] for domains in held if len(domains) == 1}
+    for entry, domains in zip(entries, held, strict=True):
         row, setting = method_and_setting(entry.member.row, search)
         own = replace(entry, member=replace(entry.member, row=row), setting=setting)
-        held = _held_out(entry)
-        if len(held) == 2 and alone.issuperset(held):
+        if len(domains) == 2 and alone.issuperset(domains):
             others.append(own)
             continue
         placed.append(own)
@@ -90,11 +90,6 @@ def chosen_settings(
         at = (entry.member.row, entry.member.column)
         (shown if entry.setting == chosen[at] else others).append(entry)
     return shown, others, picks
-
-
-def _held_out(entry: Entry) -> tuple[str, ...]:
-    held = section(entry.config, "data").get("held_out") or ()
-    return (held,) if isinstance(held, str) else tuple(map(str, held))
 
 
 def _pick(row: str, column: str, settings: dict[str, list[Entry]]) -> Pick:

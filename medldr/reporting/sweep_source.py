@@ -17,21 +17,13 @@ from medldr.files import read_json
 from medldr.lifecycle import status
 from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.privacy import hide_names, read_ids, read_split_ids
-from medldr.reporting.published import METHOD_TITLES
 from medldr.reporting.source import RunSource, read_run
 from medldr.reporting.sweep_guess import guess_sweep
+from medldr.reporting.sweep_names import ROW_TITLES, printed_titles
 from medldr.reporting.sweep_settings import Pick, chosen_settings
 
-ORACLE = " (oracle)"
 STOPPED = (130, 143, -2, -15)
 """Exit codes of a run that was asked to stop and can go on."""
-ROW_TITLES = {
-    **METHOD_TITLES,
-    "erm_half_lr": "ERM, half the rate",
-    "latentdr_full_lr": "LatentDR (Pool), full rate",
-    "latentdr_sa_full_lr": "LatentDR (SA), full rate",
-    "mixstyle_cross_domain": "MixStyle, cross-domain",
-}
 
 
 @dataclass(frozen=True)
@@ -284,18 +276,3 @@ def _printed(
         others=tuple(placed(entry) for entry in others),
         picks=tuple(p._replace(row=rows[p.row], column=columns[p.column]) for p in picks),
     )
-
-
-def printed_titles(
-    names: Iterable[str], known: Mapping[str, str], oracles: Iterable[str]
-) -> dict[str, str]:
-    """What is printed for each name; a title that two would share gets the name behind it."""
-    names, marked = list(dict.fromkeys(names)), set(oracles)
-    # A row of several axes is named by their values, each of which may have a title.
-    parts = [[name] if name in known else name.split(", ") for name in names]
-    titles = [", ".join(known.get(part, part) for part in several) for several in parts]
-    return {
-        name: (title if titles.count(title) == 1 else f"{title} [{name}]")
-        + (ORACLE if name in marked else "")
-        for name, title in zip(names, titles, strict=True)
-    }

@@ -79,6 +79,8 @@ def sweep_tables(
         parts += [Text(f"{sign} {text}") for sign, text in found.footnotes]
         parts += [Text(note) for note in found.notes]
     legend = _legend(content.grids, styled=styled)
+    if legend and left_out is not None:
+        legend += "; ↓ lowest of a row's domains"
     if legend:
         parts.append(Text(f"\n{legend}"))
     for column in content.columns:
@@ -134,6 +136,8 @@ def _of_page(table: PageTable) -> tuple[Grid, Block]:
 
 def _short(cell: Cell) -> Text:
     text = f"{cell.text} ±{cell.spread}" if cell.spread else cell.text
+    if " of " in cell.count:
+        text += f" ({cell.count.removeprefix('n ').replace(' of ', '/')})"
     return Text(f"{text} ↓" if cell.detail == LOWEST else text)
 
 

@@ -120,8 +120,10 @@ def test_cross_validation_without_its_pairs_is_a_dash_that_names_them(held_sweep
     dash = cells["ERM, photo"][CROSS]
     assert dash.text == "–"
     said = dict(table.footnotes)[dash.mark]
-    assert said.startswith(f"{CROSS} lacks runs, or their curves: art_painting + photo held out, ")
-    assert said.endswith("; and 2 more.")
+    assert said == (
+        "No result, or no curve, of the runs that held out art_painting + photo (2 runs); "
+        "cartoon + photo (2 runs); photo + sketch (2 runs)."
+    )
     assert cells["ERM, mean of 2"][CROSS].text == "–"
     assert cells["ERM, mean of 2"][VALIDATION].value == pytest.approx(0.3)
 

@@ -9,10 +9,11 @@ import pytest
 
 from medldr.members import read_sweep
 from medldr.reporting.latex import latex_tables
-from medldr.reporting.left_out import left_out, seed_means, spread
+from medldr.reporting.left_out import left_out
 from medldr.reporting.left_out_published import left_out_published
 from medldr.reporting.left_out_tables import left_out_table, protocol_notes
 from medldr.reporting.markdown import markdown_page
+from medldr.reporting.seed_spread import seed_means, spread
 from medldr.reporting.sweep_content import sweep_content
 from medldr.reporting.sweep_source import read_study
 from medldr.reporting.sweep_terminal import sweep_tables

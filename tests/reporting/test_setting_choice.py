@@ -12,6 +12,7 @@ from medldr.reporting.setting_choice import (
     RULES,
     VALIDATION,
     Evaluated,
+    Missing,
     Trained,
     choose,
 )
@@ -99,13 +100,13 @@ def test_a_setting_that_lacks_a_seed_is_no_candidate_and_its_run_is_named():
     runs = made(seeds=(0, 1), places=1000, without={(first, 1, ("photo",))})
     choice = named(runs, "photo")[ORACLE_ANY]
     assert choice.setting not in (None, first)
-    assert choice.missing == (f"photo held out, {first}, seed 1",)
+    assert choice.missing == (Missing(frozenset(["photo"]), first, 1),)
 
 
 def test_cross_validation_names_the_pairs_it_lacks_and_chooses_among_the_others():
     runs = made(without={("one", 0, ("art", "photo"))})
     choice = named(runs, "photo")[CROSS]
-    assert choice.missing == ("art + photo held out, one, seed 0",)
+    assert choice.missing == (Missing(frozenset(["art", "photo"]), "one", 0),)
     assert choice.setting in ("two", "three")
     assert named(runs, "sketch")[CROSS].missing == ()
 
@@ -116,7 +117,7 @@ def test_without_any_pair_cross_validation_chooses_nothing_and_names_every_run()
     assert choice.setting is None
     assert choice.numbers == []
     assert len(choice.missing) == 3 * len(SETTINGS)
-    assert "cartoon + photo held out, two, seed 0" in choice.missing
+    assert Missing(frozenset(["cartoon", "photo"]), "two", 0) in choice.missing
 
 
 def test_the_two_oracles_differ_where_a_run_gets_worse():
