@@ -94,7 +94,9 @@ def test_each_patch_is_decoded_once(checked, monkeypatch):
     for name in ("decode", "whole"):
         read = getattr(pictures, name)
         monkeypatch.setattr(
-            pictures, name, lambda path, size, read=read: decoded.append(path) or read(path, size)
+            pictures,
+            name,
+            lambda path, size, read=read, **keys: decoded.append(path) or read(path, size, **keys),
         )
     assert checked().code == 0
     assert len(decoded) == len(set(decoded)) == 60
