@@ -1,4 +1,4 @@
-"""Averages of the weights over the training; what is validated, selected and saved."""
+"""The moving average of the weights while training; what is validated, selected and saved."""
 
 from __future__ import annotations
 
