@@ -49,7 +49,10 @@ class Listing:
     def __str__(self) -> str:
         names = [*(f"{name}/" for name in self.folders), *self.files]
         if not names:
-            return f"{self.folder} is empty" if self.folder.is_dir() else f"no folder {self.folder}"
+            if self.folder.is_dir():
+                return f"nothing in {self.folder}"
+            what = "that this is a file" if self.folder.exists() else "no such folder"
+            return f"{what}: {self.folder}"
         more = ", ..." if len(names) > _LISTED else ""
         return f"in {self.folder}: {', '.join(names[:_LISTED])}{more}"
 
@@ -69,6 +72,16 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or name == "__MACOSX"
 
 
+def holds_packs(folder: Path) -> bool:
+    """Whether it is the place where `medldr data pack` puts packs unless told otherwise."""
+    if folder.name != "packed":
+        return False
+    return all(
+        name.endswith((".partial", ".old")) or (folder / name / "pack.json").is_file()
+        for name in Listing(folder).folders
+    )
+
+
 def find(name: str | None, root: Path | None) -> Path | None:
     """The folder of the domains; None where there is none, or one with some domains only.
 
@@ -77,7 +90,8 @@ def find(name: str | None, root: Path | None) -> Path | None:
         root: Value of `data.root`.
     """
     if name is None:
-        return root.expanduser() if root is not None and root.expanduser().is_dir() else None
+        top = root.expanduser() if root is not None else None
+        return top if top is not None and _has_folders(top) else None
     known = SETS[name]
     return next((at for at in _places(known, root) if not _lacking(known, at)), None)
 
@@ -97,9 +111,15 @@ def locate(name: str | None, root: Path | None) -> Path:
                 "data.root is not set: name the folder of a tree laid out as "
                 f"{LAYOUT}, or a known set with data.set ({', '.join(SETS)})"
             )
-        what = "a file and no folder" if root.expanduser().exists() else "not there"
-        raise InputError(f"data.root: {root} is {what}. Expected is the FOLDER of {LAYOUT}")
+        raise InputError(
+            f"data.root: {root} holds no folders of domains. Found {Listing(root.expanduser())}. "
+            f"Expected is the FOLDER of {LAYOUT}"
+        )
     raise _absent(SETS[name], root)
+
+
+def _has_folders(top: Path) -> bool:
+    return any(not holds_packs(top / name) for name in Listing(top).folders)
 
 
 def _places(known: Known, root: Path | None) -> list[Path]:

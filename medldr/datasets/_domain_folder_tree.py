@@ -19,6 +19,7 @@ from medldr.datasets._domain_folder_place import (
     LAYOUT,
     PICTURES,
     Listing,
+    holds_packs,
     is_hidden,
     is_picture,
 )
@@ -94,24 +95,13 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
 
 
 def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list[str]:
-    names = [name for name in top.folders if not _holds_packs(top.folder / name)]
+    names = [name for name in top.folders if not holds_packs(top.folder / name)]
     if known is None:
         return names
     others = [name for name in names if name not in known.domains]
     if others:
         notes.append(f"folders that are no domain of {known.title}, not used: {_first(others)}.")
     return list(known.domains)
-
-
-def _holds_packs(folder: Path) -> bool:
-    """Whether it is the place where `medldr data pack` puts packs unless told otherwise."""
-    if folder.name != "packed":
-        return False
-    inside = Listing(folder).folders
-    return all(
-        name.endswith((".partial", ".old")) or (folder / name / "pack.json").is_file()
-        for name in inside
-    )
 
 
 def _read_domain(folder: Path, domain: str) -> tuple[dict[str, list[str]], list[str]]:

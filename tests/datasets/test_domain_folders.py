@@ -1,5 +1,7 @@
 """Trees of domains: ImageFolder's order, one list of classes, patients, blacklists, packs."""
 
+import shutil
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -248,6 +250,21 @@ def test_a_pack_holds_the_same_and_lies_beside_the_domains_unnoticed(tree, monke
     assert np.array_equal(packed.images, pixels)
     assert hash_table(packed) == hash_table(table)
     assert packed.notes == table.notes
+
+
+@pytest.mark.parametrize("name", [None, "vlcs"])
+def test_a_pack_stands_alone_where_the_pictures_are_gone(vlcs, name):
+    section = config(vlcs, packed="auto", set=name)
+    table = domain_folders.load(section)
+    folder = packs.usual_place(section, table.name)
+    packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
+    pixels = table.images[:]
+    for domain in ("Caltech101", "LabelMe", "SUN09", "VOC2007"):
+        shutil.rmtree(vlcs / domain)
+    packed = load_table(section)
+    assert np.array_equal(packed.images, pixels)
+    assert np.array_equal(packed.ids, table.ids)
+    assert any("is read from its pack alone" in note for note in packed.notes)
 
 
 def test_a_picture_that_was_replaced_since_packing_is_told(tree):

@@ -51,9 +51,9 @@ def at_once(root, message, **keys):
 
 def test_any_tree_needs_its_folder(tmp_path):
     at_once(None, r"data\.root is not set.*<domain>/<class>/<image>.*data\.set")
-    at_once(tmp_path / "none", r"data\.root: .*none is not there")
+    at_once(tmp_path / "none", r"holds no folders of domains\. Found no such folder: .*none")
     (tmp_path / "file").touch()
-    at_once(tmp_path / "file", r"is a file and no folder")
+    at_once(tmp_path / "file", r"Found that this is a file: .*file\. Expected")
     assert domain_folders.present(config(None)) == "absent (set data.root)"
 
 
@@ -105,9 +105,13 @@ def test_a_tree_one_level_too_deep_is_told(tree):
 
 
 def test_pictures_at_the_top_and_an_empty_folder_are_told(tmp_path):
-    refuses("it holds no picture", tmp_path)
+    at_once(tmp_path, "holds no folders of domains. Found nothing in")
     Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
+    at_once(tmp_path, r"holds no folders of domains. Found in .*: a\.png")
+    (tmp_path / "b").mkdir()
     refuses("1 pictures lie directly in it", tmp_path)
+    (tmp_path / "a.png").unlink()
+    refuses("it holds no picture", tmp_path)
 
 
 def test_a_folder_that_is_no_class_of_a_set_is_told_with_the_nearest(pacs):
