@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from medldr.reporting.left_out import Held, held_runs, set_domains, target_value
+from medldr.reporting.left_out import Held, held_runs, set_domains
 from medldr.reporting.setting_choice import Evaluated, Trained
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_source import Study
+from medldr.reporting.target_parts import target_value
 
 AVERAGED = "swad"
 """A rule whose weights are of no single step."""

@@ -16,12 +16,8 @@ from medldr.reporting.published_domains import published_domains, same_domain
 from medldr.reporting.sweep_names import ROW_TITLES, printed_titles
 from medldr.reporting.sweep_settings import JOINT
 from medldr.reporting.sweep_source import Entry, Study
+from medldr.reporting.target_parts import target_value
 
-TARGETS: Final = {
-    "target_in": "target_in, the 80 % of the held-out domain that published tables score",
-    "target_all": "target_all, the whole held-out domain",
-}
-"""What a run is judged on, and in words."""
 _AXES: Final = ("held_out", "data")
 """Parts of a row's name that say which domain was held out."""
 
@@ -88,28 +84,6 @@ class LeftOut:
                 elif entry.run is None:
                     lost.append((domain, seed, entry.state))
         return lost
-
-
-def target_value(evaluation: Mapping[str, Any] | None, target: str, metric: str) -> float | None:
-    """A measure on target_in, target_out or target_all; None where it was not judged.
-
-    Args:
-        evaluation: Content of `evaluation.json`.
-        target: The part of the test split.
-        metric: The measure.
-    """
-    split = _split(evaluation, "test")
-    part = split if target == "target_all" else (split.get("parts") or {}).get(target) or {}
-    return _value(part, metric)
-
-
-def seen_value(evaluation: Mapping[str, Any] | None, metric: str) -> float | None:
-    """A measure on the seen domains: on id_test, else on id_val."""
-    for split in ("id_test", "id_val"):
-        value = _value(_split(evaluation, split), metric)
-        if value is not None:
-            return value
-    return None
 
 
 def judged(entry: Entry) -> Mapping[str, Any] | None:
@@ -215,14 +189,3 @@ def _without(name: str, domains: Sequence[str]) -> str:
     words = "-".join(re.escape(domain) for domain in domains)
     left = re.sub(rf"(^|_)(held_out-)?{words}(?=_|$)", "", name).strip("_")
     return left or name
-
-
-def _split(evaluation: Mapping[str, Any] | None, name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = ((evaluation or {}).get("splits") or {}).get(name) or {}
-    return found
-
-
-def _value(judged: Mapping[str, Any], metric: str) -> float | None:
-    number = (judged.get("metrics") or {}).get(metric)
-    value = None if number is None else number.get("value")
-    return None if value is None else float(value)

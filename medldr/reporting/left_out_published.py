@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.config.protocol import MODIFIED
-from medldr.reporting.describe import MODEL_TITLES, method_id, section
+from medldr.reporting.describe import method_id
 from medldr.reporting.left_out import LeftOut, domain_of
 from medldr.reporting.left_out_tables import DASH, mean_over_domains
 from medldr.reporting.measures import measure
-from medldr.reporting.published_domains import (
-    ORACLE,
-    TRAINING_DOMAIN,
-    PublishedDomain,
-    published_domains,
+from medldr.reporting.published_domains import PublishedDomain
+from medldr.reporting.run_published import (
+    SPREADS,
+    by_source,
+    protocol_cell,
+    published_cell,
+    who,
 )
 from medldr.reporting.seed_spread import spread
 from medldr.reporting.source import RunSource
 from medldr.reporting.tables import Cell, Row, Table
 
 OURS = "target_in"
-SELECTIONS = {"val_domain_accuracy": TRAINING_DOMAIN, "swad": TRAINING_DOMAIN}
-"""Rules of ours that choose as published numbers of a selection were chosen."""
 
 
 def left_out_published(found: LeftOut) -> Table | None:
@@ -41,7 +40,7 @@ def left_out_published(found: LeftOut) -> Table | None:
         source = next((e.source for e in found.of(row) if e.source is not None), None)
         if source is None or row in found.controls:
             continue
-        rows = _published(found.dataset, method_id(source.config))
+        rows = by_source(found.dataset, method_id(source.config))
         if rows:
             table.rows.append(_ours(found, row, source, whole))
             table.rows += [_theirs(table, row, entries, source, whole) for entries in rows]
@@ -52,35 +51,9 @@ def left_out_published(found: LeftOut) -> Table | None:
             f"We held out {len(found.domains)} of {len(whole)} domains, so that no mean of ours "
             "can stand beside a published one."
         )
-    spreads = "SD is over seeds and SE over trials, as printed."
     if any(cell.extra.startswith(("SD", "SE")) for row in table.rows for cell in row.cells):
-        table.notes.append(spreads)
+        table.notes.append(SPREADS)
     return table
-
-
-def relation(ours: RunSource, entry: PublishedDomain) -> str:
-    """What our protocol is to that of a published number.
-
-    The same only with the same network and the same way to choose weights.
-    """
-    protocol = ours.protocol
-    if protocol.removesuffix(MODIFIED) != entry.protocol:
-        return "other protocol"
-    if protocol != entry.protocol:
-        return "ours is modified"
-    if section(ours.config, "model").get("name") != entry.model:
-        return "other network"
-    rule = next(iter(ours.by_rule), "")
-    return "same protocol" if SELECTIONS.get(rule) == entry.selection else "other selection"
-
-
-def _published(dataset: str, method: str) -> list[list[PublishedDomain]]:
-    """Numbers of one source and selection, those of training-domain validation first."""
-    rows: dict[tuple[str, str, str], list[PublishedDomain]] = {}
-    for entry in published_domains(dataset, method=method):
-        rows.setdefault((entry.source, entry.selection, entry.protocol), []).append(entry)
-    order = sorted(rows, key=lambda key: (key[1] != TRAINING_DOMAIN, key[1] == ORACLE))
-    return [rows[key] for key in order]
 
 
 def _ours(found: LeftOut, row: str, source: RunSource, domains: Sequence[str]) -> Row:
@@ -103,33 +76,10 @@ def _theirs(
     domains: Sequence[str],
 ) -> Row:
     first = entries[0]
-    said = relation(source, first)
-    model = str(section(source.config, "model").get("name"))
-    note = ""
-    if model != first.model:
-        titles = [MODEL_TITLES.get(name, name) for name in (first.model, model)]
-        note = table.sign(f"{titles[0]}; ours is {titles[1]}.")
-    style = "same" if said == "same protocol" else ""
-    cells = [Cell(first.protocol, extra=said, mark=note, style=style)]
+    cells = [protocol_cell(table, source, first)]
+    style = cells[0].style
     named = {entry.domain: entry for entry in entries}
     for domain in (*domains, ""):
         name = domain_of(named, domain) if domain else ""
-        cells.append(_number(table, named.get(name) if name is not None else None, style))
-    chosen = "" if first.selection == TRAINING_DOMAIN else f", {first.selection}"
-    return Row(f"{row}: {first.source}{chosen}", cells)
-
-
-def _number(table: Table, entry: PublishedDomain | None, style: str) -> Cell:
-    if entry is None:
-        return Cell(DASH)
-    known = measure("accuracy")
-    extra = ""
-    for name, value in (("SD", entry.sd), ("SE", entry.se)):
-        extra = f"{name} {known.show(value)}" if value is not None else extra
-    return Cell(
-        known.show(entry.value),
-        extra=extra,
-        value=entry.value,
-        mark=table.sign(f"{entry.source}: {entry.note}."),
-        style=style,
-    )
+        cells.append(published_cell(table, named.get(name) if name is not None else None, style))
+    return Row(f"{row}: {who(first)}", cells)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 
-from medldr.reporting.left_out import TARGETS, LeftOut, judged, left_out, seen_value
+from medldr.reporting.left_out import LeftOut, judged, left_out
 from medldr.reporting.measures import Measure, measure
 from medldr.reporting.seed_spread import Spread, seed_means, spread
 from medldr.reporting.sweep_sections import Parts, Section
 from medldr.reporting.tables import Cell, Row, Table
+from medldr.reporting.target_parts import TARGETS, seen_value
 
 DASH = "–"
 LOWEST = "lowest"

@@ -21,6 +21,7 @@ from medldr.reporting.headline import headings, intervals_text, seen_split, stri
 from medldr.reporting.measures import PERCENT, SPLIT_TITLES, measure, metrics_of
 from medldr.reporting.published import published_table
 from medldr.reporting.rule_table import rule_table
+from medldr.reporting.run_published import held_out_published
 from medldr.reporting.settings import as_yaml, show
 from medldr.reporting.source import RunSource, read_run
 from medldr.reporting.summary import banners, facts, lead
@@ -147,7 +148,9 @@ def _numbers(source: RunSource, name: str) -> dict[str, Any]:
         "group_lead": worst_group_text(split),
         "rule_table": rule_table(source, name),
         "label_table": label_table,
-        "published": published_table(source, split) if name == "test" else None,
+        "published": published_table(source, split) or held_out_published(source)
+        if name == "test"
+        else None,
         "glossary": [
             (titles.get(key, measure(key).title).removesuffix(" (%)"), measure(key).meaning)
             for key in tables.ordered(shown) if measure(key).meaning

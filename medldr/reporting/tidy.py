@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from medldr.reporting.augmentation import augmentation_id
-from medldr.reporting.left_out import TARGETS, LeftOut, left_out
+from medldr.reporting.left_out import LeftOut, left_out
 from medldr.reporting.left_out_tables import mean_over_domains
 from medldr.reporting.seed_spread import seed_means
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.sweep_published import beside
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_rules import rule_means
+from medldr.reporting.target_parts import TARGETS
 
 FIELDS = (
     "kind", "column", "split", "domain", "class", "metric", "row", "status", "runs", "planned",

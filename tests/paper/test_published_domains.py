@@ -12,8 +12,8 @@ from medldr.config import packaged_configs
 from medldr.config.yaml import read_yaml
 from medldr.reporting import published
 from medldr.reporting.describe import method_id
-from medldr.reporting.left_out_published import relation
 from medldr.reporting.published_domains import published_domains, same_domain
+from medldr.reporting.run_published import relation
 from medldr.reporting.source import RunSource
 
 SETS = ("pacs", "vlcs", "office_home", "terra_incognita", "domain_net")
