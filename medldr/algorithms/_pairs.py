@@ -1,8 +1,9 @@
-"""Pairs of source domains, and what the passes of all pairs add up."""
+"""Pairs of source domains, their trial steps, and what the passes of all pairs add up."""
 
 from __future__ import annotations
 
 from itertools import cycle
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,36 @@ def make_pairs(drawn: list[int], n_meta_test: int | None) -> list[tuple[int, int
     if n_meta_test is None:
         return list(zip(drawn, drawn[1:] + drawn[:1], strict=True))
     return list(zip(drawn[n_meta_test:], cycle(drawn[:n_meta_test])))
+
+
+def first_step(
+    weight: Tensor, gradient: Tensor, group: dict[str, Any], lr: float, *, adam: bool
+) -> Tensor:
+    """A weight after the first step of a fresh Adam, or of plain SGD; in closed form.
+
+    Args:
+        weight: Of any shape.
+        gradient: As ``weight``.
+        group: A parameter group of the run's optimizer. Its weight decay counts, in AdamW's form
+            where that is the run's optimizer, and its ``eps``.
+        lr: Rate of the step.
+        adam: Else SGD.
+
+    Example:
+        >>> weight, gradient = torch.tensor([1.0, 1.0]), torch.tensor([0.5, -4.0])
+        >>> first_step(weight, gradient, {"weight_decay": 0.0}, 0.25, adam=True).tolist()
+        [0.75, 1.25]
+        >>> first_step(weight, gradient, {"weight_decay": 0.5}, 0.25, adam=False).tolist()
+        [0.75, 1.875]
+    """
+    decay = group["weight_decay"]
+    if group.get("decoupled_weight_decay", False):
+        weight = weight * (1 - lr * decay)
+    else:
+        gradient = gradient + decay * weight
+    if adam:  # both of its averages are, corrected for their start, this one gradient's
+        gradient = gradient / (gradient.abs() + group.get("eps", 1e-8))
+    return weight - lr * gradient
 
 
 class PairSums:

@@ -10,9 +10,10 @@ more, so that pairs differ from step to step. On DomainBed's photographs it is w
 plain training (84.9 against 85.5 on PACS, 41.2 against 40.9 on DomainNet).
 
 Cost: with ``pairs: ring`` twice the passes of ``erm`` on the same images, one copy of the weights
-and one of the gradients, and a few passes over them per pair. ``order: second`` also keeps the
-graph of a trial step and differentiates through it: about three times ``erm``, and the memory of
-a pair's two passes at once. No extra parameters. Prediction does not use it.
+and one of the gradients, and a few passes over them per pair: 2.8 times a step of ``erm`` for a
+small ResNet-18 on one CPU core, nearer 2 for larger images. ``order: second`` keeps the graph of a
+trial step and differentiates through it: 6 times, and the memory of a pair's two passes at once.
+No extra parameters. Prediction does not use it.
 
 Works with: every task, model and loss, in 2D and 3D; two source domains or more; live or frozen
 batch normalisation. Asks for the sampler ``domains``. Does not work with accumulation, with
@@ -52,7 +53,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from medldr.algorithms._blocks import require_several
-from medldr.algorithms._pairs import PairSums, make_pairs
+from medldr.algorithms._pairs import PairSums, first_step, make_pairs
 from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step, accuracy
 from medldr.config import RunConfig
 from medldr.errors import InputError
@@ -230,16 +231,9 @@ class MLDG(Algorithm):
         return out
 
     def _moved(self, weight: Tensor, gradient: Tensor, group: dict[str, Any]) -> Tensor:
-        """A weight after the first step of a fresh optimizer."""
+        """A weight after the trial step."""
         lr = group["lr"] if self.inner_lr is None else self.inner_lr
-        decay = group["weight_decay"]
-        if group.get("decoupled_weight_decay", False):  # AdamW's
-            weight = weight * (1 - lr * decay)
-        else:
-            gradient = gradient + decay * weight
-        if self.adam:  # both of its averages are, corrected for their start, this one gradient's
-            gradient = gradient / (gradient.abs() + group.get("eps", 1e-8))
-        return weight - lr * gradient
+        return first_step(weight, gradient, group, lr, adam=self.adam)
 
     def _drawn(self, index: int, batch: Batch) -> tuple[list[Tensor], list[tuple[int, int]]]:
         """The rows of each domain, and the pairs of this update, the same on every process."""
