@@ -56,7 +56,8 @@ class Annealed(Algorithm):
     def update(self, step: Step, batch: Batch) -> StepOutput:
         """One optimizer step; that of the switch begins with a fresh optimizer."""
         self.steps.fill_(step.index)
-        if self.reset_optimizer and step.index == self.anneal_steps > 0:
+        switches = step.index == self.anneal_steps > 0 and self.weight > 0
+        if switches and self.reset_optimizer:
             step.reset_optimizer()
         return super().update(step, batch)
 

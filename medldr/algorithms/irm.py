@@ -19,8 +19,7 @@ Works with: every task and model, in 2D and 3D, and the losses ``cross_entropy``
 ``domains`` and two images of each per batch; so batches may be smaller than
 ``training.batch_size``. Does not work with accumulation or as a base of another method, because it
 resets the optimizer. A run of ``anneal_steps`` steps or fewer never sees ``weight``. ``weight: 0``
-is ``erm`` on the same batches, with the penalty logged: the row to compare with (set
-``reset_optimizer: false`` for it as well).
+is ``erm`` on the same batches, with the penalty logged: the row to compare with.
 
 Settings: ``weight`` 100, ``anneal_steps`` 500, DomainBed's.
 
@@ -33,10 +32,10 @@ Source:
     Arjovsky et al., "Invariant risk minimization", 2019, in DomainBed's form: every other image, a
     mean over the domains, a weight of 1 before the switch, Adam made anew at it, and no division of
     the loss by the weight.
-    Our choice: the weight before the switch is 0 where ``weight`` is 0; without steps before the
-    switch nothing is reset. Multi-label, label smoothing and class weights, which the sources do
-    not have: the slope is that of the very loss that is trained, and the weighted mean is taken
-    within each half.
+    Our choice: where ``weight`` is 0 it is so before the switch as well. Then, and without steps
+    before the switch, nothing is switched and no optimizer made anew. Multi-label, label smoothing
+    and class weights, which the sources do not have: the slope is that of the very loss that is
+    trained, and the weighted mean is taken within each half.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Works with: every task, model and loss, in 2D and 3D. Needs two source domains o
 sampler ``domains``, so batches may be smaller than ``training.batch_size``. Does not work with
 accumulation or as a base of another method, because it resets the optimizer. A run of
 ``anneal_steps`` steps or fewer never sees ``weight``. ``weight: 0`` is ``erm`` on the same batches,
-with the penalty logged: the row to compare with (set ``reset_optimizer: false`` for it as well).
+with the penalty logged: the row to compare with.
 
 Settings: ``weight`` 10, ``anneal_steps`` 500, DomainBed's.
 
@@ -25,8 +25,9 @@ Source:
     Krueger et al., "Out-of-distribution generalization via risk extrapolation", 2021, in
     DomainBed's form: population variance, a weight of 1 before the switch, Adam made anew at it,
     and no division of the loss by a large weight.
-    Our choice: the weight before the switch is 0 where ``weight`` is 0; without steps before the
-    switch nothing is reset. The loss of every domain is logged, not of the last alone.
+    Our choice: where ``weight`` is 0 it is so before the switch as well. Then, and without steps
+    before the switch, nothing is switched and no optimizer made anew. The loss of
+    every domain is logged, not of the last alone.
 """
 
 from __future__ import annotations

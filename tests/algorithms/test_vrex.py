@@ -136,7 +136,7 @@ def test_the_weight_is_1_until_the_switch_at_which_the_optimizer_begins_anew(bui
     assert steps.asked == [("step", 0), ("step", 1), ("reset", 2), ("step", 2), ("step", 3)]
 
 
-@pytest.mark.parametrize("keys", [{"anneal_steps": 0}, {"reset_optimizer": False}])
+@pytest.mark.parametrize("keys", [{"anneal_steps": 0}, {"reset_optimizer": False}, {"weight": 0}])
 def test_nothing_is_reset_without_a_switch_or_where_it_is_not_wished(keys, build):
     model, algorithm, batch = build(**{"anneal_steps": 1} | keys)
     steps = Steps(model, algorithm)
