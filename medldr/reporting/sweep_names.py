@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
+from medldr.members import Member
 from medldr.reporting.published import METHOD_TITLES
 
 ORACLE = " (oracle)"
@@ -29,3 +31,24 @@ def printed_titles(
         + (ORACLE if name in marked else "")
         for name, title in zip(names, titles, strict=True)
     }
+
+
+def one_configuration_a_row(
+    members: Iterable[Member], identity: Callable[[Member], str]
+) -> list[Member]:
+    """Give configurations that share a cell a row each, for they are different methods."""
+    members = list(members)
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for member in members:
+        cells.setdefault((member.row, member.column), {})[identity(member)] = member.label
+    split: set[str] = {row for (row, _), found in cells.items() if len(found) > 1}
+
+    def own(member: Member) -> Member:
+        if member.row not in split:
+            return member
+        labels = list(cells[member.row, member.column].values())
+        alone = labels.count(member.label) == 1
+        name = member.label if alone else identity(member)
+        return replace(member, row=f"{member.row} ({name})")
+
+    return [own(member) for member in members]

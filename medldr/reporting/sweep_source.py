@@ -6,7 +6,7 @@ sweep file. Nothing here is fatal to a report: what cannot be read is named and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.privacy import hide_names, read_ids, read_split_ids
 from medldr.reporting.source import RunSource, read_run
 from medldr.reporting.sweep_guess import guess_sweep
-from medldr.reporting.sweep_names import ROW_TITLES, printed_titles
+from medldr.reporting.sweep_names import ROW_TITLES, one_configuration_a_row, printed_titles
 from medldr.reporting.sweep_settings import Pick, chosen_settings
 
 STOPPED = (130, 143, -2, -15)
@@ -131,7 +131,7 @@ def read_study(folder: SweepFolder) -> Study:
     identity = _label if sweep is not None else _identity
     if sweep is None:
         sweep, left_out = guess_sweep(folder)
-    members = _one_configuration_a_row(sweep.members, identity)
+    members = one_configuration_a_row(sweep.members, identity)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
     entries = [_with_plan(folder, _read(folder, member)) for member in members]
@@ -199,27 +199,6 @@ def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
     for files in (folder.run(entry.member.run) for entry in entries):
         found |= read_ids(files.predictions) | read_split_ids(files.splits)
     return found
-
-
-def _one_configuration_a_row(
-    members: Iterable[Member], identity: Callable[[Member], str]
-) -> list[Member]:
-    """Give configurations that share a cell a row each, for they are different methods."""
-    members = list(members)
-    cells: dict[tuple[str, str], dict[str, str]] = {}
-    for member in members:
-        cells.setdefault((member.row, member.column), {})[identity(member)] = member.label
-    split: set[str] = {row for (row, _), found in cells.items() if len(found) > 1}
-
-    def own(member: Member) -> Member:
-        if member.row not in split:
-            return member
-        labels = list(cells[member.row, member.column].values())
-        alone = labels.count(member.label) == 1
-        name = member.label if alone else identity(member)
-        return replace(member, row=f"{member.row} ({name})")
-
-    return [own(member) for member in members]
 
 
 def _label(member: Member) -> str:

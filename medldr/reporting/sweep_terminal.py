@@ -79,8 +79,8 @@ def sweep_tables(
         parts += [Text(f"{sign} {text}") for sign, text in found.footnotes]
         parts += [Text(note) for note in found.notes]
     legend = _legend(content.grids, styled=styled)
-    if legend and left_out is not None:
-        legend += "; ↓ lowest of a row's domains"
+    if left_out is not None:
+        legend = "; ".join(filter(None, (legend, "↓ lowest of a row's domains")))
     if legend:
         parts.append(Text(f"\n{legend}"))
     for column in content.columns:

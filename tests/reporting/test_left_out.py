@@ -231,3 +231,5 @@ def test_every_format_has_the_tables(held_sweep):
     texts = [t for t in sweep_tables(content, 200).renderables if hasattr(t, "columns")]
     heads = [[str(c.header) for c in t.columns] for t in texts]
     assert ["method", *LEVEL, "Mean", "Seen", "Seen − unseen"] in heads
+    said = [t.plain for t in sweep_tables(content, 200).renderables if hasattr(t, "plain")]
+    assert any("↓ lowest of a row's domains" in text for text in said)
