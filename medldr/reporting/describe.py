@@ -47,6 +47,11 @@ _ABLATION_IDS = {
     ("gaussian", "restored"): "latentdr_gaussian_r_only",
 }
 """Forms with one of the two further terms alone: the degradation and the term."""
+_VARIANT_IDS = {
+    ("mmd", "bandwidths", "median"): "mmd_median",
+    ("mldg", "order", "second"): "mldg_second_order",
+}
+"""Forms that nobody published under the plain name."""
 
 Pairs = list[tuple[str, str]]
 
@@ -91,13 +96,15 @@ def method_id(config: Mapping[str, Any]) -> str:
     algorithm = section(config, "algorithm")
     name = str(algorithm.get("name", ""))
     found = _latentdr_id(algorithm) if name == "latentdr" else name
+    for (method, key, value), own in _VARIANT_IDS.items():
+        found = own if name == method and algorithm.get(key) == value else found
     return f"{found}+swad" if _swad(config) else found
 
 
 def _latentdr_id(algorithm: Mapping[str, Any]) -> str:
     form = str(algorithm.get("degrade"))
     terms = frozenset(algorithm.get("terms") or ("degraded", "restored"))
-    if algorithm.get("base"):
+    if algorithm.get("base") or algorithm.get("norm", "post") != "post":
         return "latentdr"
     if algorithm.get("share_classifier") is False:
         alone = form == "pool" and len(terms) == 2

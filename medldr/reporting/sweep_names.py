@@ -15,6 +15,8 @@ ROW_TITLES = {
     "latentdr_full_lr": "LatentDR (Pool), full rate",
     "latentdr_sa_full_lr": "LatentDR (SA), full rate",
     "mixstyle_cross_domain": "MixStyle, cross-domain",
+    "mmd_median": "MMD, median bandwidths",
+    "mldg_second_order": "MLDG, second order",
 }
 
 

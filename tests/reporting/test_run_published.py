@@ -69,12 +69,21 @@ def test_averaged_weights_are_another_method():
         ({"terms": ["degraded"], "degrade": "attention"}, "latentdr"),
         ({"restore": "none"}, "latentdr"),
         ({"base": {"name": "mixstyle"}}, "latentdr"),
+        ({"norm": "post"}, "latentdr_pool"),
+        ({"norm": "residual"}, "latentdr"),
         ({"share_classifier": False}, "latentdr_own_classifier"),
         ({"share_classifier": False, "degrade": "attention"}, "latentdr"),
     ],
 )
 def test_latentdr_has_an_id_in_its_published_forms_alone(changed, found):
     assert method_id({"algorithm": {"name": "latentdr", "degrade": "pool", **changed}}) == found
+
+
+def test_variants_are_not_compared_with_the_published_form():
+    assert method_id({"algorithm": {"name": "mmd", "bandwidths": "fixed"}}) == "mmd"
+    assert method_id({"algorithm": {"name": "mmd", "bandwidths": "median"}}) == "mmd_median"
+    second = {"name": "mldg", "order": "second"}
+    assert method_id({"algorithm": second}) == "mldg_second_order"
 
 
 @pytest.mark.usefixtures("quick")
