@@ -79,7 +79,7 @@ def method_title(config: Mapping[str, Any]) -> str:
         title += f" ({_FORMS.get(str(form), str(form))})"
     base = section(algorithm, "base").get("name")
     title += f" on {ALGORITHM_TITLES.get(str(base), base)}" if base else ""
-    return f"{title} + SWAD" if _swad(config) else title
+    return f"{title} + SWAD" if is_swad(config) else title
 
 
 def method_id(config: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ def method_id(config: Mapping[str, Any]) -> str:
     found = _latentdr_id(algorithm) if name == "latentdr" else name
     for (method, key, value), own in _VARIANT_IDS.items():
         found = own if name == method and algorithm.get(key) == value else found
-    return f"{found}+swad" if _swad(config) else found
+    return f"{found}+swad" if is_swad(config) else found
 
 
 def _latentdr_id(algorithm: Mapping[str, Any]) -> str:
@@ -116,7 +116,8 @@ def _latentdr_id(algorithm: Mapping[str, Any]) -> str:
     return _ABLATION_IDS.get((form, *terms), "latentdr")
 
 
-def _swad(config: Mapping[str, Any]) -> bool:
+def is_swad(config: Mapping[str, Any]) -> bool:
+    """Whether a run averages its weights by SWAD, which makes it another method."""
     return section(section(config, "training"), "averaging").get("name") == "swad"
 
 

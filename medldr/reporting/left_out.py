@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from medldr.reporting.describe import dataset_name, held_out, section
+from medldr.reporting.describe import dataset_name, held_out, is_swad, section
 from medldr.reporting.published_domains import published_domains, same_domain
 from medldr.reporting.sweep_names import ROW_TITLES, printed_titles
 from medldr.reporting.sweep_settings import JOINT
@@ -174,7 +174,19 @@ def _methods(
         if study.oracle(entry.member.row)
     }
     titles = printed_titles(stripped.values(), {**ROW_TITLES, **study.layout.titles}, oracles)
-    return {place: titles[name] for place, name in stripped.items()}
+    averaged = any(is_swad(entry.config) for entry, _, _ in places)
+    plain = {
+        stripped[entry.member.row, domains]
+        for entry, _, domains in places
+        if entry.config and not is_swad(entry.config)
+    }
+
+    def titled(name: str) -> str:
+        title = titles[name]
+        known = name in plain or "swad" in title.lower()
+        return title if known or not averaged else f"{title} + SWAD"
+
+    return {place: titled(name) for place, name in stripped.items()}
 
 
 def _without(name: str, domains: Sequence[str]) -> str:

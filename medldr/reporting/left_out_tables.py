@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from medldr.reporting.left_out import LeftOut, judged, left_out
 from medldr.reporting.measures import Measure, measure
@@ -28,11 +28,43 @@ def left_out_section(parts: Parts) -> Section:
         "images of the domains that were trained on, held back from training (id_test, else "
         "id_val)."
     )
-    for found in left_out(parts.study):
+    sets = left_out(parts.study)
+    if len(sets) > 1:
+        section.tables.append(sets_table(sets, parts.metrics[0]))
+    for found in sets:
         for target in TARGETS:
             table = left_out_table(found, target, parts.metrics[0])
             section.tables += [table] if table.rows else []
     return section
+
+
+def sets_table(sets: Sequence[LeftOut], metric: str = "accuracy") -> Table:
+    """Mean over the domains of each data set on target_in, and the plain mean over the sets."""
+    known = measure(metric)
+    table = Table(
+        f"{known.heading} on target_in, mean over the domains of each data set",
+        ["Method", *(found.dataset for found in sets), "Average"],
+        intervals=False,
+    )
+    names = list(dict.fromkeys(row for found in sets for row in found.rows))
+    controls = {row for found in sets for row in found.controls}
+    for row in sorted(names, key=lambda name: name in controls):
+        means = [
+            mean_over_domains(found, row, "target_in", metric) if row in found.rows else None
+            for found in sets
+        ]
+        cells = [_mean(known, mean) for mean in means]
+        there = [mean.mean for mean in means if mean is not None]
+        whole = len(there) == len(sets)
+        average = statistics.fmean(there) if whole else None
+        cells.append(Cell(DASH) if average is None else Cell(known.show(average), value=average))
+        apart = row in controls
+        table.rows.append(Row(row, cells, ("control",) if apart else (), apart=apart))
+    part = [found for found in sets if found.never]
+    if part:
+        names = [f"{found.dataset} ({', '.join(found.never)})" for found in part]
+        table.notes.append(f"Without domains that no run held out: {'; '.join(names)}.")
+    return table
 
 
 def left_out_table(found: LeftOut, target: str, metric: str = "accuracy") -> Table:

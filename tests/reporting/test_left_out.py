@@ -4,6 +4,7 @@ import csv
 import io
 import statistics
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from medldr.members import read_sweep
 from medldr.reporting.latex import latex_tables
 from medldr.reporting.left_out import left_out
 from medldr.reporting.left_out_published import left_out_published
-from medldr.reporting.left_out_tables import left_out_table, protocol_notes
+from medldr.reporting.left_out_tables import left_out_table, protocol_notes, sets_table
 from medldr.reporting.markdown import markdown_page
 from medldr.reporting.seed_spread import seed_means, spread
 from medldr.reporting.sweep_content import sweep_content
@@ -156,6 +157,29 @@ def test_a_folder_of_runs_without_a_sweep_file_has_the_same_tables(held_sweep):
     after = left_out_table(only(folder), "target_in")
     assert [r.heading for r in after.rows] == [r.heading for r in before.rows]
     assert [r.cells for r in after.rows] == [r.cells for r in before.rows]
+
+
+def test_several_data_sets_have_a_table_of_their_means_with_an_average(held_sweep):
+    one = only(held_sweep(ROWS, EACH, seeds=(0, 1)))
+    other = replace(one, dataset="other", rows=["ERM"], domains=["photo"], never=["sketch"])
+    table = sets_table([one, other])
+    assert table.columns == ["Method", "pacs", "other", "Average"]
+    first, second = table.rows
+    assert [cell.value for cell in first.cells] == pytest.approx([0.79, 0.94, (0.79 + 0.94) / 2])
+    assert (first.cells[0].spread, first.cells[0].detail) == ("1.4", "SE 0.7")
+    assert [cell.text for cell in second.cells] == ["80.0", "–", "–"]
+    assert table.notes == ["Without domains that no run held out: other (sketch)."]
+
+
+def test_rows_whose_weights_are_averaged_by_swad_carry_it_in_their_name(held_sweep):
+    folder = held_sweep(
+        ROWS, EACH[:2], seeds=(0,), config={"training": {"averaging": {"name": "swad"}}}
+    )
+    found = only(folder)
+    assert found.rows == ["ERM + SWAD", "LatentDR (Pool) + SWAD"]
+    table = left_out_published(found)
+    assert [row.heading for row in table.rows] == ["ERM + SWAD: ours", "ERM + SWAD: SWAD paper"]
+    assert table.rows[1].cells[-1].text == "88.1"
 
 
 def test_protocols_that_differ_within_a_table_are_told(held_sweep):
