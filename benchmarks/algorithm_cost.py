@@ -27,7 +27,8 @@ from train_step import matrix_rate
 
 from medldr.algorithms import build_algorithm
 from medldr.config import TrainingConfig
-from medldr.config.schema import MachineConfig, Plugin
+from medldr.config.schema import MachineConfig
+from medldr.config.section import Plugin
 from medldr.models import build_model
 from medldr.training import make_fabric
 from medldr.training.optim import build_optimizers

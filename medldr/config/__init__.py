@@ -1,5 +1,6 @@
 """Configurations: sections, YAML files, overrides and the identity of a run."""
 
+from medldr.config.averaging import AveragingConfig
 from medldr.config.editor_schema import json_schema
 from medldr.config.identity import (
     diff_from_defaults,
@@ -12,16 +13,17 @@ from medldr.config.load import find_config, load_config, load_part
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.schema import (
     CONFIG_VERSION,
+    EvaluationConfig,
+    MachineConfig,
+    RunConfig,
+    TrainingConfig,
+)
+from medldr.config.section import (
     PLUGIN_SECTIONS,
     AlgorithmSection,
-    AveragingConfig,
-    EvaluationConfig,
     LossSection,
-    MachineConfig,
     PluginSection,
-    RunConfig,
     Section,
-    TrainingConfig,
 )
 
 __all__ = [

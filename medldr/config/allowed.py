@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from medldr.config.schema import PLUGIN_MARK
+from medldr.config.section import PLUGIN_MARK
 
 _PLAIN: Final = {
     "integer": "a whole number",

@@ -10,7 +10,8 @@ from typing import Any, Final, get_args
 
 from medldr import plugins
 from medldr.config.packaged import packaged_names
-from medldr.config.schema import PLUGIN_MARK, PLUGIN_SECTIONS, RunConfig, load_plugin_config
+from medldr.config.schema import RunConfig
+from medldr.config.section import PLUGIN_MARK, PLUGIN_SECTIONS, load_plugin_config
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 

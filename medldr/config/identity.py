@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from medldr.config.schema import PluginSection, RunConfig, Section
+from medldr.config.schema import RunConfig
+from medldr.config.section import PluginSection, Section
 from medldr.config.yaml import write_yaml
 from medldr.files import write_text
 

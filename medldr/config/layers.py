@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from medldr import plugins
 from medldr.config.packaged import packaged_configs, packaged_names
-from medldr.config.schema import PLUGIN_SECTIONS
+from medldr.config.section import PLUGIN_SECTIONS
 from medldr.config.yaml import Document, KeyPath, parse_value, read_yaml
 from medldr.errors import InputError, did_you_mean
 

@@ -14,7 +14,8 @@ from medldr.config.layers import Layer, Layers, Merged
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.problems import explain
 from medldr.config.protocol import settle
-from medldr.config.schema import PLUGIN_SECTIONS, RunConfig, Section
+from medldr.config.schema import RunConfig
+from medldr.config.section import PLUGIN_SECTIONS, Section
 from medldr.config.yaml import Document, KeyPath, plain
 from medldr.errors import InputError, did_you_mean
 

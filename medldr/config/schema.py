@@ -6,159 +6,17 @@ here stand the sections that belong to the loop itself.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_origin
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    SerializeAsAny,
-    ValidatorFunctionWrapHandler,
-    field_serializer,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
-from medldr import plugins
-from medldr.errors import InputError, did_you_mean
+from medldr.config.averaging import Averaging
+from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Section
 from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
 """Raised whenever a default changes, so that the identity of a run changes with it."""
-
-
-class Section(BaseModel):
-    """A part of a configuration: unknown keys are errors, values cannot change."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, coerce_numbers_to_str=True, allow_inf_nan=False
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _true_is_no_number(cls, values: Any) -> Any:
-        """Keep pydantic from taking true for 1 where a number belongs."""
-        if not isinstance(values, dict):
-            return values
-        return {
-            key: _spelt(value)
-            if key in cls.model_fields and _only_numbers(cls.model_fields[key].annotation)
-            else value
-            for key, value in values.items()
-        }
-
-
-def _only_numbers(annotation: Any) -> bool:
-    """Whether a field takes numbers and neither booleans nor anything at all."""
-    options = getattr(annotation, "__args__", None)
-    if options is None:
-        return annotation in (int, float)
-    inner = [option for option in options if option not in (type(None), Ellipsis)]
-    return get_origin(annotation) in (tuple, list, Union, UnionType) and all(
-        _only_numbers(option) for option in inner
-    )
-
-
-def _spelt(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_spelt(item) for item in value]
-    return str(value).lower() if isinstance(value, bool) else value
-
-
-class PluginSection(Section):
-    """A section that names a plug-in; the plug-in's `Config` adds its keys."""
-
-    name: str
-
-    @field_validator("name", mode="wrap")
-    @classmethod
-    def _dotted_name(cls, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-        # A plug-in's file states its own short name; from outside it goes by its dotted one.
-        outside = not cls.__module__.startswith("medldr.")
-        return value if outside and isinstance(value, str) and "." in value else handler(value)
-
-    @field_serializer("name")
-    def _name_as_given(self, name: str) -> str:
-        return name
-
-
-PLUGIN_MARK: Final = "x-medldr-plugin"
-"""Stands in a field's JSON Schema in place of the choice of plug-ins."""
-
-_PLUGIN_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-
-
-def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
-    """The `Config` of a plug-in.
-
-    Raises:
-        InputError: If there is no such plug-in, or it is none of this program's.
-    """
-    if not _PLUGIN_NAME.fullmatch(name):
-        known = ", ".join(plugins.names(kind))
-        raise InputError(f"{name!r} is no name of a {plugins.SINGULAR[kind]}. Known: {known}")
-    config = getattr(plugins.load(kind, name), "Config", None)
-    if not (isinstance(config, type) and issubclass(config, PluginSection)):
-        raise InputError(
-            f"the module {name!r} is no {plugins.SINGULAR[kind]} plug-in: it has no class Config "
-            "derived from medldr.config.PluginSection"
-        )
-    return config
-
-
-@dataclass(frozen=True)
-class Plugin:
-    """Annotation of a field whose value is the `Config` of the plug-in it names."""
-
-    kind: plugins.Kind
-    prefix: str = ""
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Validate by the plug-in's own `Config`."""
-        return core_schema.no_info_before_validator_function(self.resolve, handler(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """Mark the choice of plug-ins; `medldr schema` fills in their keys."""
-        return {PLUGIN_MARK: self.kind}
-
-    def resolve(self, value: Any) -> Any:
-        """Turn a mapping (or a bare name) into the plug-in's `Config`."""
-        if value is None or isinstance(value, Section):
-            return value
-        if isinstance(value, str):
-            value = {"name": value}
-        if not isinstance(value, dict):
-            raise PydanticCustomError(
-                "plugin_mapping", "should be a mapping with a key 'name', or a bare name"
-            )
-        name = value.get("name")
-        if not isinstance(name, str):
-            known = ", ".join(plugins.names(self.kind))
-            raise PydanticCustomError(
-                "plugin_name", "needs a key 'name', one of: {known}", {"known": known}
-            )
-        try:
-            config = load_plugin_config(self.kind, name)
-        except InputError as error:
-            raise PydanticCustomError("plugin_unknown", "{text}", {"text": str(error)}) from error
-        return config.model_validate(value)
-
-
-LossSection = Annotated[SerializeAsAny[PluginSection], Plugin("losses")]
-AlgorithmSection = Annotated[SerializeAsAny[PluginSection], Plugin("algorithms")]
 
 
 def _at_least_one(rules: tuple[str, ...]) -> tuple[str, ...]:
@@ -177,67 +35,6 @@ def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
     if not all(0 <= beta < 1 for beta in betas):
         raise ValueError("should be two numbers >= 0 and < 1")
     return betas
-
-
-class AveragingConfig(Section):
-    """Moving average: the averaged weights are what is validated, selected and saved."""
-
-    name: Literal["ema"] = "ema"
-    decay: float = Field(0.999, gt=0, lt=1, description="weight of the past in each step")
-
-
-class SwadConfig(Section):
-    """SWAD: after the training, the mean of all weights in a valley of the validation loss."""
-
-    name: Literal["swad"]  # no default, so that it is always part of a run's identity
-    n_converge: int = Field(
-        3, ge=1, description="validations in a window; converged where its first is its lowest"
-    )
-    n_tolerance: int = Field(
-        6, ge=1, description="validations in a row above the threshold that end the valley"
-    )
-    ratio: float = Field(
-        0.3, ge=0, description="how far the threshold lies above the mean loss of that window"
-    )
-    compat: bool = Field(
-        False, description="count stretches as the published code does, some more than once"
-    )
-    bn_batches: int = Field(
-        500, ge=1, description="training batches that set the statistics of live batch norm anew"
-    )
-
-
-SWAD: Final = "swad"
-"""Name of the averaging, and of the selection rule whose weights it makes."""
-
-
-def _averaging(value: Any) -> Any:
-    """A bare name is a mapping; without a name it is the moving average."""
-    kinds: dict[str, type[Section]] = {"ema": AveragingConfig, SWAD: SwadConfig}
-    if isinstance(value, Section):
-        return value
-    values = {"name": value} if isinstance(value, str) else value
-    if not isinstance(values, dict):
-        raise PydanticCustomError(
-            "plugin_mapping", "should be ema or swad, or a mapping with a key 'name'"
-        )
-    name = values.get("name", "ema")
-    if name not in kinds:
-        raise PydanticCustomError(
-            "plugin_unknown",
-            "{text}",
-            {"text": f"there is no such averaging.{did_you_mean(name, kinds)} Known: ema, swad"},
-        )
-    return kinds[name].model_validate({"name": name, **values})
-
-
-Averaging = Annotated[
-    AveragingConfig | SwadConfig,
-    BeforeValidator(
-        _averaging,
-        json_schema_input_type=Literal["ema", "swad"] | AveragingConfig | SwadConfig,
-    ),
-]
 
 
 class TrainingConfig(Section):
@@ -392,11 +189,3 @@ class RunConfig(Section):
     pinned: dict[str, Any] = Field(
         {}, description="what the protocol fixes, by dotted key; filled in from the parts' `pins`"
     )
-
-
-PLUGIN_SECTIONS: dict[str, plugins.Kind] = {
-    "data": "datasets",
-    "transform": "transforms",
-    "model": "models",
-    "algorithm": "algorithms",
-}

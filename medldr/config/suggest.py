@@ -9,7 +9,8 @@ from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
-from medldr.config.schema import Plugin, RunConfig, Section, load_plugin_config
+from medldr.config.schema import RunConfig
+from medldr.config.section import Plugin, Section, load_plugin_config
 from medldr.errors import InputError
 
 # Names of the same thing elsewhere; they serve suggestions only and are never accepted.

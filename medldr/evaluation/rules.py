@@ -13,7 +13,7 @@ from typing import Any
 from lightning_fabric import Fabric
 
 from medldr.config import RunConfig
-from medldr.config.schema import SWAD
+from medldr.config.averaging import SWAD
 from medldr.data import Data
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predict import predict_each

@@ -8,7 +8,7 @@ from lightning_fabric import Fabric
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, run_hash
-from medldr.config.schema import AveragingConfig
+from medldr.config.averaging import AveragingConfig
 from medldr.data import Data
 from medldr.files import RunFolder
 from medldr.models.base import FeatureModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medldr.config.schema import SWAD
+from medldr.config.averaging import SWAD
 from medldr.errors import InputError, did_you_mean
 from medldr.files import RunFolder
 

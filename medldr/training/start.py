@@ -11,7 +11,8 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.algorithms.base import Algorithm
-from medldr.config.schema import SWAD, TrainingConfig
+from medldr.config.averaging import SWAD
+from medldr.config.schema import TrainingConfig
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import auc

@@ -33,7 +33,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from medldr.config.schema import SWAD, SwadConfig
+from medldr.config.averaging import SWAD, SwadConfig
 from medldr.data import TrainLoader
 from medldr.errors import InputError
 from medldr.files import RunFolder, load_tensors, save_tensors

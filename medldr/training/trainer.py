@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from medldr.algorithms.base import Algorithm
-from medldr.config.schema import SWAD, TrainingConfig
+from medldr.config.averaging import SWAD
+from medldr.config.schema import TrainingConfig
 from medldr.data import TrainLoader
 from medldr.files import RunFolder, StorageError, save_tensors
 from medldr.lifecycle import Interrupted

@@ -20,7 +20,8 @@ from medldr.config import (
     run_name,
     write_config,
 )
-from medldr.config.schema import AveragingConfig, SwadConfig, load_plugin_config
+from medldr.config.averaging import AveragingConfig, SwadConfig
+from medldr.config.section import load_plugin_config
 
 STORED = Path(__file__).with_name("defaults.json")
 KINDS = ("algorithms", "datasets", "losses", "models", "transforms")

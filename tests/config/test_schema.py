@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from medldr.config import RunConfig, TrainingConfig
-from medldr.config.schema import load_plugin_config
+from medldr.config.section import load_plugin_config
 from medldr.errors import InputError
 
 

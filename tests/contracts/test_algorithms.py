@@ -8,7 +8,8 @@ from lightning_fabric import Fabric
 from pydantic import ValidationError
 
 from medldr import plugins
-from medldr.config.schema import Plugin, TrainingConfig
+from medldr.config.schema import TrainingConfig
+from medldr.config.section import Plugin
 from medldr.training.optim import build_optimizers
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import TASKS, Batch

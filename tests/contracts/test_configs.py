@@ -12,7 +12,7 @@ from medldr.config import (
     packaged_names,
     run_hash,
 )
-from medldr.config.schema import PLUGIN_SECTIONS, load_plugin_config
+from medldr.config.section import PLUGIN_SECTIONS, load_plugin_config
 from medldr.config.yaml import plain, read_yaml
 
 FILES = packaged_names()

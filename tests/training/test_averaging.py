@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.config.schema import AveragingConfig
+from medldr.config.averaging import AveragingConfig
 from medldr.training.averaging import ExponentialAverage
 
 

@@ -1,0 +1,156 @@
+"""What a section of a configuration is: known keys only, and those of the plug-in that it names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_origin
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    SerializeAsAny,
+    ValidatorFunctionWrapHandler,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from medldr import plugins
+from medldr.errors import InputError
+
+
+class Section(BaseModel):
+    """A part of a configuration: unknown keys are errors, values cannot change."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, coerce_numbers_to_str=True, allow_inf_nan=False
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _true_is_no_number(cls, values: Any) -> Any:
+        """Keep pydantic from taking true for 1 where a number belongs."""
+        if not isinstance(values, dict):
+            return values
+        return {
+            key: _spelt(value)
+            if key in cls.model_fields and _only_numbers(cls.model_fields[key].annotation)
+            else value
+            for key, value in values.items()
+        }
+
+
+def _only_numbers(annotation: Any) -> bool:
+    """Whether a field takes numbers and neither booleans nor anything at all."""
+    options = getattr(annotation, "__args__", None)
+    if options is None:
+        return annotation in (int, float)
+    inner = [option for option in options if option not in (type(None), Ellipsis)]
+    return get_origin(annotation) in (tuple, list, Union, UnionType) and all(
+        _only_numbers(option) for option in inner
+    )
+
+
+def _spelt(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_spelt(item) for item in value]
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+class PluginSection(Section):
+    """A section that names a plug-in; the plug-in's `Config` adds its keys."""
+
+    name: str
+
+    @field_validator("name", mode="wrap")
+    @classmethod
+    def _dotted_name(cls, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        # A plug-in's file states its own short name; from outside it goes by its dotted one.
+        outside = not cls.__module__.startswith("medldr.")
+        return value if outside and isinstance(value, str) and "." in value else handler(value)
+
+    @field_serializer("name")
+    def _name_as_given(self, name: str) -> str:
+        return name
+
+
+PLUGIN_MARK: Final = "x-medldr-plugin"
+"""Stands in a field's JSON Schema in place of the choice of plug-ins."""
+
+_PLUGIN_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+
+
+def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
+    """The `Config` of a plug-in.
+
+    Raises:
+        InputError: If there is no such plug-in, or it is none of this program's.
+    """
+    if not _PLUGIN_NAME.fullmatch(name):
+        known = ", ".join(plugins.names(kind))
+        raise InputError(f"{name!r} is no name of a {plugins.SINGULAR[kind]}. Known: {known}")
+    config = getattr(plugins.load(kind, name), "Config", None)
+    if not (isinstance(config, type) and issubclass(config, PluginSection)):
+        raise InputError(
+            f"the module {name!r} is no {plugins.SINGULAR[kind]} plug-in: it has no class Config "
+            "derived from medldr.config.PluginSection"
+        )
+    return config
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Annotation of a field whose value is the `Config` of the plug-in it names."""
+
+    kind: plugins.Kind
+    prefix: str = ""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Validate by the plug-in's own `Config`."""
+        return core_schema.no_info_before_validator_function(self.resolve, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Mark the choice of plug-ins; `medldr schema` fills in their keys."""
+        return {PLUGIN_MARK: self.kind}
+
+    def resolve(self, value: Any) -> Any:
+        """Turn a mapping (or a bare name) into the plug-in's `Config`."""
+        if value is None or isinstance(value, Section):
+            return value
+        if isinstance(value, str):
+            value = {"name": value}
+        if not isinstance(value, dict):
+            raise PydanticCustomError(
+                "plugin_mapping", "should be a mapping with a key 'name', or a bare name"
+            )
+        name = value.get("name")
+        if not isinstance(name, str):
+            known = ", ".join(plugins.names(self.kind))
+            raise PydanticCustomError(
+                "plugin_name", "needs a key 'name', one of: {known}", {"known": known}
+            )
+        try:
+            config = load_plugin_config(self.kind, name)
+        except InputError as error:
+            raise PydanticCustomError("plugin_unknown", "{text}", {"text": str(error)}) from error
+        return config.model_validate(value)
+
+
+LossSection = Annotated[SerializeAsAny[PluginSection], Plugin("losses")]
+AlgorithmSection = Annotated[SerializeAsAny[PluginSection], Plugin("algorithms")]
+
+PLUGIN_SECTIONS: dict[str, plugins.Kind] = {
+    "data": "datasets",
+    "transform": "transforms",
+    "model": "models",
+    "algorithm": "algorithms",
+}
