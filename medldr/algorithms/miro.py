@@ -90,7 +90,8 @@ class MIRO(Algorithm):
         self.frozen = copy.deepcopy(model).requires_grad_(False).to_fast_memory().eval()
         start = math.log(math.expm1(config.initial_variance - _FLOOR))
         dims = dict(zip(model.stages, model.stage_dims, strict=True))
-        points = model.stages if config.points == "stem_block" else model.stages[1:]
+        blocks = tuple(stage for stage in model.stages if stage != "stem")  # some have no stem
+        points = model.stages if config.points == "stem_block" else blocks
         kind = torch.promote_types(next(model.parameters()).dtype, torch.float32)
         self.variances = nn.ParameterDict(
             {p: nn.Parameter(torch.full((dims[p],), start, dtype=kind)) for p in points}
