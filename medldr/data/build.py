@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from torch import Tensor
 
 from medldr.config import RunConfig
 from medldr.data import weights
-from medldr.data._pack_table import label_bytes
 from medldr.data.check import check_table
+from medldr.data.hashes import hash_splits, hash_table
 from medldr.data.loaders import Columns, EvalLoader, TrainLoader
 from medldr.data.pack import Pack, read_table
 from medldr.data.pixels import Pixels
@@ -312,32 +311,3 @@ def _columns(table: ImageTable, spec: DataSpec) -> Columns:
 def _numbers(column: NDArray[np.str_], names: Iterable[str]) -> NDArray[np.int64]:
     number = {name: n for n, name in enumerate(names)}
     return np.array([number.get(name, -1) for name in column.tolist()], dtype=np.int64)
-
-
-def hash_table(table: ImageTable) -> str:
-    """sha256 of what a run's numbers depend on: pixels, labels, ids, groups, domains.
-
-    Where the dataset knows the checksums of its files, they stand for the pixels.
-    """
-    digest = hashlib.sha256()
-    for text in (table.name, table.task, str(table.images.shape), str(table.labels.dtype)):
-        digest.update(text.encode() + b"\0")
-    if table.hashes:
-        for file, checksum in sorted(table.hashes.items()):
-            digest.update(f"{file}={checksum}\0".encode())
-    else:
-        for start in range(0, len(table), 256):
-            digest.update(np.ascontiguousarray(table.images[start : start + 256]).data)
-    digest.update(label_bytes(table.labels))
-    for column in (table.ids, table.groups, table.domains, table.splits):
-        digest.update("\0".join(column.tolist()).encode() + b"\1")
-    return digest.hexdigest()
-
-
-def hash_splits(table: ImageTable, rows: dict[str, NDArray[np.int64]]) -> str:
-    """sha256 of which ids each split holds."""
-    digest = hashlib.sha256()
-    for name in sorted(rows):
-        digest.update(f"{name}\1".encode() + "\0".join(table.ids[rows[name]].tolist()).encode())
-        digest.update(b"\1")
-    return digest.hexdigest()

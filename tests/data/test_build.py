@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from medldr.data import build_data, load_table
-from medldr.data.build import hash_splits, hash_table
+from medldr.data.hashes import hash_splits, hash_table
 from medldr.errors import InputError
 
 

@@ -13,7 +13,7 @@ import pytest
 from medldr.data import build_data, load_table
 from medldr.data import pack as packs
 from medldr.data._workers import ahead
-from medldr.data.build import hash_table
+from medldr.data.hashes import hash_table
 from medldr.datasets.base import BadFile
 from medldr.files import read_json
 

@@ -10,7 +10,7 @@ from torchvision.datasets import ImageFolder
 
 from medldr.data import load_table
 from medldr.data import pack as packs
-from medldr.data.build import hash_table
+from medldr.data.hashes import hash_table
 from medldr.data.pictures import PictureFiles
 from medldr.data.splits import make_splits
 from medldr.datasets import domain_folders
