@@ -27,11 +27,22 @@ class MissingExtraError(InputError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the nearest known name, or an empty text.
 
+    Small and capital letters, blanks, dashes and underscores make no difference.
+
     Example:
         >>> did_you_mean("latentrd", ["erm", "latentdr"])
         " Did you mean 'latentdr'?"
+        >>> did_you_mean("REAL-WORLD", ["Art", "Real World"])
+        " Did you mean 'Real World'?"
         >>> did_you_mean("zzz", ["erm"])
         ''
     """
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    plain: dict[str, str] = {}
+    for other in known:
+        plain.setdefault(_plain(other), other)
+    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
+    return f" Did you mean {plain[near[0]]!r}?" if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")

@@ -73,7 +73,7 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
             "Look at data.exclude and data.held_out."
         )
     rows["train"] = _fraction_of_training(table, rows["train"], config, notes)
-    notes += _missing_classes(table, rows["train"], config)
+    notes += _missing_classes(table, rows, config)
     return Splits(rows, tuple(notes))
 
 
@@ -240,9 +240,10 @@ def _fraction_of_training(
     return kept
 
 
-def _missing_classes(table: ImageTable, train: Rows, config: DatasetConfig) -> list[str]:
-    counts = _strata(table, train).sum(0)
-    missing = [table.class_names[k] for k in np.flatnonzero(counts == 0)]
+def _missing_classes(table: ImageTable, rows: dict[str, Rows], config: DatasetConfig) -> list[str]:
+    counts = _strata(table, rows["train"]).sum(0)
+    absent = np.flatnonzero(counts == 0)
+    missing = [table.class_names[k] for k in absent]
     if not missing:
         return []
     found = ", ".join(f"{n}: {c}" for n, c in zip(table.class_names, counts, strict=True))
@@ -251,7 +252,23 @@ def _missing_classes(table: ImageTable, train: Rows, config: DatasetConfig) -> l
     text = f"{'class' if len(missing) == 1 else 'classes'} {named} of {table.name}: {what}"
     if not config.allow_missing_classes:
         raise InputError(
-            f"{text} (training rows per class: {found}). Look at data.exclude, data.held_out and "
-            "data.train_fraction, or set data.allow_missing_classes=true to go on."
+            f"{text} (training rows per class: {found})."
+            f"{_in_held_out_alone(table, rows, config, absent)} Look at data.exclude, "
+            "data.held_out and data.train_fraction, or set data.allow_missing_classes=true to go "
+            "on."
         )
     return [f"{text}; it can never be predicted well (training rows per class: {found})."]
+
+
+def _in_held_out_alone(
+    table: ImageTable, rows: dict[str, Rows], config: DatasetConfig, classes: Rows
+) -> str:
+    """Which of some classes only held-out domains have: what holding a domain out often does."""
+    told = []
+    used = np.concatenate(list(rows.values()))
+    labels = _strata(table, used)
+    for k in classes.tolist():
+        names = sorted(set(table.domains[used[labels[:, k] > 0]].tolist()))
+        if names and set(names) <= set(config.held_out):
+            told.append(f"{table.class_names[k]!r} is in {', '.join(map(repr, names))} alone")
+    return f" Class {'; '.join(told)}, and held out." if told else ""

@@ -84,9 +84,7 @@ def find(wanted: str, model: str | None = None) -> Published:
         ours = _our_networks()
         asked = [model] if model in ours else ours
         names = [entry.id for entry in _torchvision(asked)]
-        near = did_you_mean(wanted.lower(), known)
-        for low, entry in known.items():
-            near = near.replace(repr(low), repr(entry.id))
+        near = did_you_mean(wanted, [entry.id for entry in known.values()])
         raise InputError(
             f"there are no published weights {wanted!r}.{near} Those of {', '.join(asked)}: "
             f"{', '.join(names)}; of timm's networks: timm/<network>.<tag>"
