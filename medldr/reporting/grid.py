@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from medldr.reporting.grid_notes import protocols_text, rules_text
+from medldr.reporting.left_out import left_out
 from medldr.reporting.measures import SPLIT_TITLES, Measure, measure
 from medldr.reporting.sweep_results import Column
 from medldr.reporting.sweep_source import Study
 from medldr.reporting.sweep_training import differing
 from medldr.reporting.tables import Cell, Row, Table
+from medldr.reporting.target_parts import TARGETS
 
 BEST, SECOND = "best", "second"
 AVERAGE = "Average"
@@ -73,7 +75,8 @@ class GridRow:
     Attributes:
         title: As printed.
         cells: One per column.
-        average: Mean over the columns; None where there is one column only.
+        average: Mean over the columns; None where there is one column only, or where the columns
+            are held-out domains of several data sets.
         control: Set apart and not competing.
         oracle: Not competing.
         reference: What the others are compared with.
@@ -99,6 +102,7 @@ class Grid:
         columns: As printed.
         rows: From top to bottom, controls last.
         notes: What a reader must be told about its columns.
+        target: What the split is where domains were held out one at a time.
     """
 
     metric: str
@@ -106,11 +110,13 @@ class Grid:
     columns: list[str]
     rows: list[GridRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    target: str = ""
 
     @property
     def caption(self) -> str:
         """What the table shows."""
-        return f"{measure(self.metric).heading}: {SPLIT_TITLES.get(self.split, self.split)}"
+        text = f"{measure(self.metric).heading}: {SPLIT_TITLES.get(self.split, self.split)}"
+        return f"{text} ({self.target})" if self.target else text
 
 
 def marks(values: Mapping[str, float | None], known: Measure) -> dict[str, str]:
@@ -138,7 +144,11 @@ def make_grid(study: Study, columns: Sequence[Column], metric: str, split: str) 
     """Lay one measure out; columns whose runs cannot be compared are left out."""
     shown = [column for column in columns if not column.problem]
     notes = [*rules_text(study, shown), *protocols_text(study, shown)]
-    grid = Grid(metric, split, [column.name for column in shown], notes=notes)
+    sets = left_out(study)
+    target = TARGETS["target_all"] if sets and split == "test" else ""
+    grid = Grid(metric, split, [column.name for column in shown], notes=notes, target=target)
+    # A mean over the domains of several sets would not be the mean over the sets that papers print.
+    averaged = len(shown) > 1 and len(sets) < 2
     known = measure(metric)
     rows = study.rows
     cells = {row: [_cell(column, metric, split, row) for column in shown] for row in rows}
@@ -157,7 +167,7 @@ def make_grid(study: Study, columns: Sequence[Column], metric: str, split: str) 
             GridRow(
                 title=row,
                 cells=tuple(cells[row]),
-                average=averages[row] if len(shown) > 1 else None,
+                average=averages[row] if averaged else None,
                 control=row in study.layout.controls,
                 oracle=study.oracle(row),
                 reference=row == study.reference,

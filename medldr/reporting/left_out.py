@@ -48,6 +48,7 @@ class LeftOut:
         never: Domains of the data set that no run held out.
         rows: Methods from top to bottom, controls last.
         controls: Those that are set apart.
+        searched: Those that were chosen among several settings.
         runs: Method and domain to the runs.
     """
 
@@ -56,6 +57,7 @@ class LeftOut:
     never: list[str]
     rows: list[str] = field(default_factory=list)
     controls: list[str] = field(default_factory=list)
+    searched: list[str] = field(default_factory=list)
     runs: dict[tuple[str, str], list[Entry]] = field(default_factory=dict)
 
     def of(self, row: str) -> list[Entry]:
@@ -115,6 +117,7 @@ def held_runs(study: Study, entries: Iterable[Entry]) -> list[Held]:
 def left_out(study: Study) -> list[LeftOut]:
     """Data sets of which two domains or more were held out, one by one."""
     single = [held for held in held_runs(study, study.entries) if len(held.domains) == 1]
+    chosen = {pick.row for pick in study.picks if pick.by and pick.settings > 1}
     found = []
     for dataset in dict.fromkeys(held.dataset for held in single):
         of_set = [held for held in single if held.dataset == dataset]
@@ -134,6 +137,8 @@ def left_out(study: Study) -> list[LeftOut]:
             control = held.entry.member.row in study.layout.controls
             made.rows += [] if held.row in made.rows else [held.row]
             made.controls += [held.row] if control and held.row not in made.controls else []
+            best = held.entry.member.row in chosen
+            made.searched += [held.row] if best and held.row not in made.searched else []
         made.rows.sort(key=lambda row: row in made.controls)
         found.append(made)
     return found

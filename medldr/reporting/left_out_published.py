@@ -1,8 +1,9 @@
-"""Ours beside published numbers where one domain was held out at a time: by domain and mean."""
+"""Ours beside published numbers where one domain was held out at a time: by domain, set and all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 
 from medldr.reporting.describe import method_id
 from medldr.reporting.left_out import LeftOut, domain_of
@@ -21,6 +22,93 @@ from medldr.reporting.source import RunSource
 from medldr.reporting.tables import Cell, Row, Table
 
 OURS = "target_in"
+SEVERAL = "not the same for every data set, see below"
+AVERAGED = (
+    "The average is the plain mean over the data sets; that of a published row is the mean of its "
+    "printed means, so that its last digit may differ from a printed average."
+)
+
+
+def sets_published(sets: Sequence[LeftOut]) -> Table | None:
+    """Each method's means over the domains of several data sets, ours and published.
+
+    Returns:
+        None where there is a single data set, or nobody published a mean of these methods.
+    """
+    known = measure("accuracy")
+    table = Table(
+        f"{known.heading} on target_in, mean over the domains of each data set, ours and published",
+        ["Method", "Protocol", *(found.dataset for found in sets), "Average"],
+        texts=(1,),
+    )
+    names = dict.fromkeys(row for found in sets for row in found.rows if row not in found.controls)
+    for row in names if len(sets) > 1 else ():
+        sources = {found.dataset: _source(found, row) for found in sets}
+        by_key: dict[tuple[str, ...], dict[str, PublishedDomain]] = {}
+        for dataset, source in sources.items():
+            for entries in by_source(dataset, method_id(source.config)) if source else ():
+                mean = next((entry for entry in entries if not entry.domain), None)
+                if mean is not None:
+                    key = (mean.source, mean.selection, mean.protocol)
+                    by_key.setdefault(key, {})[dataset] = mean
+        if not by_key:
+            continue
+        protocols = dict.fromkeys(s.protocol or "none" for s in sources.values() if s is not None)
+        totals = [
+            None if found.never or row not in found.rows
+            else mean_over_domains(found, row, OURS, "accuracy")
+            for found in sets
+        ]  # fmt: skip
+        means = [None if total is None else total.mean for total in totals]
+        cells = [_number(mean) for mean in (*means, _average(means))]
+        first = Cell(", ".join(protocols))
+        table.rows.append(Row(f"{row}: ours", [first, *cells], style="reference"))
+        table.rows += [_means(table, row, named, sources, sets) for named in by_key.values()]
+    if not table.rows:
+        return None
+    table.notes.append(AVERAGED)
+    if any(cell.extra.startswith(("SD", "SE")) for row in table.rows for cell in row.cells):
+        table.notes.append(SPREADS)
+    return table
+
+
+def _means(
+    table: Table,
+    row: str,
+    named: Mapping[str, PublishedDomain],
+    sources: Mapping[str, RunSource | None],
+    sets: Sequence[LeftOut],
+) -> Row:
+    """A published row: its mean on each data set, and over them."""
+    related = []
+    for found in sets:
+        entry, source = named.get(found.dataset), sources[found.dataset]
+        if entry is not None and source is not None:
+            searched = row in found.searched
+            related.append(protocol_cell(table, source, entry, searched=searched))
+    same = all(cell == related[0] for cell in related)
+    first = related[0] if same else Cell(related[0].text, extra=SEVERAL)
+    entries = [named.get(found.dataset) for found in sets]
+    cells = [published_cell(table, entry, first.style) for entry in entries]
+    total = _average([None if entry is None else entry.value for entry in entries])
+    heading = f"{row}: {who(next(iter(named.values())))}"
+    return Row(heading, [first, *cells, _number(total, first.style)])
+
+
+def _average(means: Sequence[float | None]) -> float | None:
+    """Over all data sets; None unless each has a mean."""
+    there = [mean for mean in means if mean is not None]
+    return statistics.fmean(there) if len(there) == len(means) else None
+
+
+def _number(value: float | None, style: str = "") -> Cell:
+    known = measure("accuracy")
+    return Cell(DASH) if value is None else Cell(known.show(value), value=value, style=style)
+
+
+def _source(found: LeftOut, row: str) -> RunSource | None:
+    """The files of a finished run of a method; None where there is none."""
+    return next((entry.source for entry in found.of(row) if entry.source is not None), None)
 
 
 def left_out_published(found: LeftOut) -> Table | None:
@@ -37,13 +125,13 @@ def left_out_published(found: LeftOut) -> Table | None:
         texts=(1,),
     )
     for row in found.rows:
-        source = next((e.source for e in found.of(row) if e.source is not None), None)
+        source = _source(found, row)
         if source is None or row in found.controls:
             continue
         rows = by_source(found.dataset, method_id(source.config))
         if rows:
             table.rows.append(_ours(found, row, source, whole))
-            table.rows += [_theirs(table, row, entries, source, whole) for entries in rows]
+            table.rows += [_theirs(table, found, row, entries, source, whole) for entries in rows]
     if not table.rows:
         return None
     if found.never:
@@ -57,26 +145,25 @@ def left_out_published(found: LeftOut) -> Table | None:
 
 
 def _ours(found: LeftOut, row: str, source: RunSource, domains: Sequence[str]) -> Row:
-    known = measure("accuracy")
     cells = [Cell(source.protocol or "none")]
     for domain in domains:
         values = list(found.values(row, domain, OURS, "accuracy").values())
-        mean = spread(values).mean if values else None
-        cells.append(Cell(DASH) if mean is None else Cell(known.show(mean), value=mean))
+        cells.append(_number(spread(values).mean if values else None))
     total = None if found.never else mean_over_domains(found, row, OURS, "accuracy")
-    cells.append(Cell(DASH) if total is None else Cell(known.show(total.mean), value=total.mean))
+    cells.append(_number(None if total is None else total.mean))
     return Row(f"{row}: ours", cells, style="reference")
 
 
 def _theirs(
     table: Table,
+    found: LeftOut,
     row: str,
     entries: Sequence[PublishedDomain],
     source: RunSource,
     domains: Sequence[str],
 ) -> Row:
     first = entries[0]
-    cells = [protocol_cell(table, source, first)]
+    cells = [protocol_cell(table, source, first, searched=row in found.searched)]
     style = cells[0].style
     named = {entry.domain: entry for entry in entries}
     for domain in (*domains, ""):

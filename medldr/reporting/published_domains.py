@@ -10,6 +10,8 @@ Source:
     whom they belong to. Where two printed copies differ, the note of the number says so. DomainBed
     prints standard errors and the LatentDR paper standard deviations; the other ± are read as
     standard errors, which is our reading. DomainBed's mixup mixes two domains and is none of ours.
+    The LatentDR paper searched on PACS alone, and what it found are our settings: its numbers are
+    of one setting, as a run of ours is.
 """
 
 from __future__ import annotations
@@ -44,6 +46,8 @@ class PublishedDomain:
         model: Network: ``resnet50``.
         method: ``erm``, ``erm+swad``, ``latentdr_pool`` ...
         selection: ``training-domain``, ``leave-one-domain-out`` or ``oracle``.
+        search: What was searched for the best settings of the number; empty: they are known, and
+            ours.
         domain: The held-out domain; empty for the mean over all of them.
         value: As a fraction of one.
         sd: Standard deviation over seeds; None where none was printed.
@@ -57,6 +61,7 @@ class PublishedDomain:
     model: str
     method: str
     selection: str
+    search: str
     domain: str
     value: float
     sd: float | None

@@ -17,6 +17,8 @@ from medldr.reporting.tables import Cell, Row, Table
 from medldr.reporting.target_parts import target_value
 
 SPREADS = "SD is over seeds and SE over trials, as printed."
+SAME = "same protocol"
+BUT_SEARCH = "same but for the search"
 SELECTIONS = dict.fromkeys(
     ("val_domain_accuracy", "id_val_domain_accuracy", "swad"), TRAINING_DOMAIN
 )
@@ -57,22 +59,35 @@ def who(entry: PublishedDomain) -> str:
     return f"{entry.source}{chosen}"
 
 
-def protocol_cell(table: Table, source: RunSource, entry: PublishedDomain) -> Cell:
-    """The protocol of a published number and what ours is to it."""
-    said = relation(source, entry)
+def protocol_cell(
+    table: Table, source: RunSource, entry: PublishedDomain, *, searched: bool = False
+) -> Cell:
+    """The protocol of a published number and what ours is to it.
+
+    Args:
+        table: Where the cell will stand; gets its footnotes.
+        source: One of our runs.
+        entry: The published number.
+        searched: Whether ours is the best of several settings.
+    """
+    said = relation(source, entry, searched=searched)
     model = str(section(source.config, "model").get("name"))
-    mark = ""
+    signs = []
     if model != entry.model:
         theirs, ours = (MODEL_TITLES.get(name, name) for name in (entry.model, model))
-        mark = table.sign(f"{theirs}; ours is {ours}.")
-    style = "same" if said == "same protocol" else ""
-    return Cell(entry.protocol, extra=said, mark=mark, style=style)
+        signs.append(table.sign(f"{theirs}; ours is {ours}."))
+    if entry.search and said in (SAME, BUT_SEARCH):
+        what = "the best of several settings" if searched else "a single setting"
+        signs.append(table.sign(f"{entry.source} searched ({entry.search}); ours is {what}."))
+    style = "same" if said == SAME else ""
+    return Cell(entry.protocol, extra=said, mark=",".join(signs), style=style)
 
 
-def relation(ours: RunSource, entry: PublishedDomain) -> str:
+def relation(ours: RunSource, entry: PublishedDomain, *, searched: bool = False) -> str:
     """What our protocol is to that of a published number.
 
-    The same only with the same network and the same way to choose weights.
+    The same only with the same network, the same way to choose weights, and a search for settings
+    on both sides or on neither.
     """
     protocol = ours.protocol
     if protocol.removesuffix(MODIFIED) != entry.protocol:
@@ -82,7 +97,11 @@ def relation(ours: RunSource, entry: PublishedDomain) -> str:
     if section(ours.config, "model").get("name") != entry.model:
         return "other network"
     rule = next(iter(ours.by_rule), "")
-    return "same protocol" if SELECTIONS.get(rule) == entry.selection else "other selection"
+    if SELECTIONS.get(rule) != entry.selection:
+        return "other selection"
+    if searched == bool(entry.search):
+        return SAME
+    return BUT_SEARCH if entry.search else "same but for our search"
 
 
 def by_source(dataset: str, method: str) -> list[list[PublishedDomain]]:

@@ -11,7 +11,7 @@ from medldr.reporting import sweep_sections as parts_of
 from medldr.reporting.choice_section import choice_section
 from medldr.reporting.grid import Grid, make_grid
 from medldr.reporting.left_out import left_out
-from medldr.reporting.left_out_published import left_out_published
+from medldr.reporting.left_out_published import left_out_published, sets_published
 from medldr.reporting.left_out_tables import left_out_section
 from medldr.reporting.measures import ALIASES
 from medldr.reporting.sweep_groups import groups
@@ -52,9 +52,16 @@ class SweepContent:
     def subtitle(self) -> str:
         """Its size in words."""
         done = sum(entry.run is not None for entry in self.study.every)
+        sets = left_out(self.study)
+        domains = sum(len(found.domains) for found in sets)
+        columns = (
+            f"{_count(domains, 'held-out domain')} of {_count(len(sets), 'data set')}"
+            if sets
+            else _count(len(self.columns), "set")
+        )
         parts = [
             _count(len(self.study.rows), "method"),
-            _count(len(self.columns), "set"),
+            columns,
             f"{done} of {_count(len(self.study.every), 'run')} with a result",
         ]
         return f"{', '.join(parts)}; differences are to {self.study.reference}"
@@ -101,7 +108,8 @@ def sweep_content(folder: SweepFolder) -> SweepContent:
 def _published(parts: Parts) -> Section:
     """Published numbers of whole sets, and of one held-out domain after the other."""
     section = parts_of.published(parts)
-    tables = [left_out_published(found) for found in left_out(parts.study)]
+    sets = left_out(parts.study)
+    tables = [sets_published(sets), *(left_out_published(found) for found in sets)]
     section.tables += [table for table in tables if table is not None]
     return section
 

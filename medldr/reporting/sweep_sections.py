@@ -11,6 +11,7 @@ from medldr.reporting.compare_figures import difference_figure, has_difference, 
 from medldr.reporting.comparison import interval_words
 from medldr.reporting.figures import Drawing
 from medldr.reporting.grid import Grid, grid_table, make_grid
+from medldr.reporting.left_out import left_out
 from medldr.reporting.measures import MEASURES, SPLIT_TITLES, measure
 from medldr.reporting.sweep_missing import missing_table
 from medldr.reporting.sweep_published import published_tables
@@ -19,6 +20,7 @@ from medldr.reporting.sweep_source import Study
 from medldr.reporting.sweep_training import training_table
 from medldr.reporting.sweep_verdict import verdict
 from medldr.reporting.tables import Table, side_by_side
+from medldr.reporting.target_parts import TARGETS
 
 CALIBRATION = ("ece", "brier", "nll")
 
@@ -105,10 +107,11 @@ def result(parts: Parts) -> Section:
     """The verdict and the grids."""
     first = next((c.result for c in parts.columns if c.result is not None), {})
     words = interval_words(first)
-    if len(parts.columns) > 1:
+    sets = left_out(parts.study)
+    if len(parts.columns) > 1 and len(sets) < 2:
         words += (
-            " The average is the plain mean over the sets, of rows that have every run in all of "
-            "them; it has no interval."
+            f" The average is the plain mean over the {'columns' if sets else 'sets'}, of rows "
+            "that have every run in all of them; it has no interval."
         )
     words += (
         " The best number of a column is bold and the second best underlined, as printed, among "
@@ -137,6 +140,11 @@ def differences(parts: Parts) -> Section:
         "Both methods judged the same images, so the luck of which images were drawn cancels in "
         "the difference."
     )
+    if left_out(parts.study):
+        section.texts.append(
+            f"On the test split they are differences on {TARGETS['target_all']}, and not on the "
+            "80 % that published tables score."
+        )
     for number, column in enumerate(parts.columns, 1):
         for metric in parts.metrics:
             if column.result is not None and has_difference(column.result, metric):

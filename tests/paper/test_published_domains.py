@@ -170,20 +170,43 @@ def test_mixup_between_domains_is_not_our_mixup():
     assert {e.source for e in published_domains("pacs", method="mixup")} == {"LatentDR paper"}
 
 
+def ours(protocol="swad", model="resnet50", rule="val_domain_accuracy"):
+    config = {"model": {"name": model}, "protocol": protocol}
+    judged = {"selection": {"rule": rule}, "splits": {}}
+    return RunSource("x", config, {}, [], judged)
+
+
 def test_only_protocol_network_and_selection_together_are_the_same():
-    entry = mean("pacs", "erm", source="SWAD paper")
-
-    def ours(protocol="swad", model="resnet50", rule="val_domain_accuracy"):
-        config = {"model": {"name": model}, "protocol": protocol}
-        judged = {"selection": {"rule": rule}, "splits": {}}
-        return RunSource("x", config, {}, [], judged)
-
+    entry = mean("pacs", "erm", source="LatentDR paper")
     assert relation(ours(), entry) == "same protocol"
     assert relation(ours(rule="swad"), entry) == "same protocol"
     assert relation(ours("domainbed-2020"), entry) == "other protocol"
     assert relation(ours("swad+modified"), entry) == "ours is modified"
     assert relation(ours(model="resnet18"), entry) == "other network"
     assert relation(ours(rule="last"), entry) == "other selection"
+
+
+@pytest.mark.parametrize(
+    ("source", "method", "protocol"),
+    [
+        ("DomainBed", "erm", "domainbed-2020"), ("Fishr paper", "fishr", "domainbed-2020"),
+        ("SWAD paper", "erm", "swad"), ("MIRO paper", "miro", "swad"),
+    ],
+)  # fmt: skip
+def test_a_single_setting_is_not_the_same_as_the_best_of_a_search(source, method, protocol):
+    entry = mean("pacs", method, source=source)
+    assert entry.search
+    assert relation(ours(protocol), entry) == "same but for the search"
+    assert relation(ours(protocol), entry, searched=True) == "same protocol"
+
+
+def test_the_best_of_our_settings_is_not_the_same_as_a_published_single_one():
+    for method in ("erm", "latentdr_sa", "latentdr_pool"):
+        entry = mean("pacs", method, source="LatentDR paper")
+        assert entry.search == ""
+        assert relation(ours(), entry, searched=True) == "same but for our search"
+    assert "no search but of widths on PACS" in mean("vlcs", "latentdr_pool").note
+    assert "widths and dropout on PACS" in mean("pacs", "batchformer").note
 
 
 def test_whole_set_tables_know_none_of_them():

@@ -11,7 +11,7 @@ import pytest
 from medldr.members import read_sweep
 from medldr.reporting.latex import latex_tables
 from medldr.reporting.left_out import left_out
-from medldr.reporting.left_out_published import left_out_published
+from medldr.reporting.left_out_published import left_out_published, sets_published
 from medldr.reporting.left_out_tables import left_out_table, protocol_notes, sets_table
 from medldr.reporting.markdown import markdown_page
 from medldr.reporting.seed_spread import seed_means, spread
@@ -169,6 +169,95 @@ def test_several_data_sets_have_a_table_of_their_means_with_an_average(held_swee
     assert (first.cells[0].spread, first.cells[0].detail) == ("1.4", "SE 0.7")
     assert [cell.text for cell in second.cells] == ["80.0", "–", "–"]
     assert table.notes == ["Without domains that no run held out: other (sketch)."]
+
+
+def two_sets(held_sweep, **changes):
+    one = only(held_sweep(ROWS, EACH, seeds=(0, 1)))
+    return [one, replace(one, dataset="vlcs", **changes)]
+
+
+def test_several_data_sets_stand_beside_the_published_means_with_their_averages(held_sweep):
+    table = sets_published(two_sets(held_sweep))
+    assert table.columns == ["Method", "Protocol", "pacs", "vlcs", "Average"]
+    rows = {row.heading: row.cells for row in table.rows}
+    assert list(rows) == [
+        "ERM: ours", "ERM: DomainBed", "ERM: LatentDR paper", "ERM: SWAD paper",
+        "ERM: DomainBed, leave-one-domain-out", "ERM: DomainBed, oracle",
+        "LatentDR (Pool): ours", "LatentDR (Pool): LatentDR paper",
+    ]  # fmt: skip
+    assert [cell.text for cell in rows["ERM: ours"]] == ["swad", "79.0", "79.0", "79.0"]
+    first, *means, average = rows["LatentDR (Pool): LatentDR paper"]
+    assert (first.text, first.extra, first.style) == ("swad", "same protocol", "same")
+    assert [(cell.text, cell.extra) for cell in means] == [("86.3", "SD 0.9"), ("78.0", "SD 0.5")]
+    assert average.value == pytest.approx((0.863 + 0.780) / 2)
+    first, *means = rows["ERM: SWAD paper"]
+    assert (first.extra, first.style) == ("same but for the search", "")
+    assert dict(table.footnotes)[first.mark] == (
+        "SWAD paper searched (rate, dropout and decay); ours is a single setting."
+    )
+    assert any("mean of its printed means" in note for note in table.notes)
+
+
+def test_a_set_that_lacks_domains_or_a_published_mean_leaves_the_average_out(held_sweep):
+    one, other = two_sets(held_sweep, never=["SUN09"])
+    rows = {row.heading: row.cells for row in sets_published([one, other]).rows}
+    assert [cell.text for cell in rows["ERM: ours"]] == ["swad", "79.0", "–", "–"]
+    unknown = replace(one, dataset="scanners")
+    rows = {row.heading: row.cells for row in sets_published([one, unknown]).rows}
+    assert [cell.text for cell in rows["ERM: ours"]] == ["swad", "79.0", "79.0", "79.0"]
+    assert [cell.text for cell in rows["ERM: SWAD paper"]] == ["swad", "84.2", "–", "–"]
+    assert sets_published([unknown, replace(unknown, dataset="hospitals")]) is None
+    assert sets_published([one]) is None
+
+
+def test_sets_to_which_ours_stands_differently_say_so(held_sweep):
+    one = only(held_sweep(ROWS, EACH, seeds=(0, 1)))
+    other = replace(one, dataset="vlcs", searched=["ERM"])
+    rows = {row.heading: row.cells for row in sets_published([one, other]).rows}
+    assert rows["ERM: SWAD paper"][0].extra.startswith("not the same for every data set")
+    assert rows["ERM: DomainBed"][0].extra == "other protocol"
+
+
+def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep):
+    algorithms = {f"erm, lr-{rate}": {"name": "erm"} for rate in ("low", "high")}
+    rows = {name: reach("erm") for name in algorithms}
+    folder = held_sweep(
+        rows, EACH[:2], seeds=(0,), algorithms=algorithms,
+        curve=lambda *_: [{"step": 100, "epoch": 1, "val/domain_accuracy": 0.5}],
+        layout={"rows": "algorithm, lr", "search": (1,)},
+    )  # fmt: skip
+    found = only(folder)
+    assert found.searched == ["ERM"]
+    rows = {row.heading: row.cells for row in left_out_published(found).rows}
+    assert rows["ERM: SWAD paper"][0].extra == "same protocol"
+    assert rows["ERM: LatentDR paper"][0].extra == "same but for our search"
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_main_grid_of_one_set_says_that_test_is_the_whole_domain(held_sweep):
+    content = sweep_content(held_sweep(ROWS, EACH[:2], seeds=(0,)))
+    first = content.grids[0]
+    assert first.caption == "Accuracy (%): Test (target_all, the whole held-out domain)"
+    seen = next(grid for grid in content.grids if grid.split == "id_test")
+    assert seen.caption == "Accuracy (%): Test, seen domains"
+    assert all(row.average.mean is not None for row in first.rows)
+    assert "mean over the columns" in content.section("result").small
+    assert "target_all" in content.section("differences").texts[-1]
+    assert content.subtitle.startswith("2 methods, 2 held-out domains of 1 data set, ")
+
+
+@pytest.mark.usefixtures("quick")
+def test_columns_of_several_sets_have_no_average_over_domains(held_sweep):
+    folder = held_sweep(ROWS, EACH, seeds=(0,))
+    for member in read_sweep(folder).members:
+        if member.column in ("held_out-photo", "held_out-sketch"):
+            path = folder.run(member.run).config
+            path.write_text(path.read_text().replace("set: pacs", "set: vlcs"))
+    content = sweep_content(folder)
+    assert all(row.average is None for grid in content.grids for row in grid.rows)
+    assert "average" not in content.section("result").small
+    assert content.subtitle.startswith("2 methods, 4 held-out domains of 2 data sets, ")
+    assert content.section("left_out").tables[0].columns[-1] == "Average"
 
 
 def test_rows_whose_weights_are_averaged_by_swad_carry_it_in_their_name(held_sweep):
