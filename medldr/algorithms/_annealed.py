@@ -1,4 +1,4 @@
-"""Penalties whose weight is switched from 1 to its value after some steps (VREx and IRM)."""
+"""Penalties whose weight is switched to its value after some steps (VREx, IRM and Fishr)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from medldr.algorithms._blocks import Blocks, require_several
 from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.config import RunConfig
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -27,9 +28,10 @@ class AnnealedConfig(AlgorithmConfig):
 
 
 class Annealed(Algorithm):
-    """Mean of the domains' risks plus a penalty, whose weight `update` switches.
+    """A loss with a penalty whose weight `update` switches.
 
     Attributes:
+        before: Factor of the penalty until the switch; with weight 0 it is 0 all along.
         steps: ``()`` int64, optimizer steps made before this one; a buffer, so that a resumed run
             goes on with it. `update` alone counts it, so `loss` may be called at any time.
     """
@@ -38,6 +40,7 @@ class Annealed(Algorithm):
     sampler = "domains"
     rows_per_domain = 1
     set_based = True
+    before = 1.0
 
     def __init__(self, config: AnnealedConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
@@ -50,8 +53,18 @@ class Annealed(Algorithm):
 
     def weighted(self, penalty: Tensor) -> Tensor:
         """The penalty times the weight of this step, in the penalty's own precision."""
-        before = 1.0 if self.weight else 0.0
+        before = self.before if self.weight else 0.0
         return torch.where(self.steps < self.anneal_steps, before * penalty, self.weight * penalty)
+
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
+        """Say so where the run is over before the switch."""
+        if not self.weight or steps > self.anneal_steps:
+            return []
+        return [
+            f"algorithm {self.config.name} has its weight of {self.weight:g} from step "
+            f"{self.anneal_steps + 1} on (algorithm.anneal_steps), and the run has {steps}: the "
+            f"factor of its penalty stays {self.before:g}. Set algorithm.anneal_steps below {steps}"
+        ]
 
     def update(self, step: Step, batch: Batch) -> StepOutput:
         """One optimizer step; that of the switch begins with a fresh optimizer."""
@@ -69,7 +82,7 @@ class Annealed(Algorithm):
         z: Tensor,
         logits: Tensor,
     ) -> StepOutput:
-        """The step's output: loss, and logs of its terms and of every domain's risk ``(n,)``."""
+        """Mean of the domains' risks ``(n,)`` plus the penalty; all of them are logged."""
         original = risks.mean()
         names = [self.spec.train_domains[domain] for domain in blocks.domains]
         logs = {

@@ -59,9 +59,9 @@ class Stacked(Algorithm):
         """The base's classification loss, for all terms."""
         return self.base.classification_loss(logits, target)
 
-    def check_run(self, config: RunConfig, processes: int) -> list[str]:
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """What the base refuses or says."""
-        return self.base.check_run(config, processes)
+        return self.base.check_run(config, processes=processes, steps=steps)
 
     def begin(self, model: FeatureModel) -> None:
         """Let the base look at the first weights."""

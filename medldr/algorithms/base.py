@@ -148,20 +148,13 @@ class Algorithm(nn.Module):
             of_samples = torch.where(target.nan_to_num().sum(1) > 0, of_samples, 1.0)
         return losses, of_samples
 
-    def cautions(self, *, warm_start: bool) -> list[str]:
-        """What should be said before training begins with these settings; mostly nothing.
-
-        Args:
-            warm_start: Whether the weights come from another run (`training.init_from`).
-        """
-        return []
-
-    def check_run(self, config: RunConfig, processes: int) -> list[str]:
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """Refuse a run that the method cannot work in; called before the first step.
 
         Args:
             config: The whole run's.
             processes: How many train together.
+            steps: Optimizer steps of the whole run.
 
         Returns:
             What should be said of the method in this run; mostly nothing.

@@ -48,6 +48,7 @@ from pydantic import Field
 from torch import Tensor
 
 from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.config import RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
@@ -106,9 +107,9 @@ class Fish(Algorithm):
         self.order_seed: Tensor
         self.register_buffer("order_seed", torch.randint(2**62, ()))
 
-    def cautions(self, *, warm_start: bool) -> list[str]:
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """Say so where hardly anything can be learned from first weights."""
-        if warm_start or self.eps >= _ENOUGH:
+        if config.training.init_from or self.eps >= _ENOUGH:
             return []
         return [
             f"algorithm fish keeps {self.eps:.2g} of the way of each update, which teaches a "

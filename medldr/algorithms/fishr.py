@@ -16,8 +16,9 @@ not use it.
 
 Works with: every task and loss, in 2D and 3D; networks with ``head: linear``. Needs two source
 domains or more and the sampler ``domains``; one image per domain has no variance, so it asks for
-two. Does not work with accumulation, or as a base of another method: it counts steps. ``weight: 0``
-is ``erm`` on the same batches, with the penalty logged.
+two. Does not work with accumulation, or as a base of another method: it counts steps. A run of
+``anneal_steps`` steps or fewer never has the penalty. ``weight: 0`` is ``erm`` on the same batches,
+with the penalty logged.
 
 Settings: ``weight`` 1000, ``anneal_steps`` 1500, ``ema`` 0.95 (DomainBed's). **Read ``weight``
 together with ``ema``:** what is compared is the running average divided by ``1 - ema``. It begins
@@ -50,57 +51,45 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from medldr.algorithms._blocks import Blocks, require_several
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.algorithms._annealed import Annealed, AnnealedConfig
+from medldr.algorithms._blocks import Blocks
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 
-class FishrConfig(AlgorithmConfig):
+class FishrConfig(AnnealedConfig):
     """Keys of Fishr."""
 
     name: Literal["fishr"] = "fishr"
     weight: float = Field(1000.0, ge=0, description="factor of the penalty; read it with ema")
     anneal_steps: int = Field(1500, ge=0, description="steps before the penalty sets in")
     ema: float = Field(0.95, ge=0, lt=1, description="part of the running average that is kept")
-    reset_optimizer: bool = Field(
-        True, description="forget the optimizer's state when the penalty sets in"
-    )
 
 
-class Fishr(Algorithm):
+class Fishr(Annealed):
     """Mean classification loss plus the distance of the domains' gradient variances.
 
     Attributes:
         average: ``(n, K D + K)``, the running average of each source domain's variances: weights
             ``(K, D)`` row by row, then the bias.
-        steps: ``()`` int64, optimizer steps made so far.
     """
 
-    needs_domains = True
-    sampler = "domains"
     rows_per_domain = 2
-    set_based = True
+    before = 0.0
 
     def __init__(self, config: FishrConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        require_several("fishr", spec)
         if not isinstance(model.head, nn.Linear):
             raise InputError(
                 "algorithm fishr compares gradients of a linear head, and this network's is a "
                 f"{type(model.head).__name__}. Set model.head: linear"
             )
-        self.weight = config.weight
-        self.anneal_steps = config.anneal_steps
         self.ema = config.ema
-        self.reset_optimizer = config.reset_optimizer and config.weight > 0
         kind = torch.promote_types(model.head.weight.dtype, torch.float32)
         entries = spec.num_classes * (model.dim + 1)
         self.average: Tensor
         self.register_buffer("average", torch.zeros(len(spec.train_domains), entries, dtype=kind))
-        self.steps: Tensor
-        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The classification loss plus the penalty, logged as ``original`` and ``fishr``."""
@@ -110,16 +99,8 @@ class Fishr(Algorithm):
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
         penalty = self._penalty(z, logits, batch.label, blocks)
-        weighted = torch.where(self.steps < self.anneal_steps, 0.0, self.weight * penalty)
         logs = {"loss/original": original.detach(), "loss/fishr": penalty.detach()}
-        return StepOutput(original + weighted, z, logits, logs)
-
-    def update(self, step: Step, batch: Batch) -> StepOutput:
-        """One optimizer step; the first one with a penalty begins with a fresh optimizer."""
-        if self.reset_optimizer and 0 < step.index == self.anneal_steps:
-            step.reset_optimizer()
-        self.steps.fill_(step.index)
-        return super().update(step, batch)
+        return StepOutput(original + self.weighted(penalty), z, logits, logs)
 
     def _penalty(self, z: Tensor, logits: Tensor, label: Tensor, blocks: Blocks) -> Tensor:
         with torch.autocast(z.device.type, enabled=False):

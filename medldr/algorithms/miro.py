@@ -105,7 +105,7 @@ class MIRO(Algorithm):
         self.frozen.eval()
         return self
 
-    def check_run(self, config: RunConfig, processes: int) -> list[str]:
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """Say so where training starts from random weights."""
         keys = ("pretrained", "weights")
         if config.training.init_from or any(getattr(config.model, k, None) for k in keys):

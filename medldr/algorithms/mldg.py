@@ -128,7 +128,7 @@ class MLDG(Algorithm):
         self.register_buffer("pair_seed", torch.randint(2**62, ()))
         self._groups: list[dict[str, Any]] = []
 
-    def check_run(self, config: RunConfig, processes: int) -> list[str]:
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """Refuse what the trial steps cannot work with."""
         if config.training.precision == "float16":
             raise InputError(

@@ -68,7 +68,8 @@ def assemble(
     domains = start.domains_per_batch(sampler, algorithm, data.spec)
     start.check(training, algorithm, model, rows // processes.world)
     start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
-    said = algorithm.check_run(config, processes.world)
+    steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
+    said = algorithm.check_run(config, processes=processes.world, steps=steps)
     schedule = Schedule(training, loader.steps_per_epoch)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
     averaging = training.averaging
@@ -103,7 +104,7 @@ def assemble(
     more += start.undefined_rules(rules, data)
     more += start.units(training)
     more += start.resting_statistics(model, warm_start=bool(training.init_from))
-    more += [*algorithm.cautions(warm_start=bool(training.init_from)), *said]
+    more += said
     algorithm.use_class_weights(data.class_weights(training.class_weights))
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = valley = None
@@ -121,7 +122,7 @@ def assemble(
             # A fused optimizer unscales float16 gradients itself, after they would be clipped.
             fused=facts["precision"] != "float16",
         ),
-        total=training.steps or (training.epochs or 1) * loader.steps_per_epoch,
+        total=steps,
         clip_norm=training.clip_norm,
         guard=Guard(lambda numbers: data.table.ids[list(numbers)].tolist(), processes),
         compile=config.machine.compile,

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from medldr.config import RunConfig
+
 
 @pytest.fixture(scope="session")
 def standins():
@@ -16,3 +18,21 @@ def standins():
         sys.modules[name] = module
         spec.loader.exec_module(module)
     return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def run_config():
+    """The configuration of a run on MedMNIST, with changes by section."""
+
+    def make(**changes):
+        plan = {
+            "data": {"name": "medmnist", "flag": "bloodmnist"},
+            "transform": {"name": "none"},
+            "model": {"name": "resnet18"},
+            "algorithm": {"name": "erm"},
+        }
+        for section, keys in changes.items():
+            plan[section] = plan.get(section, {}) | keys
+        return RunConfig.model_validate(plan)
+
+    return make

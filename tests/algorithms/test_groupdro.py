@@ -170,17 +170,6 @@ def test_half_precision_is_computed_in_float32_also_under_autocast(standins):
     assert out.loss.dtype == algorithm.log_q.dtype == torch.float32
 
 
-def test_volumes_train(standins):
-    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
-    model = standins.make_model(spec)
-    algorithm = standins.make_algorithm("groupdro", spec, model).train()
-    flat = standins.make_batch(standins.make_spec("binary"), 6)
-    image = torch.randn(6, 1, 4, 4, 4, generator=torch.Generator().manual_seed(0))
-    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
-    assert torch.isfinite(gradient).all()
-    assert gradient.abs().sum() > 0
-
-
 def test_one_source_domain_is_refused_with_the_cure(build):
     one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
     with pytest.raises(InputError, match=r"groupdro compares.*are of south.*data\.held_out.*erm"):

@@ -221,17 +221,6 @@ def test_half_precision_is_computed_in_float32_also_under_autocast():
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_volumes_train(standins):
-    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
-    model = standins.make_model(spec)
-    algorithm = standins.make_algorithm("irm", spec, model, anneal_steps=0)
-    flat = standins.make_batch(standins.make_spec("binary"), 6)
-    image = draw(6, 1, 4, 4, 4).float()
-    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
-    assert torch.isfinite(gradient).all()
-    assert gradient.abs().sum() > 0
-
-
 def test_a_domain_of_one_row_is_an_error(build):
     model, algorithm, batch = build()
     domain = torch.tensor([0] * 6 + [1] * 5 + [2])

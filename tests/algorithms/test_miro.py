@@ -10,7 +10,6 @@ from torch import nn
 
 from medldr import plugins
 from medldr.algorithms.miro import MIROConfig, channel_distance
-from medldr.config import RunConfig
 from medldr.config.schema import TrainingConfig
 from medldr.models import build_model
 from medldr.models.base import STAGES
@@ -359,17 +358,9 @@ def test_it_compiles_to_the_same_loss(build):
         ({}, {"init_from": "runs/erm"}, False),
     ],
 )
-def test_random_first_weights_are_warned_of(model, training, warned, build):
-    config = RunConfig.model_validate(
-        {
-            "data": {"name": "medmnist", "flag": "bloodmnist"},
-            "transform": {"name": "none"},
-            "model": {"name": "resnet18", **model},
-            "algorithm": {"name": "miro"},
-            "training": training,
-        }
-    )
-    said = build()[1].check_run(config, 1)
+def test_random_first_weights_are_warned_of(model, training, warned, build, run_config):
+    config = run_config(model=model, algorithm={"name": "miro"}, training=training)
+    said = build()[1].check_run(config, processes=1, steps=9)
     assert bool(said) == warned
     assert not warned or "model.pretrained" in said[0]
 

@@ -13,7 +13,6 @@ from torch import nn
 from medldr import plugins
 from medldr.algorithms._pairs import make_pairs
 from medldr.algorithms.mldg import MLDG, MLDGConfig
-from medldr.config import RunConfig
 from medldr.config.schema import TrainingConfig
 from medldr.errors import InputError
 from medldr.models import build_model
@@ -406,18 +405,14 @@ def test_bfloat16_autocast_trains(order, build):
         ({"machine": {"compile": True}}, 1, r"machine\.compile: false"),
     ],
 )
-def test_runs_that_it_cannot_work_in_are_refused(changes, processes, message, build):
-    parts = {"data": "medmnist", "transform": "none", "model": "resnet18", "algorithm": "mldg"}
-    known = {"data": {"name": "medmnist", "flag": "bloodmnist"}}
-    config = RunConfig.model_validate(
-        {**{k: {"name": v} for k, v in parts.items()}, **known, **changes}
-    )
+def test_runs_that_it_cannot_work_in_are_refused(changes, processes, message, build, run_config):
+    config = run_config(algorithm={"name": "mldg"}, **changes)
     _, algorithm, _ = build(order="second", inner="sgd")
     with pytest.raises(InputError, match=message):
-        algorithm.check_run(config, processes)
+        algorithm.check_run(config, processes=processes, steps=9)
     _, first, _ = build()
     if "training" not in changes:
-        assert first.check_run(config, processes) == []
+        assert first.check_run(config, processes=processes, steps=9) == []
 
 
 def test_a_split_without_pairs_is_refused_with_the_cure(build):

@@ -201,17 +201,6 @@ def test_training_with_a_large_weight_brings_the_domains_together(build):
     assert algorithm.loss(model, batch).logs["loss/mmd"].item() < first / 2
 
 
-def test_volumes_train(standins):
-    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
-    model = standins.make_model(spec)
-    algorithm = standins.make_algorithm("mmd", spec, model)
-    flat = standins.make_batch(standins.make_spec("binary"), 6)
-    image = draw(6, 1, 4, 4, 4).float()
-    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
-    assert torch.isfinite(gradient).all()
-    assert gradient.abs().sum() > 0
-
-
 def test_a_batch_of_one_domain_is_an_error(build):
     model, algorithm, batch = build()
     with pytest.raises(ValueError, match="given the latents of 1"):

@@ -169,17 +169,6 @@ def test_half_precision_is_computed_in_float32_also_under_autocast(dtype, standi
     assert out.loss.dtype == out.logs["loss/vrex"].dtype == torch.float32
 
 
-def test_volumes_train(standins):
-    spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (4, 4, 4), ("a", "b"), ("a", "b"))
-    model = standins.make_model(spec)
-    algorithm = standins.make_algorithm("vrex", spec, model, anneal_steps=0)
-    flat = standins.make_batch(standins.make_spec("binary"), 6)
-    image = torch.randn(6, 1, 4, 4, 4, generator=torch.Generator().manual_seed(0))
-    _, gradient = backward(model, algorithm, flat._replace(image=image, domain=torch.arange(6) % 2))
-    assert torch.isfinite(gradient).all()
-    assert gradient.abs().sum() > 0
-
-
 def test_training_with_a_large_weight_keeps_the_risks_together(build):
     left = {}
     for weight in (0.0, 20.0):

@@ -57,7 +57,7 @@ def make_batch(spec: DataSpec, rows: int = 12, seed: int = 0, views: tuple[str, 
     row = torch.arange(rows)
     # The class moves the mean, so that there is something to learn.
     image = torch.randn(rows, spec.channels, *spec.spatial_size, generator=generator)
-    image = image + (row % spec.num_classes)[:, None, None, None] / 2
+    image = image + (row % spec.num_classes).view(-1, *[1] * (image.ndim - 1)) / 2
     if spec.multi_label:
         label = (torch.rand(rows, spec.num_classes, generator=generator) > 0.5).float()
         label[0] = float("nan")

@@ -1,6 +1,7 @@
 """What holds for every algorithm, found by name."""
 
 import copy
+import dataclasses
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from medldr import plugins
 from medldr.config.schema import TrainingConfig
 from medldr.config.section import Plugin
+from medldr.models import build_model
 from medldr.training.optim import build_optimizers
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import TASKS, Batch
@@ -34,11 +36,11 @@ def setup(standins):
     return make
 
 
-def make_step(model, algorithm):
+def make_step(model, algorithm, precision="32-true"):
     pair = TrainStep(model, algorithm).train()
     training = TrainingConfig(optimizer="sgd", lr=0.05, momentum=0.9)
     return Stepper(
-        Fabric(accelerator="cpu", devices=1),
+        Fabric(accelerator="cpu", devices=1, precision=precision),
         pair,
         build_optimizers(algorithm.optimizers(model), training),
         total=10,
@@ -118,6 +120,26 @@ def test_bfloat16_autocast_is_finite_and_the_loss_float32(name, setup):
     assert out.loss.dtype == torch.float32
     assert torch.isfinite(out.loss)
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("axes", "precision"), [(2, "bf16-mixed"), (3, "32-true"), (3, "bf16-mixed")]
+)
+def test_a_resnet_trains_on_images_and_volumes(name, axes, precision, standins):
+    spec = dataclasses.replace(standins.make_spec(), spatial_size=(8,) * axes)
+    config = plugins.load("models", "resnet18").Config(name="resnet18", width=0.125)
+    model = build_model(config, spec, seed=0)
+    algorithm = standins.make_algorithm(name, spec, model)
+    batch = standins.make_batch(spec, views=algorithm.views)
+    step = make_step(model, algorithm, precision)
+    before = {n: p.detach().clone() for n, p in step.pair.named_parameters() if p.requires_grad}
+    torch.manual_seed(0)
+    outputs = run_steps(step, algorithm, batch, 2)
+    assert all(out.loss.isfinite() and out.loss.dtype == torch.float32 for out in outputs)
+    after = dict(step.pair.named_parameters())
+    assert all(after[n].isfinite().all() for n in before)
+    still = [n for n, p in before.items() if torch.equal(p, after[n])]
+    assert not [n for n in still if not n.endswith(KEY_BIASES)]
 
 
 def test_going_on_from_saved_state_equals_going_on(name, setup):

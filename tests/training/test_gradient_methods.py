@@ -90,3 +90,16 @@ def test_accumulation_is_refused_by_methods_that_make_their_own_steps(train):
         changes = {**PLAN, "algorithm": METHODS[name], "training.accumulate": 2}
         with pytest.raises(InputError, match="makes its optimizer steps itself"):
             train(changes, name)
+
+
+def test_the_last_step_of_a_run_may_be_the_first_with_the_whole_weight(train):
+    plan = {**PLAN, "training.sampler": "domains", "training.steps": 4, "training.epochs": None}
+    notes, weights = {}, {}
+    for anneal in (3, 4):
+        keys = {"name": "fishr", "weight": 1e4, "anneal_steps": anneal, "reset_optimizer": False}
+        run = train({**plan, "algorithm": keys}, f"fishr{anneal}")
+        notes[anneal] = [note for note in run.fitted.notes if "anneal_steps" in note]
+        weights[anneal] = run.model.head.weight
+    erm = train(plan, "erm").model.head.weight
+    assert (torch.equal(weights[4], erm), len(notes[4])) == (True, 1)
+    assert (torch.equal(weights[3], erm), len(notes[3])) == (False, 0)
