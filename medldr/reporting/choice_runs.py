@@ -12,6 +12,8 @@ from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_source import Study
 from medldr.reporting.target_parts import target_value
 
+ORACLE_OUT = "oracle_out_accuracy"
+"""The rule that takes the evaluation with the highest accuracy on target_out."""
 AVERAGED = "swad"
 """A rule whose weights are of no single step."""
 PARTS = ("target_in", "target_out")
@@ -70,17 +72,16 @@ def trained(study: Study, held: Held) -> Trained:
     if entry.source is None:
         return Trained(setting, entry.member.seed, domains)
     points = {point.step: point for point in map(_logged, entry.source.rows) if point is not None}
-    last = None
-    if len(held.domains) == 1:
-        for rule, point in _judged(entry.source, held).items():
-            last = point if rule == "last" else last
-            known = points.get(point.step, point)
-            points[point.step] = known._replace(
-                target_in={**point.target_in, **known.target_in},
-                target_out={**point.target_out, **known.target_out},
-            )
+    judged = _judged(entry.source, held) if len(held.domains) == 1 else {}
+    for point in judged.values():
+        known = points.get(point.step, point)
+        points[point.step] = known._replace(
+            target_in={**point.target_in, **known.target_in},
+            target_out={**point.target_out, **known.target_out},
+        )
     evaluated = tuple(points[step] for step in sorted(points))
-    return Trained(setting, entry.member.seed, domains, evaluated, last)
+    last, best = judged.get("last"), judged.get(ORACLE_OUT)
+    return Trained(setting, entry.member.seed, domains, evaluated, last, best)
 
 
 def has_curves(runs: Iterable[Trained]) -> bool:

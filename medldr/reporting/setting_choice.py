@@ -61,6 +61,8 @@ class Trained:
         held_out: Domains that it never trained or validated on.
         evaluated: Its evaluations, in the order of training.
         last: How its last weights were judged; None: as its last evaluation.
+        best: How the weights were judged that target_out chose among all evaluations; None: that
+            must be seen from the evaluations themselves.
     """
 
     setting: str
@@ -68,6 +70,12 @@ class Trained:
     held_out: frozenset[str]
     evaluated: tuple[Evaluated, ...] = ()
     last: Evaluated | None = None
+    best: Evaluated | None = None
+
+    @property
+    def logged(self) -> tuple[Evaluated, ...]:
+        """Its evaluations while training, without weights that were only judged at the end."""
+        return tuple(point for point in self.evaluated if point.val is not None)
 
 
 class Missing(NamedTuple):
@@ -153,7 +161,7 @@ def choose(runs: Sequence[Trained], target: str, domains: Sequence[str]) -> list
         _best(VALIDATION, single, [_validated(run, target) for run in single]),
         _cross_validation(single, runs, target, domains),
         _best(ORACLE_LAST, single, [_last(run, target) for run in single]),
-        _best(ORACLE_ANY, single, [_seen(run.evaluated, target) for run in single]),
+        _best(ORACLE_ANY, single, [_any(run, target) for run in single]),
     ]
 
 
@@ -179,8 +187,16 @@ def _seen(evaluated: Sequence[Evaluated], target: str) -> list[Scored]:
 
 
 def _last(run: Trained, target: str) -> list[Scored]:
-    last = run.evaluated[-1:] if run.last is None else (run.last,)
+    last = run.logged[-1:] if run.last is None else (run.last,)
     return _seen(last, target)
+
+
+def _any(run: Trained, target: str) -> list[Scored]:
+    """All evaluations, or the one that target_out chose; empty where it saw only some of them."""
+    logged = run.logged
+    if logged and all(target in point.target_out for point in logged):
+        return _seen(logged, target)
+    return [] if run.best is None else _seen((run.best,), target)
 
 
 def _best(

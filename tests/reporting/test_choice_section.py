@@ -166,6 +166,27 @@ def test_runs_without_curves_have_no_such_section(held_sweep):
     assert [p.target_out for p in found.runs[0].evaluated] == [{"photo": 0.4}]
 
 
+def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_judged(held_sweep):
+    def logged(row, domains, seed):
+        return [{"step": s, "val/domain_accuracy": 0.5 + s / 1000} for s in (8, 16, 24)]
+
+    folder = held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,), curve=logged)
+    for rule in ("last", "oracle_out_accuracy"):
+        for member in read_sweep(folder).members:
+            files = folder.run(member.run)
+            chosen = {"rule": rule, "step": 24, "split": "", "value": None, "oracle": False}
+            files.evaluation_of(rule).parent.mkdir(parents=True)
+            judged = json.loads(files.evaluation.read_text())
+            files.evaluation_of(rule).write_text(json.dumps({**judged, "selection": chosen}))
+            run = json.loads(files.run.read_text())
+            run["selections"] = {**run.get("selections", {}), rule: chosen}
+            files.run.write_text(json.dumps(run))
+        (table,) = section_of(read_study(folder)).tables
+        cell = rows_of(table)["ERM, photo"][ORACLE_ANY]
+        assert cell.text == ("–" if rule == "last" else "50.0")
+    assert rows_of(table)["ERM, photo"][ORACLE_LAST].detail == "step 24"
+
+
 SEARCH = {
     "common": {"extends": "run/retinamnist_erm"},
     "axes": {"algorithm": ["erm", "latentdr_pool"], "training.lr": [0.01, 0.1]},

@@ -139,6 +139,31 @@ def test_how_the_last_weights_were_judged_goes_before_the_curve():
     assert (choice.steps, choice.numbers) == ({0: 5}, [0.25])
 
 
+def sparse(best=None, last=None):
+    """A run of four evaluations, two of which alone were judged on the target at the end."""
+    seen = {20: {"a": 0.7}, 40: {"a": 0.6}}
+    points = [Evaluated(s, 0.5, seen.get(s, {}), seen.get(s, {})) for s in (10, 20, 30, 40)]
+    return Trained("", 0, frozenset("a"), (*points, Evaluated(50, None, {"a": 0.9}, {"a": 0.9})),
+                   last, best)  # fmt: skip
+
+
+def test_an_oracle_of_any_step_must_have_seen_every_step():
+    choice = {c.rule: c for c in choose([sparse()], "a", ["a", "b"])}
+    assert choice[ORACLE_ANY].setting is None
+    assert choice[ORACLE_ANY].missing == (Missing(frozenset("a"), "", 0),)
+
+
+def test_weights_that_the_target_s_part_chose_stand_for_the_oracle_of_any_step():
+    best = Evaluated(30, None, {"a": 0.65}, {"a": 0.8})
+    choice = {c.rule: c for c in choose([sparse(best)], "a", ["a", "b"])}
+    assert (choice[ORACLE_ANY].steps, choice[ORACLE_ANY].numbers) == ({0: 30}, [0.65])
+
+
+def test_without_last_weights_judged_the_last_evaluation_stands_for_them():
+    choice = {c.rule: c for c in choose([sparse()], "a", ["a", "b"])}
+    assert (choice[ORACLE_LAST].steps, choice[ORACLE_LAST].numbers) == ({0: 40}, [0.6])
+
+
 def test_what_was_chosen_but_never_scored_on_the_target_has_no_number():
     run = Trained("", 0, frozenset("a"), (Evaluated(1, 0.5),))
     choice = choose([run], "a", ["a", "b"])[0]
