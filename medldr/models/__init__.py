@@ -11,7 +11,7 @@ import torch
 from medldr import plugins
 from medldr.config import PluginSection
 from medldr.errors import InputError
-from medldr.models._published import Published, find, present, require
+from medldr.models._published import Published, data_folders, find, present, require
 from medldr.models._weights import load_published, load_weights
 from medldr.models.base import FeatureModel, ModelConfig
 from medldr.types import DataSpec
@@ -32,7 +32,8 @@ def build_model(
             with ``pretrained`` from published weights, without their head.
         spec: What the network must fit: channels, axes, size and classes.
         seed: Seed of the initial weights.
-        root: ``data.root``, in whose ``weights/`` published weights are looked for.
+        root: ``data.root``, in whose ``weights/`` published weights are looked for, before the
+            usual data folder's.
 
     Raises:
         InputError: If the network does not fit the data, or the weights are absent or do not fit
@@ -53,7 +54,7 @@ def build_model(
     start = None
     if published is not None:
         with _naming_the_key():
-            start = present(published, root, download=config.allow_download)
+            start = present(published, data_folders(root), download=config.allow_download)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: FeatureModel = module.build(config, spec)
@@ -84,7 +85,7 @@ def require_weights(config: ModelConfig, root: Path | None) -> None:
     published = _chosen(config)
     if published is not None:
         with _naming_the_key():
-            require(published, root, download=config.allow_download)
+            require(published, data_folders(root), download=config.allow_download)
 
 
 def _chosen(config: ModelConfig) -> Published | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from medldr.data.roots import data_roots
 from medldr.errors import InputError
 from medldr.models._published import find, present
 
@@ -28,7 +29,8 @@ def fetch_weights(name: str, words: Sequence[str]) -> None:
             f"medldr data fetch weights:{name} [DIR]"
         )
     published = find(name)
-    path, sha256 = present(published, Path(folders[0]) if folders else None, download=True)
+    root = Path(folders[0]) if folders else None
+    path, sha256 = present(published, data_roots(root)[:1], download=True)
     held = "verified" if published.digest else "no checksum is published to hold it to"
     Console().print(
         f"{published.id}: {path}, sha256 {sha256}, {held}", soft_wrap=True, highlight=False

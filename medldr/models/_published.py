@@ -1,6 +1,7 @@
 """Weights published with torchvision and timm: named by id, kept as files, verified at each load.
 
-A file lies in ``weights/`` of the data folder under the name its publisher gave it. torchvision's
+A file lies in ``weights/`` of a data folder under the name its publisher gave it; a run looks in
+its own (``data.root``, often the folder of one data set), then in the usual one. torchvision's
 names end in the first 8 digits of the file's sha256, to which the file is held before each load;
 timm publishes no checksum, so that ours is only told. Nothing is fetched unless it is asked for.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +51,9 @@ class Published:
         """Whether timm publishes it."""
         return self.id.startswith(TIMM)
 
-    def path(self, root: Path | None) -> Path:
-        """Where the file is looked for; ``root`` is ``data.root``."""
-        return data_roots(root)[0] / "weights" / self.file
+    def path(self, folder: Path) -> Path:
+        """Where the file lies in a data folder."""
+        return folder / "weights" / self.file
 
 
 def find(wanted: str, model: str | None = None) -> Published:
@@ -114,21 +115,31 @@ def _torchvision(networks: Iterable[str]) -> list[Published]:
     return entries
 
 
-def present(published: Published, root: Path | None, *, download: bool) -> tuple[Path, str]:
+def data_folders(root: Path | None) -> list[Path]:
+    """Data folders in which a run looks for weights, in order; downloads go to the last.
+
+    Args:
+        root: ``data.root``. The usual folder is looked at all the same, because
+            `medldr data fetch` brings weights there, and a tree of pictures is no place for them.
+    """
+    return list(dict.fromkeys([*data_roots(root)[:1], *data_roots(None)[:1]]))
+
+
+def present(published: Published, folders: Sequence[Path], *, download: bool) -> tuple[Path, str]:
     """The verified file and its sha256, fetched first where it is absent and that is allowed.
 
     Args:
         published: What to look for.
-        root: ``data.root``.
+        folders: Data folders to look in, in order; it is fetched into the last.
         download: Whether it may be fetched.
 
     Raises:
         InputError: If it is absent and may not be fetched, or is another file than was published.
     """
-    path = published.path(root)
-    fetched = not path.is_file()
-    if fetched:
-        require(published, root, download=download)
+    there = _there(published, folders)
+    path = there or published.path(folders[-1])
+    if there is None:
+        require(published, folders, download=download)
         fetch(published.url, path)
     try:
         found = checksum(path)
@@ -136,30 +147,36 @@ def present(published: Published, root: Path | None, *, download: bool) -> tuple
         raise InputError(f"{path} cannot be read: {error}") from error
     if not found.startswith(published.digest):
         kept = path
-        if fetched:
+        if there is None:
             kept = path.with_name(path.name + ".rejected")
             os.replace(path, kept)
         raise InputError(
             f"{kept} is not {published.id}: its sha256 begins with "
             f"{found[: len(published.digest)]} and should with {published.digest}. "
-            + ("" if fetched else "Delete it. ")
+            + ("Delete it. " if there else "")
             + _cure(published, path)
         )
     return path, found
 
 
-def require(published: Published, root: Path | None, *, download: bool) -> None:
+def require(published: Published, folders: Sequence[Path], *, download: bool) -> None:
     """Check that the file is there, or may be fetched; it is not read.
 
     Raises:
         InputError: Naming the file, where it was looked for and how to get it.
     """
-    path = published.path(root)
-    if not download and not path.is_file():
+    if not download and _there(published, folders) is None:
+        places = " or ".join(str(published.path(folder)) for folder in folders)
         raise InputError(
-            f"{published.id} is absent: there is no {path}. "
-            f"{_cure(published, path)}, or allow the download with model.allow_download=true"
+            f"{published.id} is absent: there is no {places}. "
+            f"{_cure(published, published.path(folders[-1]))}, or allow the download with "
+            "model.allow_download=true"
         )
+
+
+def _there(published: Published, folders: Sequence[Path]) -> Path | None:
+    paths = map(published.path, folders)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _cure(published: Published, path: Path) -> str:

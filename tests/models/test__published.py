@@ -8,7 +8,7 @@ from torchvision.models import ResNet18_Weights
 
 from medldr.errors import InputError
 from medldr.models import require_weights
-from medldr.models._published import find, present, require
+from medldr.models._published import data_folders, find, present, require
 from medldr.models.resnet18 import Config
 
 CONTENT = bytes(range(256)) * 40
@@ -24,6 +24,13 @@ def small(served, published):
     (folder / FILE).write_bytes(CONTENT)
     published(ResNet18_Weights.IMAGENET1K_V1, f"{address}/{FILE}")
     return folder / FILE
+
+
+@pytest.fixture(autouse=True)
+def usual(tmp_path, monkeypatch):
+    """The usual data folder, empty."""
+    monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "usual"))
+    return tmp_path / "usual"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,7 @@ def test_a_moving_alias_is_no_id():
 def test_an_absent_file_names_the_command_the_address_and_the_place(small, tmp_path):
     root = tmp_path / "data"
     with pytest.raises(InputError) as told:
-        present(find(ID), root, download=False)
+        present(find(ID), [root], download=False)
     for part in (
         f"there is no {root / 'weights' / FILE}",
         f"medldr data fetch weights:{ID}",
@@ -78,34 +85,34 @@ def test_an_absent_file_names_the_command_the_address_and_the_place(small, tmp_p
 
 
 def test_a_file_is_fetched_where_that_is_allowed_and_found_again(small, tmp_path):
-    path, sha256 = present(find(ID), tmp_path, download=True)
+    path, sha256 = present(find(ID), [tmp_path], download=True)
     assert path == tmp_path / "weights" / FILE
     assert path.read_bytes() == CONTENT
     assert sha256 == SHA256
     small.unlink()
-    assert present(find(ID), tmp_path, download=False) == (path, SHA256)
+    assert present(find(ID), [tmp_path], download=False) == (path, SHA256)
 
 
 def test_a_fetched_file_that_is_another_never_takes_the_name(small, tmp_path):
     small.write_bytes(CONTENT[:-1])
     with pytest.raises(InputError, match=rf"begins with \w{{8}} and should with {SHA256[:8]}"):
-        present(find(ID), tmp_path, download=True)
+        present(find(ID), [tmp_path], download=True)
     assert not (tmp_path / "weights" / FILE).exists()
     assert (tmp_path / "weights" / f"{FILE}.rejected").read_bytes() == CONTENT[:-1]
 
 
 def test_a_file_is_held_to_its_checksum_at_each_load(small, tmp_path):
-    path, _ = present(find(ID), tmp_path, download=True)
+    path, _ = present(find(ID), [tmp_path], download=True)
     path.write_bytes(b"x" + CONTENT[1:])
     with pytest.raises(InputError, match=r"is not ResNet18_Weights.*Delete it"):
-        present(find(ID), tmp_path, download=False)
+        present(find(ID), [tmp_path], download=False)
     assert path.exists()
 
 
 def test_files_are_asked_for_without_being_read(small, tmp_path):
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / FILE).touch()
-    require(find(ID), tmp_path, download=False)
+    require(find(ID), [tmp_path], download=False)
     require_weights(Config(name="resnet18"), tmp_path)
     wanted = Config(name="resnet18", stem="imagenet", pretrained=ID)
     require_weights(wanted, tmp_path)
@@ -127,10 +134,30 @@ def test_the_command_fetches_and_tells_the_file_and_its_checksum(small, tmp_path
     assert (root / "weights" / FILE).read_bytes() == CONTENT
 
 
-def test_the_command_fetches_into_the_usual_folder(small, tmp_path, medldr, monkeypatch):
-    monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "usual"))
-    assert medldr("data", "fetch", f"weights:{ID}").code == 0
-    assert (tmp_path / "usual" / "weights" / FILE).is_file()
+def test_the_command_fetches_into_the_usual_folder_where_every_run_finds_it(small, usual, medldr):
+    wanted = Config(name="resnet18", stem="imagenet", pretrained=ID)
+    tree = usual.parent / "tree"
+    with pytest.raises(
+        InputError, match=r"there is no .*tree.weights.* or .*usual.weights"
+    ) as told:
+        require_weights(wanted, tree)
+    command = str(told.value).split("`")[1].split()
+    assert medldr(*command[1:]).code == 0
+    assert (usual / "weights" / FILE).is_file()
+    require_weights(wanted, tree)
+    require_weights(wanted, None)
+
+
+def test_a_run_looks_in_its_own_data_folder_first_and_fetches_into_the_usual_one(small, usual):
+    own = usual.parent / "tree"
+    path, _ = present(find(ID), data_folders(own), download=True)
+    assert path == usual / "weights" / FILE
+    assert not own.exists()
+    (own / "weights").mkdir(parents=True)
+    (own / "weights" / FILE).write_bytes(CONTENT)
+    path, _ = present(find(ID), data_folders(own), download=False)
+    assert path == own / "weights" / FILE
+    assert data_folders(None) == [usual]
 
 
 def test_the_command_refuses_an_unknown_id_and_other_keys(medldr):
