@@ -36,7 +36,8 @@ class RowGatherer:
         device: Where the rows are.
 
     Attributes:
-        own: ``(rows,)`` int64, where this process's rows stand in the gathered set.
+        total: Number of rows of the gathered set.
+        own: ``(rows,)`` int64, where this process's rows stand in it.
     """
 
     def __init__(self, rows: int, device: torch.device) -> None:
@@ -44,6 +45,7 @@ class RowGatherer:
         sizes = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
         dist.all_gather(sizes, mine)
         self._sizes = [int(size) for size in torch.cat(sizes)]
+        self.total = sum(self._sizes)
         start = sum(self._sizes[: dist.get_rank()])
         self.own = torch.arange(start, start + rows, device=device)
 

@@ -161,7 +161,7 @@ class _Others:
     def __init__(self, batch: Batch) -> None:
         device, own = batch.domain.device, len(batch.domain)
         self._rows = RowGatherer(own, device) if several_processes() else None
-        self._total = own if self._rows is None else int(self._rows.gather(batch.index).numel())
+        self._total = own if self._rows is None else self._rows.total
         self._device = device
 
     def of(self, z: Tensor) -> Tensor:

@@ -169,9 +169,16 @@ def prepare(case: Case, fabric: Fabric, processes: Processes, seed: int = 0) -> 
 
 
 def train(
-    run: Run, folder: RunFolder | None = None, *, stop: int | None = None
+    run: Run, folder: RunFolder | None = None, *, save: int | None = None, stop: bool = False
 ) -> dict[str, torch.Tensor]:
-    """Train to the end, or to a checkpoint after ``stop`` steps; go on from one that is there."""
+    """Train from the checkpoint that is there, if one is.
+
+    Args:
+        run: The case.
+        folder: Of the checkpoint.
+        save: Steps after which one is written.
+        stop: Whether to end there.
+    """
     shared = {
         "pair": run.step.pair,
         **{f"optimizer/{name}": part for name, part in run.step.optimizers.items()},
@@ -187,9 +194,10 @@ def train(
     for number in range(run.step.index, STEPS):
         run.algorithm.update(run.step, run.batch(number))
         run.step.index += 1
-        if checkpoints is not None and run.step.index == stop:
-            checkpoints.save({"step": stop})
-            break
+        if checkpoints is not None and run.step.index == save:
+            checkpoints.save({"step": save})
+            if stop:
+                break
     return {name: value.clone() for name, value in run.step.pair.state_dict().items()}
 
 
@@ -205,8 +213,7 @@ def gradients(run: Run) -> dict[str, torch.Tensor]:
 
 
 def resumed(case: Case, fabric: Fabric, processes: Processes, folder: RunFolder) -> Any:
-    """The end of a run stopped after two steps and taken up by objects of another seed."""
-    train(prepare(case, fabric, processes), folder, stop=2)
+    """The end of a run with a checkpoint, taken up by objects of another seed."""
     processes.gather(None)
     return train(prepare(case, fabric, processes, seed=7), folder)
 
@@ -218,10 +225,11 @@ def main(out: Path) -> None:
     processes = Processes(fabric)
     results = {}
     for number, (name, case) in enumerate(CASES.items()):
+        folder = RunFolder(out / str(number))
         results[name] = {
             "gradients": gradients(prepare(case, fabric, processes)),
-            "trained": train(prepare(case, fabric, processes)),
-            "resumed": resumed(case, fabric, processes, RunFolder(out / str(number))),
+            "trained": train(prepare(case, fabric, processes), folder, save=2),
+            "resumed": resumed(case, fabric, processes, folder),
         }
     torch.save(results, out / f"rank{processes.rank}.pt")
 

@@ -1,5 +1,6 @@
 """The patterns that the contract of algorithms must carry, alone and on two processes."""
 
+import functools
 import importlib.util
 import os
 import socket
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 from lightning_fabric import Fabric
+
+from medldr import plugins
 
 HERE = Path(__file__).parent
 PATTERNS = (
@@ -146,13 +149,23 @@ def two(tmp_path_factory):
             )
         children.append(child)
     try:
-        codes = [child.wait(timeout=240) for child in children]
+        codes = [child.wait(timeout=600) for child in children]
     finally:
         for child in children:
             child.kill()
             child.wait()
     assert codes == [0, 0], "\n".join(log.read_text() for log in logs)
     return [torch.load(out / f"rank{rank}.pt") for rank in range(2)]
+
+
+@pytest.fixture(scope="module")
+def trained(harness, alone):
+    """What one process comes to in an unbroken run, made once for each case."""
+    return functools.cache(lambda name: harness.train(harness.prepare(harness.CASES[name], *alone)))
+
+
+def test_every_algorithm_has_a_case(harness):
+    assert set(plugins.names("algorithms")) <= {case.name for case in harness.CASES.values()}
 
 
 def differing(one, other):
@@ -170,10 +183,12 @@ def far(one, other, **tolerance):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_resuming_equals_going_on_bit_for_bit(name, harness, alone, tmp_path):
+def test_resuming_equals_going_on_bit_for_bit(name, harness, alone, trained, tmp_path):
     case = harness.CASES[name]
-    unbroken = harness.train(harness.prepare(case, *alone))
-    resumed = harness.resumed(case, *alone, harness.RunFolder(tmp_path))
+    folder = harness.RunFolder(tmp_path)
+    harness.train(harness.prepare(case, *alone), folder, save=2, stop=True)
+    resumed = harness.resumed(case, *alone, folder)
+    unbroken = trained(name)
     assert not differing(unbroken, resumed)
     start = harness.prepare(case, *alone).step.pair.state_dict()
     changed = differing(start, unbroken)
@@ -201,13 +216,12 @@ def test_two_processes_hold_the_same_weights(name, two, harness):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_two_processes_and_one_follow_the_same_protocol(name, two, harness, alone):
+def test_two_processes_and_one_follow_the_same_protocol(name, two, harness, alone, trained):
     case = harness.CASES[name]
     gradient = harness.gradients(harness.prepare(case, *alone))
-    trained = harness.train(harness.prepare(case, *alone))
     if case.any_number:
         assert not far(two[0][name]["gradients"], gradient, rtol=1e-4, atol=1e-6)
-        assert not far(two[0][name]["trained"], trained, rtol=1e-4, atol=1e-5)
+        assert not far(two[0][name]["trained"], trained(name), rtol=1e-4, atol=1e-5)
     else:
         assert far(two[0][name]["gradients"], gradient, rtol=1e-4, atol=1e-6)
 
@@ -299,10 +313,9 @@ def test_a_snapshot_is_a_copy_and_whole_numbers_are_not_interpolated(harness, al
     assert not differing(snapshot, run.step.snapshot())
 
 
-def test_running_weights_live_in_the_state_and_move(harness, alone, two):
+def test_running_weights_live_in_the_state_and_move(trained, two):
     name = "running averages in buffers"
-    trained = harness.train(harness.prepare(harness.CASES[name], *alone))
-    weights = trained["algorithm.weights"]
+    weights = trained(name)["algorithm.weights"]
     assert weights.sum().item() == pytest.approx(1)
     assert (weights - 1 / 3).abs().max() > 1e-4
     for results in two:
