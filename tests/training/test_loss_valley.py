@@ -5,6 +5,7 @@ Source:
 """
 
 import math
+from collections import Counter, deque
 
 import numpy as np
 import pytest
@@ -81,6 +82,71 @@ def test_compat_counts_each_segment_as_often_as_the_published_code(name):
     assert list(valley.segments) == sorted(counts)
     assert (valley.lowest, valley.died) == (lowest, died)
     assert valley.threshold == (None if threshold is None else pytest.approx(threshold, abs=1e-12))
+
+
+def detector(losses, rule):
+    """The published detector as a machine with two queues: counts, both sets' start, and death."""
+    window, held = deque(maxlen=rule.n_converge), deque(maxlen=rule.n_tolerance)
+    counts, lowest, entry, died, tau = Counter(), None, None, None, math.inf
+    for now in range(len(losses)):
+        window.append(now)
+        held.append(now)
+        if lowest is None:
+            if len(window) < rule.n_converge or np.argmin([losses[k] for k in window]) != 0:
+                continue
+            lowest, ahead = window[0], rule.n_tolerance - rule.n_converge
+            tau = (1 + rule.ratio) * np.mean([losses[k] for k in window])
+            entry = lowest
+            if ahead > 0:
+                oldest = list(held)[: ahead + 1]
+                outside = [place for place, k in enumerate(oldest) if losses[k] > tau]
+                place = outside[-1] + 1 if outside else 0
+                entry = oldest[0] + place
+                counts.update(oldest[place + 1 :])
+            counts.update(list(window)[1 : max(1, 1 - ahead)])
+        elif held[0] >= lowest:
+            if min(losses[k] for k in held) > tau:
+                died = now
+                break
+            counts[held[0]] += 1
+    if lowest is None:
+        return {len(losses) - 1: 1}, None, None, None, tau
+    if died is None:
+        held.popleft()
+        while held and min(losses[k] for k in held) <= tau:
+            counts[held.popleft()] += 1
+    return dict(counts) or {lowest: 1}, lowest, entry, died, tau
+
+
+@pytest.mark.parametrize(("converge", "tolerance"), [(3, 6), (3, 4), (3, 3), (4, 2), (1, 2)])
+def test_random_losses_are_judged_as_by_the_published_detector(converge, tolerance):
+    generator = np.random.default_rng(1)
+    rules = [Rule(converge, tolerance, 0.3, compat) for compat in (False, True)]
+    died_once = False
+    for _ in range(300):
+        drawn = 0.5 + generator.gamma(1, 0.3, generator.integers(1, 25))
+        drawn[generator.integers(25) :] += 1
+        losses = [*sorted(drawn[:6], reverse=True), *drawn[6:]]
+        counts, lowest, entry, died, tau = detector(losses, rules[1])
+        clean, compat = (find_valley(losses, rule) for rule in rules)
+        assert compat.segments == counts
+        assert (compat.lowest, compat.died) == (clean.lowest, died) == (lowest, died)
+        died_once |= died is not None
+        if lowest is None:
+            assert clean.segments == counts
+            continue
+        # Its own count of what is above the threshold starts after the lowest loss.
+        over = [
+            k
+            for k in range(lowest + tolerance, len(losses))
+            if min(losses[k - tolerance + 1 : k + 1]) > tau
+        ]
+        end = over[0] if over else len(losses)
+        inside = [k for k in range(lowest, end) if losses[k] <= tau]
+        assert list(clean.segments) == list(range(min(entry + 1, lowest), inside[-1] + 1))
+        assert set(clean.segments.values()) == {1}
+        assert clean.died == (over[0] if over else None)
+    assert died_once
 
 
 def test_a_bump_shorter_than_the_tolerance_is_bridged_and_a_trailing_one_is_left_out():
