@@ -40,7 +40,7 @@ def test_the_processes_agree(two):
 
 
 @pytest.mark.parametrize(
-    "name", ["erm", "averaged", "swad", "accumulated", "clipped", "latentdr", "domains"]
+    "name", ["erm", "averaged", "swad", "frozen", "accumulated", "clipped", "latentdr", "domains"]
 )
 def test_two_processes_give_the_curve_and_weights_of_one(two, two_module, runs, tmp_path, name):
     out, seen = two
@@ -60,6 +60,15 @@ def test_two_processes_give_the_curve_and_weights_of_one(two, two_module, runs, 
     for saw in seen:
         assert saw[name]["facts"]["processes"] == 2
         assert saw[name]["selected"]["epoch"] == one.fitted.reported.epoch
+
+
+def test_frozen_statistics_stay_in_both_processes_while_scale_and_shift_move(two):
+    weights = load_tensors(RunFolder(two[0] / "frozen").model)
+    assert weights["norm.running_mean"].tolist() == [0] * 6
+    assert weights["norm.running_var"].tolist() == [1] * 6
+    assert (weights["norm.weight"] != 1).any()
+    assert (weights["norm.bias"] != 0).any()
+    assert not any("each of the 2 processes alone" in n for n in two[1][0]["frozen"]["notes"])
 
 
 def test_no_padded_row_counts_in_evaluation(two):

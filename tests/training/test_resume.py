@@ -27,6 +27,7 @@ PLANS = {
         "training.milestones": (1, 2),
         "training.accumulate": 2,
         "training.evaluate_every": 2,
+        "model.batch_norm": "frozen",
     },
 }
 

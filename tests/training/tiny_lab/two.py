@@ -23,6 +23,8 @@ CURVES = {
     "averaged": {**EXACT, "training.averaging": {"decay": 0.8}, "training.batch_size": 6},
     "swad": {**EXACT, "training.averaging": "swad", "training.select": ("swad",)}
     | {"training.batch_size": 6, "training.epochs": 8, "training.lr": 0.4},
+    "frozen": {**EXACT, "model.norm": True, "model.batch_norm": "frozen"}
+    | {"training.batch_size": 6},
     "accumulated": {**EXACT, "training.batch_size": 8, "training.accumulate": 2},
     "clipped": {**EXACT, "training.clip_norm": 0.05, "training.batch_size": 6},
     "latentdr": {
@@ -111,6 +113,7 @@ def work(fabric, out):
     for name, changes in CURVES.items():
         fitted = runs.train({**changes, **machine}, out / name, fabric=fabric).fitted
         seen[name] = {"facts": dict(fitted.facts), "selected": fitted.reported.as_dict()}
+        seen[name]["notes"] = list(fitted.notes)
     seen["metrics"] = only_sample_zero_is_wrong(fabric)
 
     whole = runs.train({**NOISY, **machine}, out / "whole", fabric=fabric)
