@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 
 from medldr.reporting.sweep_content import SweepContent
 from medldr.reporting.tables import Cell, Row, Table
 
+WIDTH = 160
+"""Letters that fit beside each other on the page of the document."""
+GAP = 3
+"""Letters that the space between two columns takes."""
 SHOWN = ("result", "left_out", "choice", "differences", "published")
 """Sections whose tables a paper prints; the rest is on the page."""
 
@@ -132,12 +137,45 @@ def _line(cells: list[str]) -> str:
     return f"{start}{' & '.join(cells)} \\\\"
 
 
+def fitting(table: Table) -> list[Table]:
+    """A table, in parts where it is too wide for a page.
+
+    Example:
+        >>> wide = Table("Accuracy", ["Method", *(f"hospital {n}, scanner 3" for n in range(10))])
+        >>> [(part.caption, len(part.columns) - 1) for part in fitting(wide)]
+        [('Accuracy (part 1 of 2)', 6), ('Accuracy (part 2 of 2)', 4)]
+        >>> fitting(Table("Accuracy", ["Method", "a"]))[0].caption
+        'Accuracy'
+    """
+    left = GAP + max(len(text) for text in (table.columns[0], *(r.heading for r in table.rows)))
+    starts, used = [0], left
+    for number, heading in enumerate(table.columns[1:]):
+        texts = [r.cells[number] for r in table.rows if number < len(r.cells)]
+        own = GAP + max(map(len, (heading, *(f"{c.text} ± {c.spread}" for c in texts))))
+        if used + own > WIDTH and number > starts[-1]:
+            starts.append(number)
+            used = left
+        used += own
+    if len(starts) < 2 or table.texts:  # words say what the numbers behind them are
+        return [table]
+    return [
+        replace(
+            table,
+            caption=f"{table.caption} (part {part} of {len(starts)})",
+            columns=[table.columns[0], *table.columns[1:][start:end]],
+            rows=[replace(row, cells=row.cells[start:end]) for row in table.rows],
+        )
+        for part, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True), 1)
+    ]
+
+
 def latex_tables(content: SweepContent) -> str:
     """`table.tex`: the tables alone, to be read by a document that uses booktabs."""
     tables = [
         (anchor, table)
         for anchor in SHOWN
-        for table in getattr(content.section(anchor), "tables", ())
+        for whole in getattr(content.section(anchor), "tables", ())
+        for table in fitting(whole)
     ]
     banners = [f"% {' '.join(text.split())}" for _, text in content.banners]
     head = ["% Made by medldr. Needs \\usepackage{booktabs}.", *banners]

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from medldr.reporting.grid import make_grid
-from medldr.reporting.latex import escape, latex_document, latex_table, latex_tables
+from medldr.reporting.latex import escape, fitting, latex_document, latex_table, latex_tables
 from medldr.reporting.tables import Cell, Row, Table
 
 AWKWARD = '\\x{}$&#%_^~<>|"[*] -1 – — − ± × … “a” ’ ≤ † µ α ω é ą ß ł ő İ 骨 ½ ﬁ \u200b a\tb'
@@ -102,3 +102,25 @@ def test_a_single_seed_is_promised_no_spread():
 def test_minus_signs_are_set_as_such_but_hyphens_are_not():
     assert escape("-0.5 to -0.1, medmnist-28, a-1") == "$-$0.5 to $-$0.1, medmnist-28, a-1"
     assert escape("(-3)") == "($-$3)"
+
+
+def test_a_table_too_wide_for_a_page_is_printed_in_parts_that_hold_every_cell_once():
+    names = [f"terra_incognita, location_{n}" for n in range(22)]
+    cells = [Cell(str(n), mark="a") for n in range(22)]
+    table = Table("Accuracy", ["Method", *names], footnotes=[("a", "few groups")])
+    table.rows = [Row("ERM", cells, mark="a", apart=True)]
+    parts = fitting(table)
+    assert len(parts) > 3
+    assert [name for part in parts for name in part.columns[1:]] == names
+    assert [cell.text for part in parts for cell in part.rows[0].cells] == list(map(str, range(22)))
+    for part in parts:
+        assert (part.columns[0], part.rows[0].heading, part.rows[0].apart) == (
+            "Method",
+            "ERM",
+            True,
+        )
+        assert sum(map(len, part.columns)) < 160
+        assert part.footnotes == table.footnotes
+    assert fitting(Table("Accuracy", ["Method", *names[:4]])) == [
+        Table("Accuracy", ["Method", *names[:4]])
+    ]
