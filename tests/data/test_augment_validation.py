@@ -63,11 +63,17 @@ def test_it_is_the_same_at_every_validation_and_for_any_number_of_processes(buil
     assert not torch.equal(first, images(*build(augment_validation=True, seed=1), "val")[0])
 
 
-def test_without_domains_all_validation_pictures_are_augmented(build):
-    none = [""] * 28
-    one = images(*build(domains=none), "val")[0]
-    other = images(*build(domains=none, augment_validation=True), "val")[0]
-    assert (one != other).flatten(1).any(1).all()
+def test_without_domains_all_validation_pictures_are_augmented_and_no_others(build):
+    plain = build(domains=[""] * 28)
+    on = build(domains=[""] * 28, augment_validation=True)
+    assert (images(*plain, "val")[0] != images(*on, "val")[0]).flatten(1).any(1).all()
+    assert torch.equal(images(*plain, "test")[0], images(*on, "test")[0])
+
+
+def test_test_pictures_of_source_domains_are_not_augmented(build):
+    domains = ["a", "b"] * 14
+    plain, on = build(domains=domains), build(domains=domains, augment_validation=True)
+    assert torch.equal(images(*plain, "test")[0], images(*on, "test")[0])
 
 
 def test_prediction_never_augments(build):
