@@ -173,10 +173,11 @@ def _methods(
             parts = [p for p, head in zip(parts, headings, strict=True) if head not in _AXES]
         name = JOINT.join(parts) or raw
         stripped[entry.member.row, domains] = _without(name, domains) if domains else name
+    chosen_by_oracle = {row for row in study.rows if study.oracle(row)}
     oracles = {
         stripped[entry.member.row, domains]
         for entry, _, domains in places
-        if study.oracle(entry.member.row)
+        if entry.member.row in chosen_by_oracle
     }
     titles = printed_titles(stripped.values(), {**ROW_TITLES, **study.layout.titles}, oracles)
     averaged = any(is_swad(entry.config) for entry, _, _ in places)
