@@ -66,6 +66,7 @@ from medldr.evaluation.runs import (
     TEXT_FACTS,
     Method,
     Run,
+    follows_seed,
     load_run,
     methods,
     same_items,
@@ -104,6 +105,10 @@ def compare(
     pairs = [(_named(known, one), _named(known, other)) for one, other in contrasts]
     ordered = [run for method in known for run in method.runs]
     shared = [s for s in splits if all(s in run.predictions for run in ordered)]
+    # Seen items that follow the seed must not keep runs of one unseen domain from comparison.
+    moving = [s for s in shared if s != gap.UNSEEN and follows_seed(ordered, s)]
+    if gap.UNSEEN not in shared:
+        moving = []
     if not shared:
         raise InputError(
             f"no split of {', '.join(splits)} is in the predictions of every run: "
@@ -115,17 +120,19 @@ def compare(
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
     settings = found[0].evaluation
-    columns = {split: Columns(split, known, base, settings) for split in shared}
+    columns = {s: Columns(s, known, base, settings) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out, because not every run was scored by group."
         for split, column in columns.items()
         if not column.per_group and column.some_by_group
     ]
     if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
-        notes.append(
-            "id_val: its items differ between the runs (the splits follow the seed), so that "
-            "nothing is compared on it."
-        )
+        moving = ["id_val", *moving]
+    notes += [
+        f"{s}: its items differ between the runs (the splits follow the seed), so that nothing is "
+        "compared on it."
+        for s in moving
+    ]
     footnotes, marks = _footnotes(known, base)
     return {
         "schema": 1,

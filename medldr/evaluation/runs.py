@@ -137,6 +137,15 @@ def same_items(runs: Sequence[Run], split: str) -> bool:
     return all(np.array_equal(first, other) for other in others)
 
 
+def follows_seed(runs: Sequence[Run], split: str) -> bool:
+    """Whether a split that all runs have is of other items in each seed, and in nothing else."""
+    by_seed: dict[int, list[Run]] = {}
+    for run in runs:
+        by_seed.setdefault(run.seed, []).append(run)
+    alike = all(same_items(members, split) for members in by_seed.values())
+    return alike and not same_items(runs, split)
+
+
 def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
     """The split's table of each run, rows in one common order.
 

@@ -74,6 +74,8 @@ def hide_ids(text: str, ids: Collection[str]) -> str:
         names = {word, word.rstrip(".!?"), word.rsplit("/", 1)[-1], word.rsplit("\\", 1)[-1]}
         return HIDDEN if any(name in ids for name in names) else word
 
+    # An empty one, the group of an item without groups, is between any two letters.
+    ids = {name for name in ids if name}
     spaced = [name for name in ids if _WORD.fullmatch(name) is None and name in text]
     for name in sorted(spaced, key=len, reverse=True):
         text = text.replace(name, HIDDEN)

@@ -236,6 +236,24 @@ def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(r
     assert any("id_val: its items differ between the runs" in note for note in other["notes"])
 
 
+def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(run_folder, split):
+    def run(label, seed, offset):
+        tables = {"id_test": split(2.0, seed, "id_test", 40, offset), "test": split(0.8, seed)}
+        name = f"{label}-{seed}-{offset}"
+        return run_folder(name, tables, label=label, identity=label, seed=seed)
+
+    seeds = [run(label, seed, 500 + seed) for label in ("erm", "other") for seed in (0, 1)]
+    found = compare(seeds)
+    assert set(found["splits"]) == {"test"}
+    assert not found["gaps"]
+    assert [n for n in found["notes"] if n.startswith("id_test: its items differ")]
+    fixed = compare([run(label, seed, 600) for label in ("erm", "other") for seed in (0, 1)])
+    assert set(fixed["splits"]) == {"test", "id_test"}
+    # Methods that differ in it under one seed were not given the same data, which is a mistake.
+    with pytest.raises(InputError, match="their id_test items differ"):
+        compare([*seeds[:3], run("other", 1, 700)])
+
+
 def test_domains_have_rows_and_the_worst_has_its_own(study):
     found = compare(study)
     rows = [

@@ -144,6 +144,10 @@ def test_names_of_runs_stay():
     assert hide_names(f"{name} has no weights", ()).startswith("[hidden name]")
 
 
+def test_the_empty_group_of_items_without_groups_hides_nothing():
+    assert hide_names("their items differ: anna", {"", "anna"}) == "their items differ: [hidden id]"
+
+
 def test_a_long_error_is_cut_and_stands_on_one_line():
     found = hide_names("word\n" * 200, ())
     assert len(found) < 500
