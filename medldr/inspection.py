@@ -110,7 +110,7 @@ def check(name: str, overrides: Sequence[str]) -> int:
     notes = [*table.notes, *check_table(table, looks), *of_splits]
     for note in notes:
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
-    console.print(f"{len(table):,} images read, {len(notes)} things to know")
+    console.print(f"{len(table):,} images read, {len(notes)} note{'' if len(notes) == 1 else 's'}")
     return 3 if bad else 0
 
 
@@ -148,20 +148,22 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
     """
     console.print(f"{name} in {found['folder']}", highlight=False, markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
-    table.add_column("split")
-    table.add_column("domain")
     counts = found["counts"]
+    heads = ["split", "domain"] if any(count["split"] for count in counts) else ["domain"]
+    for head in heads:
+        table.add_column(head)
     known = all(count["published"] is not None for count in counts)
     for column in ("found", "published", "difference") if known else ("found",):
         table.add_column(column, justify="right")
     totals = {key: sum(count[key] or 0 for count in counts) for key in ("found", "published")}
-    for record in (*counts, {"split": "in all", "domain": "", **totals}):
+    in_all = {"split": "", "domain": "", heads[0]: "in all", **totals}
+    for record in (*counts, in_all):
         numbers = [f"{record['found']:,}"]
         if known:
             gap = record["found"] - record["published"]
             numbers += [f"{record['published']:,}", f"{gap:+,}" if gap else "0"]
-        style = "bold" if record["split"] == "in all" else None
-        table.add_row(record["split"], escape(record["domain"]), *numbers, style=style)
+        style = "bold" if record is in_all else None
+        table.add_row(*(escape(record[head]) for head in heads), *numbers, style=style)
     console.print(table)
     lists = {
         "absent": found["missing"],

@@ -48,9 +48,24 @@ def test_a_sweep_is_listed_with_its_first_line(medldr):
     assert medldr("list", "sweep").err.count("Did you mean 'sweeps'?") == 1
 
 
-def test_the_readmes_example_is_a_sweep(tmp_path):
+def _readmes_sweeps():
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?\naxes:.*?)```", text, re.DOTALL)
+    return re.findall(r"```yaml\n(.*?\naxes:.*?)```", text, re.DOTALL)
+
+
+def test_the_readmes_example_of_own_pictures_leaves_each_laboratory_out(tmp_path):
+    (tmp_path / "laboratories.yaml").write_text(_readmes_sweeps()[0], encoding="utf-8")
+    planned = expand(load_sweep(tmp_path / "laboratories.yaml"), tmp_path)
+    data = [member.config.data for member in planned]
+    assert len(planned) == 2 * 2 * 3
+    assert {one.held_out for one in data} == {("laboratory_a",), ("laboratory_b",)}
+    assert {(one.name, one.set, one.split_rule) for one in data} == {
+        ("domain_folders", None, "stratified")
+    }
+
+
+def test_the_readmes_example_is_a_sweep(tmp_path):
+    _, example = _readmes_sweeps()
     (tmp_path / "mine.yaml").write_text(example, encoding="utf-8")
     sweep = load_sweep(tmp_path / "mine.yaml")
     planned = expand(sweep, tmp_path)

@@ -169,6 +169,14 @@ def test_any_tree_is_checked_by_the_command_without_published_counts(twins, tmp_
     assert ended.code == 3
 
 
+def test_the_part_of_own_pictures_is_checked_by_its_name_and_has_no_column_of_splits(twins, medldr):
+    ended = medldr("data", "check", "domain_folders", twins, "size=16")
+    assert ended.code == 0, ended.err
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert ["domain", "found"] in lines
+    assert any(line[:2] == ["in", "all"] for line in lines)
+
+
 def test_a_set_is_packed_by_the_command_and_read_from_its_pack(tmp_path, write_domain_tree, medldr):
     known = SETS["vlcs"]
     classes = dict.fromkeys(known.class_names, 2)
