@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from medldr.data import _stratify
 from medldr.data._crossing import crossing_groups
 from medldr.data.domainbed_split import domainbed_splits
-from medldr.datasets.base import DatasetConfig, ImageTable
+from medldr.datasets.base import DatasetConfig, ImageTable, check_held_out
 from medldr.errors import InputError, did_you_mean
 from medldr.types import SPLITS
 
@@ -56,7 +56,8 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
     used = _without_excluded(table, config.exclude, notes)
     own = bool((table.splits[used] != "").any())
     if config.held_out:
-        _check_held_out(table, used, config)
+        there = sorted(set(table.domains[used].tolist()) - {""})
+        check_held_out(config.held_out, table.name, there)
     if config.split_rule == "domainbed":
         split = domainbed_splits(table, used, config, notes)
     else:
@@ -146,23 +147,6 @@ def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: 
     split = np.full(len(table), "", dtype="<U8")
     split[used] = np.array(names)[part]
     return split
-
-
-def _check_held_out(table: ImageTable, used: Rows, config: DatasetConfig) -> None:
-    domains = sorted(set(table.domains[used].tolist()) - {""})
-    if not domains:
-        raise InputError(f"data.held_out: {table.name} has no domains, so none can be held out")
-    for name in config.held_out:
-        if name not in domains:
-            raise InputError(
-                f"data.held_out: {table.name} has no domain {name!r}."
-                f"{did_you_mean(name, domains)} Domains: {', '.join(domains)}"
-            )
-    if set(config.held_out) >= set(domains):
-        raise InputError(
-            f"data.held_out: every domain of {table.name} is held out, which leaves none to train "
-            f"on. Domains: {', '.join(domains)}"
-        )
 
 
 def _hold_out(

@@ -94,6 +94,16 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
     return Tree(folder, domains, class_names, paths, strays, tuple(notes))
 
 
+def domain_names(folder: Path, known: Known | None) -> list[str]:
+    """Names of the domains of a tree, from the names of its folders alone.
+
+    Args:
+        folder: Holds a folder for each domain.
+        known: The set, if it is one of those known by name.
+    """
+    return _domain_folders(Listing(folder), known, [])
+
+
 def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list[str]:
     names = [name for name in top.folders if not holds_packs(top.folder / name)]
     if known is None:

@@ -18,7 +18,7 @@ the benchmark asks for.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeAlias
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from medldr.config import PluginSection
+from medldr.errors import InputError, did_you_mean
 from medldr.types import Task
 
 
@@ -81,6 +82,32 @@ class DatasetConfig(PluginSection):
         """The section with the seed of its splits as a number, for a run of this seed."""
         own = seed if self.split_seed == "seed" else self.split_seed
         return self.model_copy(update={"split_seed": own})
+
+
+def check_held_out(held_out: Sequence[str], dataset: str, domains: Sequence[str]) -> None:
+    """Refuse held-out domains that a dataset has not, or that are all it has.
+
+    Args:
+        held_out: Value of ``data.held_out``.
+        dataset: Its name, for messages.
+        domains: Names of all domains there are.
+
+    Raises:
+        InputError: With the nearest name and all there are.
+    """
+    if held_out and not domains:
+        raise InputError(f"data.held_out: {dataset} has no domains, so none can be held out")
+    for name in held_out:
+        if name not in domains:
+            raise InputError(
+                f"data.held_out: {dataset} has no domain {name!r}."
+                f"{did_you_mean(name, domains)} Domains: {', '.join(domains)}"
+            )
+    if held_out and set(held_out) >= set(domains):
+        raise InputError(
+            f"data.held_out: every domain of {dataset} is held out, which leaves none to train "
+            f"on. Domains: {', '.join(domains)}"
+        )
 
 
 class LazyImages(ABC):

@@ -45,9 +45,9 @@ from medldr.datasets._domain_folder_rows import (
     without_blacklist,
 )
 from medldr.datasets._domain_folder_sets import SETS, compare, nearest
-from medldr.datasets._domain_folder_tree import Tree, read_tree
+from medldr.datasets._domain_folder_tree import Tree, domain_names, read_tree
 from medldr.datasets._domain_folder_twins import Twins
-from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen
+from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen, check_held_out
 from medldr.errors import InputError
 
 __all__ = ["Config", "examine", "load", "load_again", "present", "require"]
@@ -189,12 +189,14 @@ def present(config: Config) -> str:
 
 
 def require(config: Config) -> None:
-    """Check that the tree is there; nothing of it is read.
+    """Check that the tree is there, and the domains that are held out; nothing of it is read.
 
     Raises:
         InputError: Naming where it was looked for and what is expected.
     """
-    locate(config.set, config.root)
+    folder = locate(config.set, config.root)
+    known = SETS[config.set] if config.set is not None else None
+    check_held_out(config.held_out, config.set or config.name, domain_names(folder, known))
 
 
 def examine(config: Config, seen: Seen) -> dict[str, Any]:

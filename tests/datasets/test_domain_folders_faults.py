@@ -235,3 +235,14 @@ def test_a_class_in_the_held_out_domain_alone_is_refused_before_the_first_step(t
 def test_a_held_out_name_that_does_not_exist_is_told_with_the_nearest(pacs, name):
     with pytest.raises(InputError, match=r"has no domain .*Did you mean 'photo'\?"):
         splits(pacs, set="pacs", held_out=[name], split_rule="domainbed")
+
+
+def test_a_wrong_held_out_name_is_told_before_anything_is_read(pacs, tree):
+    """So that a sweep with such an axis does not start."""
+    with pytest.raises(InputError, match=r"pacs has no domain 'foto'\. Did you mean 'photo'"):
+        domain_folders.require(config(pacs, set="pacs", held_out=["foto"]))
+    with pytest.raises(InputError, match=r"no domain 'z'.*Domains: a, b"):
+        domain_folders.require(config(tree, held_out=["z"]))
+    with pytest.raises(InputError, match="every domain of domain_folders is held out"):
+        domain_folders.require(config(tree, held_out=["a", "b"]))
+    domain_folders.require(config(pacs, set="pacs", held_out=["photo"]))
