@@ -23,7 +23,8 @@ from medldr.training.processes import Processes
 from medldr.training.progress import RunProgress
 from medldr.training.rng import Randomness, seed_process
 from medldr.training.runtime import precision_name, use_threads
-from medldr.training.selection import Selector, parse_rules
+from medldr.training.selection import Selector
+from medldr.training.selection_rules import parse_rules
 from medldr.training.step import Stepper, TrainStep
 from medldr.training.swad import ValleyAverage
 from medldr.training.trainer import Trainer

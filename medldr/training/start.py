@@ -18,7 +18,7 @@ from medldr.errors import InputError
 from medldr.evaluation import auc
 from medldr.files import RunFolder, load_tensors
 from medldr.models.base import FeatureModel
-from medldr.training.selection import Rule
+from medldr.training.selection_rules import Rule
 from medldr.types import DataSpec
 
 

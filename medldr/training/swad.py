@@ -42,7 +42,7 @@ from medldr.training.batch_norm import live_norms, reestimate
 from medldr.training.loss_valley import Rule, Valley, find_valley, may_be_needed
 from medldr.training.processes import Processes
 from medldr.training.rng import Randomness, seed_process, undisturbed
-from medldr.training.selection import watched_loss
+from medldr.training.selection_rules import watched_loss
 from medldr.types import Batch
 
 

@@ -18,7 +18,7 @@ from medldr.evaluation import domain_means, held_out_curves, predict, score
 from medldr.models.base import FeatureModel
 from medldr.training.processes import Processes
 from medldr.training.rng import undisturbed
-from medldr.training.selection import DOMAIN_METRICS, Rule, scored_splits
+from medldr.training.selection_rules import DOMAIN_METRICS, Rule, scored_splits
 from medldr.types import Predictions
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from medldr.errors import InputError
-from medldr.training.selection import Selector, parse_rules, rule_names, scored_splits
+from medldr.training.selection import Selector
+from medldr.training.selection_rules import parse_rules, rule_names, scored_splits
 
 ALL = {"train", "val", "id_val", "test", "target_in", "target_out"}
 

@@ -10,7 +10,7 @@ from medldr.lifecycle import Interrupted
 from medldr.training import swad as swad_module
 from medldr.training import trainer as trainer_module
 from medldr.training.loss_valley import find_valley
-from medldr.training.selection import parse_rules
+from medldr.training.selection_rules import parse_rules
 from medldr.training.swad import ValleyAverage
 
 SHORT = [2, 1.5, 1.2, 1, 0.5, 0.6, 0.7, 2, 2, 2, 2, 2, 2]
