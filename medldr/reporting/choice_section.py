@@ -29,7 +29,9 @@ def choice_section(parts: Parts) -> Section:
     if study.picks:
         section.leads.append(_lead(study))
         section.tables.append(pick_table(study))
-    shown = [c for c in found if study.picks or has_curves(c.runs)]
+    # All methods of a set or none: one whose rules agree in every run is a result too.
+    sets = {c.dataset for c in found if study.picks or has_curves(c.runs)}
+    shown = [c for c in found if c.dataset in sets]
     for dataset in dict.fromkeys(c.dataset for c in shown):
         table = choice_table([c for c in shown if c.dataset == dataset])
         section.tables += [table] if table is not None else []

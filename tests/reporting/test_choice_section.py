@@ -158,6 +158,15 @@ def test_one_setting_with_curves_compares_the_rules_and_without_them_has_no_sect
     assert any("upper bounds" in text for text in section.texts)
 
 
+def test_a_method_whose_rules_chose_alike_stands_beside_the_others(held_sweep):
+    def logged(row, domains, seed):
+        return curve(row, domains, seed) if row == "mixup" else []
+
+    rows = {"erm": lambda *_: 0.5, "mixup": lambda *_: 0.4}
+    (table,) = section_of(read_study(held_sweep(rows, ALONE, (0,), curve=logged))).tables
+    assert {name.split(",")[0] for name in rows_of(table)} == {"ERM", "Mixup"}
+
+
 def test_runs_without_curves_have_no_such_section(held_sweep):
     study = read_study(held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,)))
     assert section_of(study).empty
