@@ -29,6 +29,7 @@ from medldr.algorithms import build_algorithm
 from medldr.config import TrainingConfig
 from medldr.config.schema import MachineConfig
 from medldr.config.section import Plugin
+from medldr.errors import did_you_mean
 from medldr.models import build_model
 from medldr.training import make_fabric
 from medldr.training.optim import build_optimizers
@@ -80,8 +81,7 @@ def main() -> int:
     fabric.launch()
     precision = precision_name(fabric)
     spec, batch = data(options, fabric.device)
-    names = [name for name in EXPECTED if name in ("erm", *options.only.split(","))]
-    names = list(EXPECTED) if not options.only else names
+    names = [name for name in EXPECTED if name in ("erm", *options.only)]
     trained = {name: prepare(name, spec, fabric, options.width) for name in names}
     for algorithm, step in trained.values():  # the first updates also choose kernels
         turn(algorithm, step, batch)
@@ -97,7 +97,7 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="", help="methods, separated by commas")
+    parser.add_argument("--only", type=methods, default=list(EXPECTED), help="separated by commas")
     parser.add_argument("--volumes", action="store_true", help="3D: 28^3 in place of 64^2")
     parser.add_argument("--per-domain", type=int, default=32, help="images of each domain")
     parser.add_argument("--width", type=float, default=1.0)
@@ -106,6 +106,17 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
+
+
+def methods(text: str) -> list[str]:
+    """Names that a user gave; a mistyped one is no reason to measure fewer."""
+    names = text.split(",")
+    for name in names:
+        if name not in EXPECTED:
+            known = ", ".join(EXPECTED)
+            near = did_you_mean(name, EXPECTED)
+            raise argparse.ArgumentTypeError(f"no method {name!r}.{near} Known: {known}")
+    return names
 
 
 def data(options: argparse.Namespace, device: torch.device) -> tuple[DataSpec, Batch]:
@@ -137,8 +148,7 @@ def prepare(name, spec, fabric, width):
     config = Plugin("algorithms").resolve({"name": name, **SETTINGS.get(name, {})})
     algorithm = build_algorithm(config, spec, model, seed=0)
     pair = TrainStep(model, algorithm).to(fabric.device).train()
-    if hasattr(algorithm, "begin"):
-        algorithm.begin(model)
+    algorithm.begin(model)
     training = TrainingConfig(optimizer="adam", lr=1e-5)
     seed_process(0, 0)
     groups = algorithm.optimizers(model)
