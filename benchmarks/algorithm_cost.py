@@ -32,9 +32,9 @@ from medldr.config.section import Plugin
 from medldr.errors import did_you_mean
 from medldr.models import build_model
 from medldr.training import make_fabric
+from medldr.training.machine.fabric import precision_name
 from medldr.training.optim import build_optimizers
-from medldr.training.rng import seed_process
-from medldr.training.runtime import precision_name
+from medldr.training.state.rng import seed_process
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import Batch, DataSpec
 

@@ -44,8 +44,8 @@ from torchvision.datasets import ImageFolder
 
 from medldr.config import load_config
 from medldr.data import build_data, load_table
-from medldr.data import pack as packs
-from medldr.data.pixels import Pixels
+from medldr.data.loading.pixel_store import Pixels
+from medldr.data.packs import pack as packs
 
 SIZE = 96
 TARGET = 5.0  # packed over ImageFolder, at least
@@ -181,7 +181,9 @@ def medldr_loader(root, batch, workers, device, packed, *, resident=False):
     if resident and device.type == "cpu":
         data = in_memory(data)
     loader = data.train_loader(config, sampler="shuffle", device=device)
-    room = mock.patch("medldr.data.pixels._free", return_value=1 << 62 if resident else 0)
+    room = mock.patch(
+        "medldr.data.loading.pixel_store._free", return_value=1 << 62 if resident else 0
+    )
 
     def epoch(number):
         with room:  # on a device, a pack of this size would be resident

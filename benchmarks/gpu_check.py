@@ -24,9 +24,9 @@ import medldr
 from medldr.data import build_data
 from medldr.datasets import phantom_histology
 from medldr.evaluation import predict
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 from medldr.run import evaluate_run
-from medldr.training.runtime import has_fast_bfloat16
+from medldr.training.machine.fabric import has_fast_bfloat16
 
 SMALL = ("data.patients=60", "model.width=0.25", "training.epochs=3", "evaluation.draws=100")
 METHODS = ("erm", "latentdr_sa", "latentdr_pool")

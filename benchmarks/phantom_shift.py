@@ -20,7 +20,7 @@ from pathlib import Path
 
 from medldr.config import load_config
 from medldr.evaluation import compare
-from medldr.files import RunFolder, read_json, write_json
+from medldr.folders.files import RunFolder, read_json, write_json
 from medldr.run import train_run
 
 KNOWN = {

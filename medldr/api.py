@@ -9,11 +9,11 @@ from typing import Any
 from medldr.config import load_config
 from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 from medldr.reporting import report_folder
 from medldr.run import RunResult, evaluate_run, load_model, train_run
 from medldr.sweeps.command import run_sweep
-from medldr.sweeps.launch import SweepResult
+from medldr.sweeps.run.launch import SweepResult
 
 __all__ = ["RunResult", "compare", "evaluate", "load_model", "report", "sweep", "train"]
 
@@ -41,7 +41,7 @@ def train(
 
 def evaluate(folder: str | Path) -> dict[str, Any]:
     """Predict and score a run's selected weights again; the content of `evaluation.json`."""
-    from medldr.files import read_json
+    from medldr.folders.files import read_json
 
     content: dict[str, Any] = read_json(RunFolder(evaluate_run(folder).folder).evaluation)
     return content

@@ -62,7 +62,7 @@ def _root(
 @app.command()
 def quickstart(out: Out = Path("runs/quickstart")) -> None:
     """Train ERM and LatentDR on a small 3D phantom and compare them (a minute or two)."""
-    from medldr.quickstart import quickstart as start
+    from medldr.commands.quickstart import quickstart as start
 
     start(out)
 
@@ -83,7 +83,7 @@ def train(
     from medldr.config import load_config
     from medldr.reporting import print_run
     from medldr.run import train_run
-    from medldr.training.runtime import is_first_process
+    from medldr.training.machine.fabric import is_first_process
 
     settings = load_config(config, overrides or ())
     result = train_run(settings, out, restart=restart, launcher="script")
@@ -215,7 +215,7 @@ def list_(
     ] = "runs",
 ) -> None:
     """List what can be named in a configuration, with one line each."""
-    from medldr.catalogue import print_catalogue
+    from medldr.commands.list import print_catalogue
 
     print_catalogue(kind)
 
@@ -223,7 +223,7 @@ def list_(
 @app.command()
 def doctor() -> None:
     """Check this machine: versions, devices, precision, data folders."""
-    from medldr.doctor import print_checkup
+    from medldr.commands.doctor import print_checkup
 
     raise typer.Exit(print_checkup())
 
@@ -236,7 +236,7 @@ def schema(
     import json
 
     from medldr.config import json_schema
-    from medldr.files import write_text
+    from medldr.folders.files import write_text
 
     text = json.dumps(json_schema(), indent=1)
     if out is None:
@@ -249,7 +249,7 @@ def schema(
 @data_app.command("list")
 def data_list() -> None:
     """List the data sets that can be used by name, and whether their files are here."""
-    from medldr.catalogue import print_datasets
+    from medldr.commands.list import print_datasets
 
     print_datasets()
 
@@ -271,7 +271,7 @@ def data_fetch(
 
         fetch_weights(name.removeprefix("weights:"), overrides or ())
         return
-    from medldr.inspection import fetch
+    from medldr.commands.data import fetch
 
     fetch(name, overrides or ())
 
@@ -286,7 +286,7 @@ def data_check(
     What was published of it is shown beside what is found. The exit code is 2 if files are absent
     or unreadable, and 3 if these are left out (data.on_bad_file=skip).
     """
-    from medldr.inspection import check
+    from medldr.commands.data import check
 
     raise typer.Exit(check(name, overrides or ()))
 
@@ -313,7 +313,7 @@ def data_pack(
     Stopped, the same command goes on. A pack that is there and up to date is left as it is. The
     exit code is 3 if files were left out (data.on_bad_file=skip).
     """
-    from medldr.packing import pack
+    from medldr.commands.pack import pack
 
     raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
 
@@ -324,7 +324,7 @@ def data_stats(
     overrides: FolderAndOverrides = None,
 ) -> None:
     """Count images per split, class and domain, and describe the pixels."""
-    from medldr.inspection import stats
+    from medldr.commands.data import stats
 
     stats(name, overrides or ())
 

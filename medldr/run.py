@@ -1,7 +1,7 @@
 """The straight line: config -> data -> model -> algorithm -> training -> evaluation -> report.
 
-`run` is the program. Around it stand the run's folder (`medldr.lifecycle`) and its processes
-(`medldr.training.runtime`).
+`run` is the program. Around it are the run's folder (`medldr.folders.lifecycle`) and its
+processes (`medldr.training.machine.fabric`).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from lightning_fabric import Fabric
 from rich.console import Console
 
 from medldr.algorithms import build_algorithm
-from medldr.config import RunConfig, load_config, run_hash
+from medldr.config import RunConfig, identify, load_config, run_hash
 from medldr.data import Data, build_data, list_bad_files
 from medldr.errors import InputError
 from medldr.evaluation import check, flat
-from medldr.evaluation.rules import judge, network, rules_with_weights
-from medldr.files import RunFolder, read_json, write_json, write_text
-from medldr.lifecycle import is_done, locate, open_run, record, status
+from medldr.evaluation.evaluate_rules import judge, network, rules_with_weights
+from medldr.folders.files import RunFolder, read_json, write_json, write_text
+from medldr.folders.lifecycle import is_done, open_run, record, status
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.reporting import augmentation_id, write_report_or_warn
 from medldr.training import Fitted, fit, make_fabric
-from medldr.training.processes import Processes
-from medldr.training.runtime import Launcher, use_threads
+from medldr.training.machine.fabric import Launcher, use_threads
+from medldr.training.machine.processes import Processes
 from medldr.types import DataSpec
 
 
@@ -91,7 +91,7 @@ def train_run(
         InputError: If the configuration, the data or the folder is at fault.
         Interrupted: If a signal stopped the run; the same call goes on with it.
     """
-    folder = locate(config, out)
+    folder = identify(config).folder(out)
     if not restart and is_done(folder):
         if config.machine.report and not folder.report.exists():
             write_report_or_warn(folder)
@@ -112,7 +112,7 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
     Returns:
         Whether anything had to be done: another process may have finished the run meanwhile.
     """
-    folder = locate(config, out)
+    folder = identify(config).folder(out)
     if not fabric.is_global_zero:
         word = Processes(fabric).from_first(None)
         if word is None:
@@ -123,7 +123,7 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
         return bool(word == "run")
     word = None
     try:
-        with open_run(config, out, restart=restart) as opened:
+        with open_run(identify(config), out, restart=restart) as opened:
             word = Processes(fabric).from_first("finished" if opened.finished else "run")
             if opened.finished:
                 return False

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from medldr import lifecycle, run
-from medldr.config import load_config
+from medldr import run
+from medldr.config import identify, load_config
+from medldr.folders import lifecycle
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def config():
 
 def _finish(config, out):
     """What another process leaves when it has finished the run."""
-    with lifecycle.open_run(config, out) as opened:
+    with lifecycle.open_run(identify(config), out) as opened:
         opened.folder.evaluation.write_text(json.dumps({"splits": {}}))
         opened.folder.model.touch()
     return opened.folder
@@ -43,7 +44,7 @@ def test_a_run_that_was_finished_since_one_looked_is_not_run_again(config, tmp_p
     result = run.train_run(config, tmp_path)
     assert not result.fresh
     assert found
-    assert _content(lifecycle.locate(config, tmp_path)) == found
+    assert _content(identify(config).folder(tmp_path)) == found
 
 
 def test_a_restart_that_is_asked_for_is_made_all_the_same(config, tmp_path, monkeypatch):
@@ -62,7 +63,7 @@ def _finish_again(folder):
 def test_a_new_run_records_its_threads_and_one_that_goes_on_keeps_them(
     config, tmp_path, monkeypatch
 ):
-    folder = lifecycle.locate(config, tmp_path)
+    folder = identify(config).folder(tmp_path)
     recorded = []
 
     def play(config, folder, fabric):

@@ -83,7 +83,7 @@ def test_ctrl_c_before_training_ends_with_130(monkeypatch):
     def interrupt(kind):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("medldr.catalogue.print_catalogue", interrupt)
+    monkeypatch.setattr("medldr.commands.list.print_catalogue", interrupt)
     monkeypatch.setattr(sys, "argv", ["medldr", "list"])
     with pytest.raises(SystemExit) as end:
         cli.main()

@@ -5,6 +5,7 @@ from medldr.config.editor_schema import json_schema
 from medldr.config.identity import (
     diff_from_defaults,
     dump_config,
+    identify,
     run_hash,
     run_name,
     write_config,
@@ -41,6 +42,7 @@ __all__ = [
     "diff_from_defaults",
     "dump_config",
     "find_config",
+    "identify",
     "json_schema",
     "load_config",
     "load_part",

@@ -11,7 +11,8 @@ from typing import Any, Final
 from medldr.config.schema import RunConfig
 from medldr.config.section import PluginSection, Section
 from medldr.config.yaml import write_yaml
-from medldr.files import write_text
+from medldr.folders.files import write_text
+from medldr.folders.run_identity import RunIdentity
 
 NOT_HASHED: Final = ("seed", "label", "machine", "pinned", "config_version")
 """Top-level keys outside the hash; `pinned` says what a protocol fixes, not what a run does."""
@@ -41,6 +42,13 @@ def run_hash(config: RunConfig) -> str:
     payload = {"config_version": config.config_version, "values": values}
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def identify(config: RunConfig) -> RunIdentity:
+    """Which run a configuration is."""
+    return RunIdentity(
+        config.label, config.seed, run_hash(config), config.protocol, dump_config(config)
+    )
 
 
 def run_name(config: RunConfig) -> str:

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from medldr.config import RunConfig
-from medldr.data import weights
-from medldr.data.check import check_table
+from medldr.data.config import DatasetConfig
 from medldr.data.hashes import hash_splits, hash_table
-from medldr.data.loaders import Columns, EvalLoader, TrainLoader
-from medldr.data.pack import Pack, read_table
-from medldr.data.pixels import Pixels
-from medldr.data.samplers import build_sampler
-from medldr.data.splits import make_splits, selection_split
-from medldr.data.targets import target_parts
-from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
+from medldr.data.image_table import ImageTable, LazyImages
+from medldr.data.loading import class_weights as weights
+from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
+from medldr.data.loading.pixel_store import Pixels
+from medldr.data.loading.samplers import build_sampler
+from medldr.data.packs.pack import Pack, read_table
+from medldr.data.reading.check import check_table
+from medldr.data.splits.make import make_splits, selection_split
+from medldr.data.splits.target_parts import target_parts
 from medldr.errors import InputError, did_you_mean
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec
@@ -197,14 +198,14 @@ class Data:
     def class_weights(
         self, setting: Literal["balanced"] | tuple[float, ...] | None
     ) -> Tensor | None:
-        """Weights for ``training.class_weights``; see `medldr.data.weights.class_weights`."""
+        """Weights for ``training.class_weights``; see `medldr.data.loading.class_weights`."""
         return weights.class_weights(setting, self.spec)
 
 
 def load_table(config: DatasetConfig) -> ImageTable:
     """The table of a ``data`` section, checked, with the class names it asks for.
 
-    Its images are those of a pack where there is one; see `medldr.data.pack`.
+    Its images are those of a pack where there is one; see `medldr.data.packs.pack`.
 
     Raises:
         InputError: If the dataset cannot be read or breaks its contract, or if its pack is damaged

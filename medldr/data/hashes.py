@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data._pack_table import label_bytes
-from medldr.datasets.base import ImageTable
+from medldr.data.image_table import ImageTable
+from medldr.data.packs.table import label_bytes
 
 
 def hash_table(table: ImageTable) -> str:

@@ -27,17 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from medldr.data._picture import ABSENT
-from medldr.data.pictures import PictureFiles
-from medldr.datasets import _camelyon17_counts as published
-from medldr.datasets._camelyon17_folder import NAME, PATCHES, find, locate, require_folder
-from medldr.datasets._camelyon17_roles import notes_of, require_hospitals
-from medldr.datasets._camelyon17_rows import Rows, read_rows
-from medldr.datasets._wilds import require_wilds
-from medldr.datasets._wilds_predictions import submission
+from medldr.data.reading.picture import ABSENT
+from medldr.data.reading.pictures import PictureFiles
+from medldr.datasets._camelyon17 import counts as published
+from medldr.datasets._camelyon17.folder import NAME, PATCHES, find, locate, require_folder
+from medldr.datasets._camelyon17.predictions import submission
+from medldr.datasets._camelyon17.roles import notes_of, require_hospitals
+from medldr.datasets._camelyon17.rows import Rows, read_rows
+from medldr.datasets._camelyon17.wilds import require_wilds
 from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen
 from medldr.errors import InputError
-from medldr.files import checksum
+from medldr.folders.files import checksum
 
 __all__ = ["Config", "examine", "load", "load_again", "present", "require", "submission"]
 

@@ -35,18 +35,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from medldr.data._picture import ABSENT
-from medldr.data.pictures import PictureFiles
-from medldr.datasets._domain_folder_place import find, locate
-from medldr.datasets._domain_folder_rows import (
+from medldr.data.reading.picture import ABSENT
+from medldr.data.reading.pictures import PictureFiles
+from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
+from medldr.datasets._domain_folders.duplicates import Twins
+from medldr.datasets._domain_folders.location import find, locate
+from medldr.datasets._domain_folders.rows import (
     domains_and_labels,
     groups,
     per_domain,
     without_blacklist,
 )
-from medldr.datasets._domain_folder_sets import SETS, compare, nearest
-from medldr.datasets._domain_folder_tree import Tree, domain_names, read_tree
-from medldr.datasets._domain_folder_twins import Twins
+from medldr.datasets._domain_folders.tree import Tree, domain_names, read_tree
 from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen, check_held_out
 from medldr.errors import InputError
 

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
-from medldr.data.download import fetch
-from medldr.data.roots import data_roots
-from medldr.datasets import _medmnist_catalogue as catalogue
-from medldr.datasets._npz import NpzFile
+from medldr.data.reading.download import fetch
+from medldr.data.reading.roots import data_roots
+from medldr.datasets._medmnist import catalogue
+from medldr.datasets._medmnist.npz import NpzFile
 from medldr.datasets.base import DatasetConfig, ImageTable
 from medldr.errors import InputError
-from medldr.files import checksum
+from medldr.folders.files import checksum
 
 PARTS = ("train", "val", "test")
 KEYS = tuple(f"{part}_{kind}" for part in PARTS for kind in ("images", "labels"))

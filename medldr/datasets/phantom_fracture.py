@@ -9,8 +9,8 @@ The finding is one of FractureMNIST3D's classes, in its order: *buckle* (the cor
 rib kinks, no line through it), *nondisplaced* (a thin dark line through the rib), *displaced* (the
 line, and the fragments stand offset).
 
-Domains are the scanners of `SCANNERS` (`medldr/datasets/_scanner.py`), which differ in appearance
-only: noise, reconstruction kernel, intensity window, shading and slice thickness. Classes are
+Domains are the scanners of `SCANNERS` (`medldr/datasets/_phantoms/scanner.py`), which differ in
+appearance only: noise, reconstruction kernel, intensity window, shading and slice thickness. Classes are
 equally frequent in every scanner and split. Groups are patients: one rib, one scanner, one split,
 1 to 3 volumes with a fracture each.
 
@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from medldr.datasets._rib import CLASSES, Fracture, Rib, Scene, render
-from medldr.datasets._scanner import SCANNERS, Scanner, acquire
+from medldr.datasets._phantoms.rib import CLASSES, Fracture, Rib, Scene, render
+from medldr.datasets._phantoms.scanner import SCANNERS, Scanner, acquire
 from medldr.datasets.base import DatasetConfig, ImageTable
 
 __all__ = ["SCANNERS", "SHARES", "Config", "Item", "clean", "load", "plan", "scan"]

@@ -11,7 +11,7 @@ turns within a slide. There are ten slides per hospital: hospitals 0, 3 and 4 tr
 selects, hospital 2 tests, and a tenth of the training hospitals' tiles, drawn tile by tile, is
 ``id_val``. Groups are slides.
 
-Domains are the hospitals of `HOSPITALS` (`medldr/datasets/_staining.py`), which differ in
+Domains are the hospitals of `HOSPITALS` (`medldr/datasets/_phantoms/staining.py`), which differ in
 appearance only, and not by the formula of stain jitter.
 
     python -m medldr.datasets.phantom_histology FOLDER
@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
-from medldr.datasets._cells import Tissue, render
-from medldr.datasets._staining import HOSPITALS, Hospital, Slide, photograph
-from medldr.datasets._tissue import Nest, Scene
+from medldr.datasets._phantoms.cells import Tissue, render
+from medldr.datasets._phantoms.staining import HOSPITALS, Hospital, Slide, photograph
+from medldr.datasets._phantoms.tissue import Nest, Scene
 from medldr.datasets.base import DatasetConfig, ImageTable
 
 __all__ = [

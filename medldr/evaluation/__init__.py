@@ -4,14 +4,14 @@ Predictions are the truth behind every number: `predict` makes them, `write_pred
 them, and `evaluate`, `score` and `compare` read nothing else.
 """
 
-from medldr.evaluation.compare import compare
+from medldr.evaluation.comparison.compare import compare
+from medldr.evaluation.comparison.runs import Run, load_run
 from medldr.evaluation.domain_scores import domain_means, held_out_curves
 from medldr.evaluation.evaluate import check, evaluate, flat
-from medldr.evaluation.metrics import accuracy, auc, score
-from medldr.evaluation.predict import evaluating, predict, predict_each, probabilities
-from medldr.evaluation.runs import Run, load_run
-from medldr.evaluation.submission import submission_files
-from medldr.evaluation.table import (
+from medldr.evaluation.metrics.score import accuracy, auc, score
+from medldr.evaluation.predictions.predict import evaluating, predict, predict_each, probabilities
+from medldr.evaluation.predictions.submission import submission_files
+from medldr.evaluation.predictions.table import (
     by_split,
     join,
     predictions_of,

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from medldr.evaluation import calibration, counts, metrics
+from medldr.evaluation.metrics import calibration, counts
+from medldr.evaluation.metrics import score as metrics
 from medldr.types import Predictions
 
 
@@ -26,7 +27,7 @@ def domain_means(predictions: Predictions) -> dict[str, float | None]:
         where no row has a domain.
 
     Example:
-        >>> from medldr.evaluation.table import predictions_of
+        >>> from medldr.evaluation.predictions.table import predictions_of
         >>> prob = [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]
         >>> p = predictions_of("binary", [0, 1, 0], prob, domain=["a", "a", "b"])
         >>> domain_means(p)["domain_accuracy"]

@@ -10,9 +10,11 @@ import numpy as np
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import calibration, gap, intervals, metrics, operating_point
-from medldr.evaluation.entry import Entry, absent_classes
-from medldr.evaluation.judge import Judge, headline_metrics, positive_class
+from medldr.evaluation import gap, intervals
+from medldr.evaluation.metrics import calibration, operating_point
+from medldr.evaluation.metrics import score as metrics
+from medldr.evaluation.split_entry import Entry, absent_classes
+from medldr.evaluation.split_scores import Judge, headline_metrics, positive_class
 from medldr.types import DataSpec, Predictions
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from medldr.evaluation import intervals
-from medldr.evaluation.sums import Array
+from medldr.evaluation.metrics.sums import Array
 
 UNSEEN: Final = "test"
 

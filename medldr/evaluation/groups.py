@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from medldr.evaluation.counts import decide
-from medldr.evaluation.sums import Array, Sums, ratio
+from medldr.evaluation.metrics.counts import decide
+from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.types import Predictions
 
 WORST_GROUP = "worst_group/accuracy"
@@ -92,7 +92,7 @@ def group_counts(table: Predictions) -> Groups:
     """Count the right decisions of each group; items without a group are left out.
 
     Example:
-        >>> from medldr.evaluation.table import predictions_of
+        >>> from medldr.evaluation.predictions.table import predictions_of
         >>> prob = [[0.9, 0.1], [0.1, 0.9], [0.9, 0.1], [0.9, 0.1]]
         >>> found = group_counts(predictions_of("binary", [0, 0, 0, 0], prob, group=list("aacc")))
         >>> found.names, found.items.tolist(), found.accuracy.tolist(), found.worst

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.sums import Array, Sums
+from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.types import Predictions
 
 LEVEL = 0.95

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from medldr.data.roots import data_roots
+from medldr.data.reading.roots import data_roots
 from medldr.errors import InputError
 from medldr.models._published import find, present
 

@@ -17,10 +17,10 @@ from pathlib import Path
 import torchvision.models as zoo
 
 from medldr import plugins
-from medldr.data.download import fetch
-from medldr.data.roots import data_roots
+from medldr.data.reading.download import fetch
+from medldr.data.reading.roots import data_roots
 from medldr.errors import InputError, did_you_mean
-from medldr.files import checksum
+from medldr.folders.files import checksum
 from medldr.models import _timm
 
 TIMM = "timm/"

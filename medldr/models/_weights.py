@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from medldr.errors import InputError, did_you_mean
-from medldr.files import load_checkpoint, load_tensors
+from medldr.folders.files import load_checkpoint, load_tensors
 from medldr.models._acs import inflate
 from medldr.models.base import FeatureModel
 

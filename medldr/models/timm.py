@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from torch import Tensor, nn
 
 from medldr.errors import InputError
-from medldr.files import load_tensors
+from medldr.folders.files import load_tensors
 from medldr.models._timm import check_network, library
 from medldr.models.base import STAGES, FeatureModel, ModelConfig, Taps
 from medldr.types import DataSpec

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medldr.files import RunFolder, write_text
+from medldr.folders.files import RunFolder, write_text
 from medldr.reporting import compare_tables as tables
 from medldr.reporting.compare_figures import (
     Curves,

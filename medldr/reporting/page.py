@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medldr.files import RunFolder, write_text
+from medldr.folders.files import RunFolder, write_text
 from medldr.reporting import describe, judging, tables
 from medldr.reporting.confusion import confusion_figures
 from medldr.reporting.curves import latent_curves, learning_curves

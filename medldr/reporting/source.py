@@ -10,7 +10,7 @@ from typing import Any
 
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.files import RunFolder, read_json
+from medldr.folders.files import RunFolder, read_json
 from medldr.reporting.privacy import hide_ids, hide_in_command, hide_in_config, read_ids
 from medldr.reporting.settings import Change, changes
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from medldr.errors import did_you_mean
-from medldr.members import SweepFolder
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import sweep_sections as parts_of
 from medldr.reporting.choice_section import choice_section
 from medldr.reporting.grid import Grid, make_grid

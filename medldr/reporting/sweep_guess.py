@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from medldr.config.protocol import MODIFIED
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.files import RunFolder, read_json
-from medldr.members import Layout, Member, Sweep, SweepFolder
+from medldr.folders.files import RunFolder, read_json
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
 from medldr.reporting.describe import dataset_name, method_title, section
 
 ASIDE = ".before-"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from medldr.members import Member
+from medldr.folders.sweep_record import Member
 from medldr.reporting.published import METHOD_TITLES
 
 ORACLE = " (oracle)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from medldr.files import write_text
-from medldr.members import SweepFolder
+from medldr.folders.files import write_text
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.engine import render
 from medldr.reporting.latex import latex_document, latex_tables
 from medldr.reporting.markdown import markdown_page

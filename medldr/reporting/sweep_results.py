@@ -10,7 +10,7 @@ from typing import Any
 
 from medldr.errors import InputError
 from medldr.evaluation import compare
-from medldr.evaluation.runs import Run, methods
+from medldr.evaluation.comparison.runs import Run, methods
 from medldr.reporting.compare_tables import cell_of, rows_of
 from medldr.reporting.privacy import hide_names
 from medldr.reporting.sweep_source import Entry, Study

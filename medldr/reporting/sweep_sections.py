@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from medldr.evaluation.metrics import DEFINITIONS
+from medldr.evaluation.metrics.score import DEFINITIONS
 from medldr.reporting import compare_tables, sweep_tables
 from medldr.reporting.compare_figures import difference_figure, has_difference, overlay_figures
 from medldr.reporting.comparison import interval_words

@@ -13,9 +13,9 @@ from typing import Any
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation import Run, load_run
-from medldr.files import read_json
-from medldr.lifecycle import status
-from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep
+from medldr.folders.files import read_json
+from medldr.folders.lifecycle import status
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.privacy import hide_names, read_ids, read_split_ids
 from medldr.reporting.source import RunSource, read_run
 from medldr.reporting.sweep_guess import guess_sweep

@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from medldr.members import SweepFolder
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.grid import AVERAGE, BEST, SECOND, Grid, GridCell, GridRow
 from medldr.reporting.left_out_tables import LOWEST
 from medldr.reporting.measures import SPLIT_TITLES, measure

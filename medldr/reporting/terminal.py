@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from medldr.errors import InputError, did_you_mean
-from medldr.files import RunFolder, read_json
+from medldr.folders.files import RunFolder, read_json
 from medldr.reporting import compare_tables
 from medldr.reporting.gap_text import gap_sentence
 from medldr.reporting.headline import CARDS

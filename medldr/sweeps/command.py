@@ -10,16 +10,16 @@ from rich.console import Console
 
 from medldr.config.load import refusal
 from medldr.errors import InputError, did_you_mean
-from medldr.members import SweepFolder
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import SweepReport, print_sweep, write_sweep_report
-from medldr.sweeps._files import absent_files
-from medldr.sweeps.alike import error_lines
-from medldr.sweeps.file import find_sweep
-from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
-from medldr.sweeps.launcher import Launcher
-from medldr.sweeps.local import local_launcher
+from medldr.sweeps.launchers.base import Launcher
+from medldr.sweeps.launchers.local import local_launcher
+from medldr.sweeps.launchers.slurm import slurm_launcher
+from medldr.sweeps.plan.absent_files import absent_files
+from medldr.sweeps.plan.file import find_sweep
+from medldr.sweeps.run.launch import Plan, SweepResult, make_plan, run_plan
+from medldr.sweeps.same_errors import error_lines
 from medldr.sweeps.show import print_plan, print_status
-from medldr.sweeps.slurm import slurm_launcher
 from medldr.sweeps.status import standing_of, status_of
 
 LAUNCHERS: Final = ("local", "slurm")

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from medldr.members import Member
+from medldr.folders.sweep_record import Member
 from medldr.reporting.terminal import console
-from medldr.sweeps.alike import alike, some_runs
+from medldr.sweeps.same_errors import alike, some_runs
 from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, State, SweepStatus
 
 COLOURS: Final = {

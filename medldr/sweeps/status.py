@@ -12,13 +12,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final, Literal
 
-from medldr import lifecycle
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.files import RunFolder, read_json
-from medldr.members import Member, SweepFolder, read_sweep
-from medldr.sweeps.endings import damaged, read_ending, starts
-from medldr.sweeps.launched import is_launched
+from medldr.folders import lifecycle
+from medldr.folders.files import RunFolder, read_json
+from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
+from medldr.sweeps.run.exit_records import damaged, read_ending, starts
+from medldr.sweeps.run.launches import is_launched
 
 State = Literal["done", "running", "launched", "interrupted", "failed", "waiting", "unreadable"]
 

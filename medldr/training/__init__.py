@@ -1,11 +1,11 @@
 """The loop, on Lightning Fabric."""
 
+from medldr.training.finite_loss import NonFiniteError
 from medldr.training.fit import fit
-from medldr.training.fitted import Fitted
-from medldr.training.guard import NonFiniteError
-from medldr.training.runtime import make_fabric
-from medldr.training.selection import Selection
+from medldr.training.fit_result import Fitted
+from medldr.training.machine.fabric import make_fabric
 from medldr.training.step import Stepper, TrainStep
+from medldr.training.weights.selection import Selection
 
 __all__ = [
     "Fitted",

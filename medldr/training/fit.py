@@ -7,10 +7,10 @@ from lightning_fabric import Fabric
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig
 from medldr.data import Data
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
-from medldr.training.assembly import assemble
-from medldr.training.fitted import Fitted
+from medldr.training.build_trainer import assemble
+from medldr.training.fit_result import Fitted
 
 
 def fit(

@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 
 from medldr.algorithms.base import Algorithm
 from medldr.models.base import FeatureModel
-from medldr.training.guard import Guard
+from medldr.training.finite_loss import Guard
 from medldr.types import Batch, StepOutput
 
 

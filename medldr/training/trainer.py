@@ -12,31 +12,31 @@ from medldr.algorithms.base import Algorithm
 from medldr.config.averaging import SWAD
 from medldr.config.schema import TrainingConfig
 from medldr.data import TrainLoader
-from medldr.files import RunFolder, StorageError, save_tensors
-from medldr.lifecycle import Interrupted
+from medldr.folders.files import RunFolder, StorageError, save_tensors
+from medldr.folders.lifecycle import Interrupted
+from medldr.folders.owner import refuse_if_taken
 from medldr.models.base import FeatureModel
-from medldr.owner import refuse_if_taken
 from medldr.training.accumulation import update_in_parts
-from medldr.training.averaging import ExponentialAverage
-from medldr.training.checkpoint import Checkpoints, twin
-from medldr.training.fitted import Fitted
-from medldr.training.history import History
-from medldr.training.means import RunningMeans
+from medldr.training.fit_result import Fitted
+from medldr.training.machine.processes import Processes
+from medldr.training.machine.progress import RunProgress
+from medldr.training.machine.signals import SignalWatch
 from medldr.training.optim import Schedule, set_lr
-from medldr.training.processes import Processes
-from medldr.training.progress import RunProgress
-from medldr.training.rng import undisturbed
-from medldr.training.selection import Selector
-from medldr.training.signals import SignalWatch
+from medldr.training.running_means import RunningMeans
+from medldr.training.state.checkpoint import Checkpoints, twin
+from medldr.training.state.history import History
+from medldr.training.state.rng import undisturbed
 from medldr.training.step import Stepper
-from medldr.training.swad import ValleyAverage
 from medldr.training.validation import Validation
+from medldr.training.weights.ema import ExponentialAverage
+from medldr.training.weights.selection import Selector
+from medldr.training.weights.swad import ValleyAverage
 from medldr.types import Batch
 
 
 @dataclass
 class Trainer:
-    """One run in the making; `medldr.training.assembly` puts it together.
+    """One run in the making; `medldr.training.build_trainer` puts it together.
 
     Attributes:
         training: The section of the configuration.

@@ -16,9 +16,9 @@ from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import domain_means, held_out_curves, predict, score
 from medldr.models.base import FeatureModel
-from medldr.training.processes import Processes
-from medldr.training.rng import undisturbed
-from medldr.training.selection_rules import DOMAIN_METRICS, Rule, scored_splits
+from medldr.training.machine.processes import Processes
+from medldr.training.state.rng import undisturbed
+from medldr.training.weights.selection_rules import DOMAIN_METRICS, Rule, scored_splits
 from medldr.types import Predictions
 
 

@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from medldr.algorithms.erm import ERM
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 
 HERE = str(Path(__file__).parent)
 if HERE not in sys.path:

@@ -10,7 +10,7 @@ import torch
 
 from medldr.config import load_config
 from medldr.data import build_data
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 
 SMALL = (
     *("data.md5=any", "model.width=0.125", "training.epochs=1", "training.batch_size=4"),

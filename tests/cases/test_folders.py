@@ -7,7 +7,7 @@ import shutil
 import pytest
 import torch
 
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import accuracy, auc, evaluate, predictions_of
-from medldr.files import write_json
+from medldr.folders.files import write_json
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import torch
 import medldr as package
 from medldr.config import load_config
 from medldr.data import build_data
-from medldr.files import load_tensors
+from medldr.folders.files import load_tensors
 from medldr.training import validation
 
 

@@ -17,12 +17,12 @@ from lightning_fabric import Fabric
 
 from medldr.algorithms import Algorithm
 from medldr.config import MachineConfig, TrainingConfig
-from medldr.files import RunFolder
-from medldr.training.checkpoint import WHAT, Checkpoints, newest
+from medldr.folders.files import RunFolder
+from medldr.training.machine.fabric import make_fabric
+from medldr.training.machine.processes import Processes
 from medldr.training.optim import build_optimizers
-from medldr.training.processes import Processes
-from medldr.training.rng import Randomness, seed_process
-from medldr.training.runtime import make_fabric
+from medldr.training.state.checkpoint import WHAT, Checkpoints, newest
+from medldr.training.state.rng import Randomness, seed_process
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import Batch
 

@@ -5,7 +5,7 @@ import pytest
 
 from medldr import plugins
 from medldr.data import check_table, load_table
-from medldr.data.splits import make_splits
+from medldr.data.splits.make import make_splits
 from medldr.datasets.base import DatasetConfig
 
 PACS = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from medldr.config import packaged_configs, packaged_names, run_name
-from medldr.members import SweepFolder, read_sweep, write_sweep
-from medldr.sweeps.expand import as_record, expand
-from medldr.sweeps.file import load_sweep
+from medldr.folders.sweep_record import SweepFolder, read_sweep, write_sweep
+from medldr.sweeps.plan.expand import as_record, expand
+from medldr.sweeps.plan.file import load_sweep
 
 NAMES = packaged_names("sweep")
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from medldr.config import RunConfig
-from medldr.data import pack as packs
+from medldr.data.packs import pack as packs
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 from medldr.errors import InputError
 
@@ -132,7 +132,7 @@ def lazy(make_table, section):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Packs are made of blocks of three images of 1 x 4 x 4."""
-    monkeypatch.setattr("medldr.data._pack_blocks.BLOCK_BYTES", 3 * 16)
+    monkeypatch.setattr("medldr.data.packs.blocks.BLOCK_BYTES", 3 * 16)
 
 
 @pytest.fixture

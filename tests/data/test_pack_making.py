@@ -12,9 +12,9 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 
 from medldr.data import load_table
-from medldr.data import pack as packs
+from medldr.data.packs import pack as packs
 from medldr.errors import InputError
-from medldr.files import StorageError
+from medldr.folders.files import StorageError
 
 
 def test_only_a_pack_is_ever_replaced(lazy, section, tmp_path, make_pack):
@@ -61,7 +61,7 @@ def test_pictures_that_could_not_be_read_for_a_moment_are_told_too(lazy, section
 
 def test_room_is_looked_for_before_anything_is_written(lazy, section, monkeypatch, make_pack):
     usage = types.SimpleNamespace(free=1000)
-    monkeypatch.setattr("medldr.data._pack_write.shutil.disk_usage", lambda path: usage)
+    monkeypatch.setattr("medldr.data.packs.write.shutil.disk_usage", lambda path: usage)
     folder = packs.usual_place(section, "toy")
     with pytest.raises(
         StorageError, match=r"no space for .*: [\d,]+ bytes needed, 1,000 free.*--out"
@@ -138,7 +138,7 @@ def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, m
 def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
     lazy, section, small_blocks, monkeypatch, make_pack, assert_equal_tables
 ):
-    from medldr.data import _pack_write
+    from medldr.data.packs import write as _pack_write
 
     write = _pack_write._write_blocks
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from medldr.data import load_table
-from medldr.data import pack as packs
+from medldr.data.packs import pack as packs
 
 
 def stop_after(blocks, monkeypatch):
     """Let packing die when so many blocks were recorded."""
-    from medldr.data._pack_journal import Journal
+    from medldr.data.packs.journal import Journal
 
     add, left = Journal.add, [blocks]
 
@@ -108,7 +108,8 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from rich.console import Console
-from medldr.data import _pack_blocks, pack
+from medldr.data.packs import blocks as _pack_blocks
+from medldr.data.packs import pack
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 
 _pack_blocks.BLOCK_BYTES = 64

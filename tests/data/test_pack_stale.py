@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from medldr.data import load_table
-from medldr.data import pack as packs
+from medldr.data.packs import pack as packs
 from medldr.errors import InputError
-from medldr.files import read_json, write_json
+from medldr.folders.files import read_json, write_json
 
 
 def _change_pixels(lazy, section):

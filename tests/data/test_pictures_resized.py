@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 from torchvision.transforms import Resize
 
-from medldr.data._picture import ABSENT, decode
-from medldr.data.pictures import PictureFiles
+from medldr.data.reading.picture import ABSENT, decode
+from medldr.data.reading.pictures import PictureFiles
 from medldr.errors import InputError
 
 SIZE = (16, 24)
@@ -183,7 +183,7 @@ def test_a_whole_jpeg_or_png_is_not_decoded_to_be_looked_at(tmp_path, noise, mon
     def decoded(*_, **__):
         raise AssertionError("decoded")
 
-    monkeypatch.setattr("medldr.data._picture.decode", decoded)
+    monkeypatch.setattr("medldr.data.reading.picture.decode", decoded)
     assert pictures_of(tmp_path, *names).faults() == []
 
 

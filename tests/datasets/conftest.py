@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from medldr.datasets import _medmnist_catalogue as catalogue
+from medldr.datasets._medmnist import catalogue
 
 
 def arrays(flag, size=28, counts=(12, 6, 6), seed=0):

@@ -12,9 +12,9 @@ from PIL import Image
 
 from medldr import plugins
 from medldr.data import count_rows, load_table
-from medldr.data.splits import make_splits, selection_split
-from medldr.datasets import _camelyon17_counts as published
+from medldr.data.splits.make import make_splits, selection_split
 from medldr.datasets import camelyon17
+from medldr.datasets._camelyon17 import counts as published
 from medldr.errors import InputError
 
 

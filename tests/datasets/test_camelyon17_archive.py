@@ -10,8 +10,8 @@ import urllib.error
 
 import pytest
 
-from medldr.datasets import _camelyon17_folder as place
 from medldr.datasets import camelyon17
+from medldr.datasets._camelyon17 import folder as place
 from medldr.errors import InputError
 
 

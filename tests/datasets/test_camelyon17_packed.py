@@ -10,9 +10,9 @@ from PIL import Image
 from rich.console import Console
 
 from medldr.data import list_bad_files, load_table
-from medldr.data import pack as packs
 from medldr.data.hashes import hash_table
-from medldr.data.pictures import PictureFiles
+from medldr.data.packs import pack as packs
+from medldr.data.reading.pictures import PictureFiles
 from medldr.datasets import camelyon17
 from medldr.errors import InputError
 

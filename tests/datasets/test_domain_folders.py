@@ -9,10 +9,10 @@ from rich.console import Console
 from torchvision.datasets import ImageFolder
 
 from medldr.data import load_table
-from medldr.data import pack as packs
 from medldr.data.hashes import hash_table
-from medldr.data.pictures import PictureFiles
-from medldr.data.splits import make_splits
+from medldr.data.packs import pack as packs
+from medldr.data.reading.pictures import PictureFiles
+from medldr.data.splits.make import make_splits
 from medldr.datasets import domain_folders
 from medldr.errors import InputError
 

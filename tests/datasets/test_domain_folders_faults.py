@@ -8,7 +8,7 @@ from PIL import Image
 
 from medldr.config import load_config
 from medldr.data import load_table
-from medldr.data.splits import make_splits
+from medldr.data.splits.make import make_splits
 from medldr.datasets import domain_folders
 from medldr.errors import InputError
 

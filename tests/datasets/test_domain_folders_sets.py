@@ -13,7 +13,7 @@ from torchvision.datasets import ImageFolder
 from medldr.config import load_part, packaged_configs
 from medldr.data import load_table
 from medldr.datasets import domain_folders
-from medldr.datasets._domain_folder_sets import SETS, compare, nearest
+from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "pacs64"
 

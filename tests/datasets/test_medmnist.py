@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from medldr.data import check_table, validate_table
-from medldr.datasets import _medmnist_catalogue as catalogue
+from medldr.datasets._medmnist import catalogue
 from medldr.datasets.medmnist import Config, folders, load, present
 from medldr.errors import InputError
 

@@ -7,9 +7,10 @@ import pytest
 from pydantic import ValidationError
 from scipy.ndimage import binary_dilation, gaussian_filter
 
-from medldr.datasets import _rib, phantom_fracture
-from medldr.datasets._rib import CLASSES, FIELD_MM, Fracture, Rib
-from medldr.datasets._scanner import SCANNERS, acquire
+from medldr.datasets import phantom_fracture
+from medldr.datasets._phantoms import rib as _rib
+from medldr.datasets._phantoms.rib import CLASSES, FIELD_MM, Fracture, Rib
+from medldr.datasets._phantoms.scanner import SCANNERS, acquire
 from medldr.datasets.phantom_fracture import Config, clean, load, plan, scan
 from medldr.types import SPLITS
 

@@ -12,9 +12,9 @@ from scipy.ndimage import label as components
 
 from medldr.data import load_table
 from medldr.datasets import camelyon17, phantom_histology
-from medldr.datasets._cells import Nuclei, Tissue, render
-from medldr.datasets._staining import HOSPITALS, Slide, photograph
-from medldr.datasets._tissue import FIELD_UM, Nest, Scene, Waves, grid, middle
+from medldr.datasets._phantoms.cells import Nuclei, Tissue, render
+from medldr.datasets._phantoms.staining import HOSPITALS, Slide, photograph
+from medldr.datasets._phantoms.tissue import FIELD_UM, Nest, Scene, Waves, grid, middle
 from medldr.datasets.phantom_histology import Config, clean, load, plan, scan, split_of, write
 
 SIZE = 32

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import medldr as package
-from medldr import lifecycle
 from medldr.datasets import medmnist
-from medldr.evaluation import rules
-from medldr.files import RunFolder, load_tensors
+from medldr.evaluation import evaluate_rules as rules
+from medldr.folders import lifecycle
+from medldr.folders.files import RunFolder, load_tensors
 from medldr.reporting.rule_table import rule_table
 from medldr.reporting.source import read_run
 

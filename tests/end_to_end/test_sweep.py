@@ -13,7 +13,7 @@ import time
 import pytest
 
 import medldr as package
-from medldr.members import SweepFolder, read_sweep
+from medldr.folders.sweep_record import SweepFolder, read_sweep
 from medldr.sweeps.status import standing_of
 
 EPOCHS = 25

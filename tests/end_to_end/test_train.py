@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import medldr as package
-from medldr.files import RunFolder, load_tensors
+from medldr.folders.files import RunFolder, load_tensors
 
 METHOD = "retinamnist_latentdr_pool"
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import medldr as package
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 
 SMALL = (
     "model.width=0.125", "transform.size=32", "training.epochs=null", "training.steps=2",

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from medldr.evaluation import intervals, predictions_of
-from medldr.evaluation.counts import class_counts
-from medldr.evaluation.judge import Judge
-from medldr.evaluation.operating_point import OperatingPoint
+from medldr.evaluation.metrics.counts import class_counts
+from medldr.evaluation.metrics.operating_point import OperatingPoint
+from medldr.evaluation.split_scores import Judge
 
 
 def accuracy_draws(hits, group=None):

@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, r
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import evaluate, flat
-from medldr.evaluation.judge import headline_metrics
+from medldr.evaluation.split_scores import headline_metrics
 
 CONFIG = EvaluationConfig(draws=300, bootstrap_seed=5)
 PARTS = ["target_in"] * 4 + ["target_out"]

@@ -5,7 +5,7 @@ import torch
 from torchvision.models import densenet121, resnet18
 
 from medldr.errors import InputError
-from medldr.files import save_tensors
+from medldr.folders.files import save_tensors
 from medldr.models._acs import inflate
 
 TINY = {"width": 0.125}

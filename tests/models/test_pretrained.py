@@ -11,8 +11,8 @@ from torch import nn
 from torchvision.models import DenseNet121_Weights, ResNet18_Weights, densenet121, resnet18
 
 from medldr.errors import InputError
-from medldr.evaluation.rules import network
-from medldr.files import save_tensors
+from medldr.evaluation.evaluate_rules import network
+from medldr.folders.files import save_tensors
 from medldr.models import build_model
 from medldr.models.resnet18 import Config
 

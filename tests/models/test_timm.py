@@ -14,7 +14,7 @@ from medldr.algorithms import build_algorithm
 from medldr.algorithms.manifold_mixup import Config as ManifoldMixupConfig
 from medldr.algorithms.mixstyle import Config as MixStyleConfig
 from medldr.errors import InputError
-from medldr.files import load_tensors, save_tensors
+from medldr.folders.files import load_tensors, save_tensors
 from medldr.models import build_model
 from medldr.models._timm import find_weights
 from medldr.models.base import STAGES

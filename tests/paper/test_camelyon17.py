@@ -7,8 +7,8 @@ import pytest
 from medldr.config import load_config, packaged_names
 from medldr.models import build_model
 from medldr.reporting import published
-from medldr.sweeps.expand import as_record, expand
-from medldr.sweeps.file import load_sweep
+from medldr.sweeps.plan.expand import as_record, expand
+from medldr.sweeps.plan.file import load_sweep
 from medldr.types import DataSpec
 
 RUNS = ("erm", "coral", "latentdr_sa", "latentdr_pool")

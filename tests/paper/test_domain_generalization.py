@@ -5,8 +5,8 @@ import functools
 import pytest
 
 from medldr.config import load_config, packaged_names
-from medldr.sweeps.expand import as_record, expand
-from medldr.sweeps.file import load_sweep
+from medldr.sweeps.plan.expand import as_record, expand
+from medldr.sweeps.plan.file import load_sweep
 
 DOMAINS = {
     "pacs": ("art_painting", "cartoon", "photo", "sketch"),

@@ -6,8 +6,8 @@ import pytest
 
 from medldr.config import packaged_configs, packaged_names
 from medldr.reporting import published
-from medldr.sweeps.expand import as_record, expand
-from medldr.sweeps.file import load_sweep
+from medldr.sweeps.plan.expand import as_record, expand
+from medldr.sweeps.plan.file import load_sweep
 
 PAPERS_ROWS = ("erm", "mixup", "manifold_mixup", "batchformer", "latentdr_sa", "latentdr_pool")
 CONTROLS = ("erm_half_lr", "latentdr_full_lr")

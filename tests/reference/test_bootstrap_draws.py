@@ -5,9 +5,9 @@ import pytest
 from sklearn import metrics as sk
 
 from medldr.evaluation import intervals, predictions_of
-from medldr.evaluation.judge import Judge
-from medldr.evaluation.metrics import measures, values
-from medldr.evaluation.operating_point import OperatingPoint
+from medldr.evaluation.metrics.operating_point import OperatingPoint
+from medldr.evaluation.metrics.score import measures, values
+from medldr.evaluation.split_scores import Judge
 
 DRAWS = 40
 

@@ -14,8 +14,8 @@ from medldr.evaluation import (
     score,
     write_predictions,
 )
-from medldr.evaluation.calibration import bin_of
-from medldr.evaluation.metrics import measures, values
+from medldr.evaluation.metrics.calibration import bin_of
+from medldr.evaluation.metrics.score import measures, values
 
 MEDMNIST_TASKS = {
     "multi-class": "multi-class",

@@ -5,8 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from medldr.evaluation import representation
-from medldr.evaluation.representation import alignment, uniformity
+from medldr.evaluation.metrics import representation
+from medldr.evaluation.metrics.representation import alignment, uniformity
 
 
 @pytest.fixture

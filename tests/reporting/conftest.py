@@ -12,9 +12,9 @@ import pytest
 from medldr.config import EvaluationConfig
 from medldr.config.yaml import write_yaml
 from medldr.evaluation import evaluate
-from medldr.evaluation.table import write_predictions
-from medldr.files import RunFolder
-from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
+from medldr.evaluation.predictions.table import write_predictions
+from medldr.folders.files import RunFolder
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
 from medldr.reporting import figures
 from medldr.reporting.sweep_content import sweep_content
 from medldr.types import Predictions

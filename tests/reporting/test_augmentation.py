@@ -6,7 +6,7 @@ import io
 import pytest
 
 from medldr.config import load_config
-from medldr.members import SweepFolder
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
 from medldr.reporting.augmentation import PUBLISHED, augmentation_id
 from medldr.reporting.grid import grid_table

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from medldr.errors import InputError
-from medldr.members import read_sweep
+from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.choice_runs import candidates
 from medldr.reporting.choice_section import choice_section
 from medldr.reporting.left_out import left_out
@@ -15,8 +15,8 @@ from medldr.reporting.sweep_content import sweep_content
 from medldr.reporting.sweep_sections import Parts
 from medldr.reporting.sweep_settings import method_and_setting
 from medldr.reporting.sweep_source import read_study
-from medldr.sweeps.expand import as_record, expand
-from medldr.sweeps.file import load_sweep
+from medldr.sweeps.plan.expand import as_record, expand
+from medldr.sweeps.plan.file import load_sweep
 
 ALONE = [("photo",), ("sketch",)]
 PAIRS = [tuple(sorted(p)) for p in itertools.combinations(

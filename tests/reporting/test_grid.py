@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from medldr.members import read_sweep
+from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.grid import (
     BEST,
     SECOND,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from medldr.members import read_sweep
+from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.latex import latex_tables
 from medldr.reporting.left_out import left_out
 from medldr.reporting.left_out_published import left_out_published, sets_published

@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.errors import InputError
-from medldr.members import SweepFolder
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.sweep_guess import guess_sweep, is_run_folder, row_name
 
 

@@ -1,6 +1,6 @@
 """Runs that the same cause stopped are told together: on a page without names, here with them."""
 
-from medldr.members import Layout, Member
+from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.sweep_missing import missing_lines, missing_table
 from medldr.reporting.sweep_source import Entry, Study
 

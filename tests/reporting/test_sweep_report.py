@@ -8,7 +8,7 @@ import medldr
 from medldr.api import report
 from medldr.cli import app
 from medldr.errors import InputError
-from medldr.members import read_sweep
+from medldr.folders.sweep_record import read_sweep
 from medldr.reporting import SweepReport, report_folder, write_sweep_report
 from medldr.reporting.sweep_content import sweep_content
 from medldr.reporting.sweep_report import sweep_page

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.evaluation import compare
-from medldr.members import read_sweep, write_sweep
+from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.sweep_results import columns, splits
 from medldr.reporting.sweep_source import read_study
 

@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from medldr.members import read_sweep
+from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.sweep_content import sweep_content
 from medldr.reporting.sweep_rules import REPORTED, rule_means
 from medldr.reporting.tidy import tidy_csv

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from medldr.errors import InputError
-from medldr.files import RunFolder
-from medldr.members import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.owner import owned
+from medldr.folders.files import RunFolder
+from medldr.folders.owner import owned
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
 from medldr.reporting.privacy import hide_names
 from medldr.reporting.sweep_source import read_study
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.members import Layout, Member
+from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.grid import grid_table, make_grid
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_results import Column

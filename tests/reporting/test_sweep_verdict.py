@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from medldr.evaluation import intervals
-from medldr.members import Layout, Member
+from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.source import RunSource
 from medldr.reporting.sweep_caveats import CHANCE
 from medldr.reporting.sweep_results import Column

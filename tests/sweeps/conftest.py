@@ -5,8 +5,8 @@ import textwrap
 import pytest
 
 from medldr.errors import InputError
-from medldr.sweeps.expand import expand
-from medldr.sweeps.file import load_sweep
+from medldr.sweeps.plan.expand import expand
+from medldr.sweeps.plan.file import load_sweep
 
 SMALL = """\
 # Two sets, three methods.

@@ -7,9 +7,10 @@ import signal
 import pytest
 
 import medldr as package
-from medldr.members import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.sweeps import command, launch
-from medldr.sweeps.launcher import Launcher
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.sweeps import command
+from medldr.sweeps.launchers.base import Launcher
+from medldr.sweeps.run import launch
 
 FILE = """\
 # A demonstration.

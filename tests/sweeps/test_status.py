@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from medldr.errors import InputError
-from medldr.files import RunFolder
-from medldr.members import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
-from medldr.owner import owned
-from medldr.sweeps.launched import at_work, note_launch
+from medldr.folders.files import RunFolder
+from medldr.folders.owner import owned
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
+from medldr.sweeps.run.launches import at_work, note_launch
 from medldr.sweeps.show import print_plan, print_status
 from medldr.sweeps.status import Standing, standing_of, status_of
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from medldr.files import load_tensors
+from medldr.folders.files import load_tensors
 
 PLAIN = {"model.norm": False, "model.dropout": 0.0, "training.momentum": 0.9}
 

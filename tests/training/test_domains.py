@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss
 
 from medldr.errors import InputError
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 from medldr.run import evaluate_run, train_run
 from medldr.training import validation
 

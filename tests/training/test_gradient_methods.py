@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.files import load_tensors
-from medldr.lifecycle import Interrupted
+from medldr.folders.files import load_tensors
+from medldr.folders.lifecycle import Interrupted
 
 PLAN = {
     "model": {"name": "resnet18", "width": 0.125},

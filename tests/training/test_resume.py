@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from medldr.files import load_checkpoint
-from medldr.lifecycle import Interrupted
+from medldr.folders.files import load_checkpoint
+from medldr.folders.lifecycle import Interrupted
 
 EVERYTHING = {
     "training.optimizer": "adam",

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.files import load_checkpoint, load_tensors
-from medldr.lifecycle import Interrupted
-from medldr.training import swad as swad_module
+from medldr.folders.files import load_checkpoint, load_tensors
+from medldr.folders.lifecycle import Interrupted
 from medldr.training import trainer as trainer_module
-from medldr.training.loss_valley import find_valley
-from medldr.training.selection_rules import parse_rules
-from medldr.training.swad import ValleyAverage
+from medldr.training.weights import swad as swad_module
+from medldr.training.weights.loss_valley import find_valley
+from medldr.training.weights.selection_rules import parse_rules
+from medldr.training.weights.swad import ValleyAverage
 
 SHORT = [2, 1.5, 1.2, 1, 0.5, 0.6, 0.7, 2, 2, 2, 2, 2, 2]
 """A valley over segments 4 to 6 that dies with the last validation."""

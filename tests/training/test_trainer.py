@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from medldr.evaluation import predict, score
-from medldr.files import load_checkpoint, load_tensors
-from medldr.lifecycle import Interrupted
+from medldr.folders.files import load_checkpoint, load_tensors
+from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
 from medldr.training import trainer as trainer_module
 from medldr.training import validation as validation_module
@@ -366,7 +366,7 @@ def test_seconds_of_earlier_starts_count(train, stop_after, tmp_path):
 
 
 def test_a_loader_that_ends_early_is_a_fault_and_no_endless_loop(train):
-    from medldr.data.loaders import TrainLoader
+    from medldr.data.loading.loaders import TrainLoader
 
     batches = TrainLoader.batches
 

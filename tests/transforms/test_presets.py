@@ -139,7 +139,7 @@ def test_shape_transform_has_the_distribution_of_monais_random_scaling(volumes):
     from monai.transforms import RandScaleIntensity
     from scipy.stats import ks_2samp
 
-    from medldr.data._random import uniform
+    from medldr.data.loading.sample_rng import uniform
 
     scale = RandScaleIntensity(factors=(-1, 0), prob=1).set_random_state(seed=0)
     ones = torch.ones(1, 2, 2)

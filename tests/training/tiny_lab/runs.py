@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig
 from medldr.data import build_data
-from medldr.files import RunFolder
+from medldr.folders.files import RunFolder
 from medldr.models import build_model
 from medldr.training import fit, make_fabric
 from medldr.training.trainer import Trainer

@@ -8,12 +8,12 @@ import torch
 from tiny_lab import poisoned, runs
 
 from medldr.evaluation import predict, score
-from medldr.lifecycle import Interrupted
+from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
-from medldr.training.batch_norm import reestimate
-from medldr.training.processes import Processes
-from medldr.training.runtime import has_unused_parameters
+from medldr.training.machine.fabric import has_unused_parameters
+from medldr.training.machine.processes import Processes
 from medldr.training.step import TrainStep
+from medldr.training.weights.batch_norm import reestimate
 
 EXACT = {"data.train": 22, "model.norm": False, "model.dropout": 0.0, "training.momentum": 0.9}
 """No randomness and no statistics of a process's own rows."""

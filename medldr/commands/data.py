@@ -1,0 +1,219 @@
+"""`medldr data fetch | check | stats`: look at a data set before training on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from medldr import plugins
+from medldr.config import (
+    PLUGIN_SECTIONS,
+    find_config,
+    load_config,
+    load_part,
+    packaged_names,
+)
+from medldr.data.build import load_table
+from medldr.data.config import DatasetConfig
+from medldr.data.image_table import ImageTable
+from medldr.data.reading.check import check_table, count_rows
+from medldr.data.reading.check import stats as pixel_stats
+from medldr.data.reading.statistics import Look, look_at
+from medldr.data.splits.make import make_splits
+from medldr.errors import InputError, did_you_mean
+
+_LISTED = 1000  # files of one kind that are printed
+
+
+def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
+    """The `data` section that a data part, a packaged run, a run folder or a file means.
+
+    Args:
+        name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file.
+        overrides: ``data.KEY=VALUE`` texts; the ``data.`` may be left out. A first one without
+            ``=`` is the folder of the files, `data.root`.
+    """
+    if overrides and "=" not in overrides[0]:
+        # Quoted, so that no character of a path is taken for YAML.
+        overrides = [f"root={json.dumps(overrides[0], ensure_ascii=False)}", *overrides[1:]]
+    changes = [text if text.startswith("data.") else f"data.{text}" for text in overrides]
+    if name not in packaged_names("data"):
+        try:
+            find_config(name)
+        except InputError as error:
+            known = packaged_names("data")
+            raise InputError(
+                f"there is no data set or run named {name!r}.{did_you_mean(name, known)} "
+                f"Data sets: {', '.join(known)}"
+            ) from error
+        return cast(DatasetConfig, load_config(name, changes).data)
+    values = load_part("data", name)["data"]
+    # A whole configuration is checked, so that a wrong key is answered as it is for a run.
+    mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
+    return cast(DatasetConfig, load_config(mapping, changes).data)
+
+
+def fetch(name: str, overrides: Sequence[str]) -> None:
+    """Download the files of a data set, verify them, and say where they are."""
+    section = data_section(name, [*overrides, "data.download=true"])
+    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    table = load_table(section)
+    Console().print(f"{table.name}: {len(table):,} images, verified, {module.present(section)}")
+
+
+def check(name: str, overrides: Sequence[str]) -> int:
+    """Read a whole data set and print what is wrong or unusual in it.
+
+    A set that was published with counts is compared with them, file by file.
+
+    Returns:
+        0, also where there is something to know; 3 if files are absent or unreadable and the
+        configuration leaves them out.
+
+    Raises:
+        InputError: If the data cannot be used.
+    """
+    section = data_section(name, overrides)
+    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    console = Console()
+    bad = 0
+    looks: dict[str, Look] = {}
+    if hasattr(module, "examine"):
+
+        def seen(item: str, pixels: NDArray[np.uint8]) -> None:
+            (looks[item],) = look_at(pixels[None])
+
+        bad = print_examination(name, module.examine(section, seen), console)
+        if bad and getattr(section, "on_bad_file", "error") != "skip":
+            are = "file is" if bad == 1 else "files are"
+            raise InputError(
+                f"{name}: {bad:,} {are} absent or unreadable. Put whole copies in their "
+                "place, or leave them out with data.on_bad_file=skip"
+            )
+    table = load_table(section)
+    # What a run would refuse is refused here too.
+    held_out = _held_out_in_turn(table, section.with_seed(0))
+    splits = {to: make_splits(table, held) for to, held in held_out}
+    print_counts(table.name, count_rows(table), console)
+    for to, one in splits.items():
+        used = ", ".join(f"{split} {len(rows):,}" for split, rows in one.rows.items())
+        console.print(
+            f"rows a run would use{to}: {used}", highlight=False, markup=False, soft_wrap=True
+        )
+    of_splits = dict.fromkeys(note for one in splits.values() for note in one.notes)
+    notes = [*table.notes, *check_table(table, looks), *of_splits]
+    for note in notes:
+        console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
+    console.print(f"{len(table):,} images read, {len(notes)} note{'' if len(notes) == 1 else 's'}")
+    return 3 if bad else 0
+
+
+def _held_out_in_turn(
+    table: ImageTable, section: DatasetConfig
+) -> Iterator[tuple[str, DatasetConfig]]:
+    """Each section that a run may have, with a text; DomainBed's parts need a held-out domain."""
+    domains = sorted(set(table.domains.tolist()) - {""})
+    if section.split_rule != "domainbed" or section.held_out or not domains:
+        yield "", section
+        return
+    for domain in domains:
+        yield f" with {domain} held out", section.model_copy(update={"held_out": (domain,)})
+
+
+def stats(name: str, overrides: Sequence[str]) -> None:
+    """Print counts per split, domain and class, and the distribution of the training pixels."""
+    table = load_table(data_section(name, overrides))
+    console = Console()
+    print_counts(table.name, count_rows(table), console)
+    found = pixel_stats(table)
+    size = " x ".join(str(n) for n in found["spatial_size"])
+    console.print(f"task          {found['task']}")
+    console.print(f"pixels        {found['channels']} channel(s), {size}")
+    console.print(f"mean (0 to 1) {_numbers(found['mean'])}   of {found['rows']:,} training images")
+    console.print(f"SD (0 to 1)   {_numbers(found['std'])}")
+    console.print(f"stored range  {found['min']} to {found['max']}")
+
+
+def print_examination(name: str, found: Mapping[str, Any], console: Console) -> int:
+    """Print what a dataset's `examine` found: counts beside any published ones, and all findings.
+
+    Returns:
+        How many files are absent or unreadable.
+    """
+    console.print(f"{name} in {found['folder']}", highlight=False, markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    counts = found["counts"]
+    heads = ["split", "domain"] if any(count["split"] for count in counts) else ["domain"]
+    for head in heads:
+        table.add_column(head)
+    known = all(count["published"] is not None for count in counts)
+    for column in ("found", "published", "difference") if known else ("found",):
+        table.add_column(column, justify="right")
+    totals = {key: sum(count[key] or 0 for count in counts) for key in ("found", "published")}
+    in_all = {"split": "", "domain": "", heads[0]: "in all", **totals}
+    for record in (*counts, in_all):
+        numbers = [f"{record['found']:,}"]
+        if known:
+            gap = record["found"] - record["published"]
+            numbers += [f"{record['published']:,}", f"{gap:+,}" if gap else "0"]
+        style = "bold" if record is in_all else None
+        table.add_row(*(escape(record[head]) for head in heads), *numbers, style=style)
+    console.print(table)
+    lists = {
+        "absent": found["missing"],
+        "unreadable": [f"{path}: {reason}" for path, reason in found["unreadable"]],
+        "in no row of the table, so not used": found["extra"],
+    }
+    for what, lines in lists.items():
+        one = "file" if len(lines) == 1 else "files"
+        console.print(f"{len(lines):,} {one} {what}", highlight=False, markup=False)
+        for line in lines[:_LISTED]:
+            console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+        if len(lines) > _LISTED:
+            console.print(f"  and {len(lines) - _LISTED:,} more", highlight=False)
+    for text in found.get("findings", ()):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    return len(found["missing"]) + len(found["unreadable"])
+
+
+def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:
+    """Print the records of `count_rows`: a class a row, or a column where those are fewer."""
+    if not records:
+        raise InputError(f"{title} holds no images at all")
+    with_domains = any(record["domain"] for record in records)
+    heads = [[record["split"] or "(to be split)"] for record in records]
+    if with_domains:
+        heads = [[*head, record["domain"]] for head, record in zip(heads, records, strict=True)]
+    lines = [[name, *(r["classes"][name] for r in records)] for name in records[0]["classes"]]
+    lines.append(["images", *(record["rows"] for record in records)])
+    if any(record["groups"] for record in records):
+        lines.append(["groups", *(record["groups"] for record in records)])
+    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in ln] for ln in lines]
+
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
+    if len(records) > len(lines):
+        for name in ("split", "domain")[: len(heads[0])]:
+            table.add_column(name, no_wrap=True)
+        for line in cells:
+            table.add_column(escape(line[0]), justify="right", overflow="fold")
+        for number, head in enumerate(heads, start=1):
+            table.add_row(*map(escape, head), *(line[number] for line in cells))
+    else:
+        table.add_column("")
+        for head in heads:
+            table.add_column(escape("\n".join(head)), justify="right")
+        for line in cells:
+            style = "bold" if line[0] == "images" else None
+            table.add_row(escape(line[0]), *line[1:], style=style)
+    console.print(table)
+
+
+def _numbers(values: list[float]) -> str:
+    return " ".join(f"{value:.4f}" for value in values)

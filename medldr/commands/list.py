@@ -1,0 +1,84 @@
+"""What can be named: plug-ins, packaged runs and sweeps, with one line each."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from medldr import plugins
+from medldr.config import PLUGIN_SECTIONS, load_part, packaged_configs
+from medldr.errors import InputError, did_you_mean
+
+KINDS = ("runs", "sweeps", "algorithms", "datasets", "losses", "models", "transforms")
+
+
+def summary(kind: plugins.Kind, name: str) -> str:
+    """First line of a plug-in's docstring, read without importing it."""
+    source = (Path(__file__).parents[1] / kind / f"{name}.py").read_text(encoding="utf-8")
+    return _first_line(ast.get_docstring(ast.parse(source)))
+
+
+def settings(section: str) -> dict[str, str]:
+    """Packaged files of a folder, such as ``run``, and the first comment line of each."""
+    found = {}
+    for path in sorted((packaged_configs() / section).glob("*.yaml")):
+        first = path.read_text(encoding="utf-8").splitlines()[0]
+        found[path.stem] = first.lstrip("# ").strip() if first.startswith("#") else ""
+    return found
+
+
+def entries(kind: str) -> dict[str, str]:
+    """Packaged runs or sweeps; or what ``section=NAME`` takes: plug-ins and settings of them.
+
+    Example:
+        >>> {"latentdr", "latentdr_sa"} <= set(entries("algorithms"))
+        True
+    """
+    if kind in ("runs", "sweeps"):
+        return settings(kind.removesuffix("s"))
+    found = {}
+    for section, plugin in PLUGIN_SECTIONS.items():
+        if plugin == kind:
+            found = settings(section)
+    known: plugins.Kind = kind  # type: ignore[assignment]
+    own = {name: summary(known, name) for name in plugins.names(known)}
+    return dict(sorted({**own, **found}.items()))
+
+
+def print_catalogue(kind: str) -> None:
+    """Print one kind as a table.
+
+    Raises:
+        InputError: If there is no such kind.
+    """
+    if kind not in KINDS:
+        raise InputError(
+            f"cannot list {kind!r}.{did_you_mean(kind, KINDS)} Known: {', '.join(KINDS)}"
+        )
+    table = Table(title=kind, title_justify="left", box=None, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("what it is")
+    for name, text in entries(kind).items():
+        table.add_row(name, text)
+    Console().print(table)
+
+
+def print_datasets() -> None:
+    """Print the data parts and whether the files of each are on this machine."""
+    table = Table(title="data sets", title_justify="left", box=None, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    table.add_column("dataset")
+    table.add_column("files")
+    for path in sorted((packaged_configs() / "data").glob("*.yaml")):
+        section = load_part("data", path.stem)["data"]
+        module = plugins.load(PLUGIN_SECTIONS["data"], section["name"])
+        where = module.present(module.Config.model_validate(section))
+        table.add_row(path.stem, section["name"], where)
+    Console().print(table)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().split("\n", 1)[0].replace("`", "")

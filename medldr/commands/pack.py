@@ -1,0 +1,129 @@
+"""`medldr data pack`: decode a data set once, and say where the pack is and how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from medldr import plugins
+from medldr.commands.data import data_section
+from medldr.config import PLUGIN_SECTIONS
+from medldr.data.config import DatasetConfig
+from medldr.data.image_table import ImageTable
+from medldr.data.packs.format import FACTS
+from medldr.data.packs.pack import absence, find_pack, make_pack, open_pack, usual_place
+from medldr.data.packs.pack import verify as verify_pack
+from medldr.data.reading.check import validate_table
+from medldr.errors import InputError
+from medldr.folders.provenance import cores
+
+
+def pack(
+    name: str,
+    overrides: Sequence[str],
+    *,
+    out: Path | None = None,
+    verify: bool = False,
+    workers: int | None = None,
+) -> int:
+    """Make a data set's pack, or with ``verify`` compare the one that is there with its source.
+
+    Args:
+        name: A data part, a packaged run, or a YAML file.
+        overrides: The folder of the files first, if it is not the usual one; ``KEY=VALUE`` texts.
+        out: Folder of the pack; unset: its usual place, where runs find it.
+        verify: Compare; packs first only where there is no pack yet.
+        workers: Processes that decode; unset: one per core.
+
+    Returns:
+        0; 3 if the configuration leaves out files that are absent or broken.
+
+    Raises:
+        InputError: If the data set or the pack is at fault.
+        StorageError: If the pack cannot be written.
+    """
+    section = data_section(name, overrides)
+    console = Console(stderr=True)
+    count = cores() if workers is None else workers
+    if verify:
+        table = _verify(section, out, count, console)
+    else:
+        table = _source(section)
+        _make(table, section, out, count, console)
+    if not table.bad_files:
+        return 0
+    count = len(table.bad_files)
+    were = "file was" if count == 1 else "files were"
+    console.print(f"{count:,} {were} left out; bad_files in {FACTS} lists them", **_PLAIN)
+    return 3
+
+
+def _source(section: DatasetConfig) -> ImageTable:
+    """The table from the data set's own files."""
+    module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    table: ImageTable = module.load(section)
+    validate_table(table)
+    return table
+
+
+def _make(
+    table: ImageTable, section: DatasetConfig, out: Path | None, workers: int, console: Console
+) -> Path:
+    usual = usual_place(section, table.name)
+    folder = usual if out is None else out.absolute()
+    size = _size(table.images.nbytes)
+    console.print(f"{table.name}: {len(table):,} images, {size} in {folder}", **_PLAIN)
+    try:
+        made = make_pack(table, section, folder, workers=workers, console=console)
+    except KeyboardInterrupt:
+        console.print("the same command goes on from the last block that was written", **_PLAIN)
+        raise
+    for finding in open_pack(folder, section).facts.findings:
+        console.print(f"note: {finding}", **_PLAIN)
+    what = {"made": "packed", "there": "packed already", "replaced": "packed anew"}[made]
+    use = (
+        "runs find it there" if folder == usual else f"runs read from it with data.packed={folder}"
+    )
+    Console().print(f"{table.name}: {what} in {folder}; {use}", **_PLAIN)
+    return folder
+
+
+def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Console) -> ImageTable:
+    """Compare, and return the table that was compared with: the pack's own without a source."""
+    module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    absent = absence(module, section.model_copy(update={"download": False}))
+    table = _source(section) if absent is None else None
+    if out is None:
+        there = find_pack(section)
+    else:
+        there = open_pack(out.absolute(), section) if out.exists() else None
+    if there is None:
+        if table is None:
+            raise InputError(f"there is no pack, and nothing to make one of: {absent}")
+        there = open_pack(_make(table, section, out, workers, console), section)
+    found = verify_pack(there, table, workers=workers, console=console)
+    rows = f"{len(there.images):,} images"
+    against = "as the source shows them" if table is not None else f"as written ({absent})"
+    renewed = "; the source's files were touched, and the pack now knows their new times"
+    Console().print(
+        f"{there.facts.dataset}: {rows} in {there.folder} are {against}"
+        f"{renewed if found == 'renewed' else ''}",
+        **_PLAIN,
+    )
+    return there.table() if table is None else table
+
+
+_PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
+
+
+def _size(count: int) -> str:
+    """A number of bytes for people.
+
+    Example:
+        >>> _size(12_606_215_808), _size(2_048)
+        ('12.6 GB', '0.0 MB')
+    """
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.1f} MB"

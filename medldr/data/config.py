@@ -1,0 +1,90 @@
+"""Keys of the section `data` that every dataset has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator
+
+from medldr.config import PluginSection
+from medldr.errors import InputError, did_you_mean
+
+
+class DatasetConfig(PluginSection):
+    """Keys that every dataset has."""
+
+    root: Path | None = Field(None, description="folder of the files; unset: $MEDLDR_DATA")
+    download: bool = Field(False, description="allow fetching absent files from the network")
+    packed: Literal["auto", "off"] | Path = Field(
+        "auto",
+        description="folder that `medldr data pack` made; auto: the one in its usual place, if any",
+    )
+    held_out: tuple[str, ...] = Field((), description="domains never trained or validated on")
+    held_out_rows: Literal["all", "test"] | None = Field(
+        None,
+        description="rows of held-out domains to test on: all, or the dataset's own test rows; "
+        "unset: its own test rows where the dataset has splits, else all",
+    )
+    split_rule: Literal["stratified", "domainbed"] = Field(
+        "stratified",
+        description="where the dataset has no splits of its own: stratified parts that keep groups "
+        "whole, or DomainBed's parts of each domain",
+    )
+    split_seed: Annotated[int, Field(ge=0, strict=True)] | Literal["seed"] = Field(
+        0, description="seed of the splits, apart from the run's; seed: the run's own"
+    )
+    val_fraction: float = Field(
+        0.15, gt=0, lt=1, description="validation part, where the dataset has none of its own"
+    )
+    test_fraction: float = Field(
+        0.15, ge=0, lt=1, description="test part, where the dataset has no splits of its own"
+    )
+    train_fraction: float = Field(1.0, gt=0, le=1, description="part of the training rows used")
+    exclude: tuple[str, ...] = Field((), description="ids of items, or of groups, left out")
+    class_names: tuple[str, ...] | None = Field(None, description="names to show instead")
+    allow_missing_classes: bool = Field(
+        False, description="go on, with a note, where a class has no training row"
+    )
+
+    @field_validator("held_out", "exclude", mode="before")
+    @classmethod
+    def _one_is_a_list_of_one(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("held_out")
+    @classmethod
+    def _order_never_matters(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(set(value)))
+
+    def with_seed(self, seed: int) -> Self:
+        """The section with the seed of its splits as a number, for a run of this seed."""
+        own = seed if self.split_seed == "seed" else self.split_seed
+        return self.model_copy(update={"split_seed": own})
+
+
+def check_held_out(held_out: Sequence[str], dataset: str, domains: Sequence[str]) -> None:
+    """Refuse held-out domains that a dataset has not, or that are all it has.
+
+    Args:
+        held_out: Value of ``data.held_out``.
+        dataset: Its name, for messages.
+        domains: Names of all domains there are.
+
+    Raises:
+        InputError: With the nearest name and all there are.
+    """
+    if held_out and not domains:
+        raise InputError(f"data.held_out: {dataset} has no domains, so none can be held out")
+    for name in held_out:
+        if name not in domains:
+            raise InputError(
+                f"data.held_out: {dataset} has no domain {name!r}."
+                f"{did_you_mean(name, domains)} Domains: {', '.join(domains)}"
+            )
+    if held_out and set(held_out) >= set(domains):
+        raise InputError(
+            f"data.held_out: every domain of {dataset} is held out, which leaves none to train "
+            f"on. Domains: {', '.join(domains)}"
+        )

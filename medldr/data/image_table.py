@@ -1,0 +1,112 @@
+"""All images of a dataset and what is known of each: what every dataset plug-in hands over."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.types import Task
+
+
+class LazyImages(ABC):
+    """Pixels that are read when they are asked for, because they may not fit in memory.
+
+    Rows are asked for like those of an array. Reading is safe from several workers at once.
+
+    Attributes:
+        shape: ``(N, C, [D,] H, W)``.
+        stamp: Changes whenever a file behind the pixels is replaced (names, sizes, times).
+    """
+
+    dtype = np.dtype(np.uint8)
+    shape: tuple[int, ...]
+    stamp: str
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes, as of an array."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all pixels once they are read."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abstractmethod
+    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Pixels of one row ``(C, [D,] H, W)`` or of several ``(n, C, [D,] H, W)``.
+
+        Raises:
+            InputError: If a file cannot be read; names it.
+        """
+
+
+Images: TypeAlias = NDArray[np.uint8] | LazyImages
+"""An array, in memory or memory-mapped, or pixels that are read when asked for."""
+
+
+Seen: TypeAlias = Callable[[str, NDArray[np.uint8]], None]
+"""Called with the id and the pixels of an image that was read, also in threads."""
+
+
+class BadFile(NamedTuple):
+    """A file that was left out, because `data.on_bad_file` says so.
+
+    Attributes:
+        path: Where it is, relative to the data set's folder.
+        reason: Why it cannot be used.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ImageTable:
+    """All images of a dataset and what is known of each, row by row.
+
+    Attributes:
+        name: Dataset name for texts and hashes, for example ``fracturemnist3d_28``.
+        task: Kind of labels.
+        class_names: One name per class or per label.
+        images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
+        labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
+        ids: ``(N,)`` text, unique.
+        splits: ``(N,)`` text: one of `SPLITS`, or empty where the dataset has no splits of its own.
+        domains: ``(N,)`` text, all empty where the dataset has no domains.
+        groups: ``(N,)`` text (patient, slide), all empty where there are none.
+        masks: ``(N, [D,] H, W)`` bool, where the finding is; only phantoms know.
+        notes: What a reader of any number from this dataset must be told.
+        hashes: Checksum of each file read, by file name (for `run.json`). Where there are any they
+            stand for the pixels, so they change whenever these do; of files that are too many to
+            read each time, whenever a name or a size does.
+        shared_groups: Pairs of splits that share groups by the dataset's own definition, such as
+            ``("train", "id_val")``; between any others no group may cross.
+        bad_files: Files that were left out.
+    """
+
+    name: str
+    task: Task
+    class_names: tuple[str, ...]
+    images: Images
+    labels: NDArray[np.int64] | NDArray[np.float32]
+    ids: NDArray[np.str_]
+    splits: NDArray[np.str_]
+    domains: NDArray[np.str_]
+    groups: NDArray[np.str_]
+    masks: NDArray[np.bool_] | None = None
+    notes: tuple[str, ...] = ()
+    hashes: dict[str, str] = field(default_factory=dict)
+    shared_groups: tuple[tuple[str, str], ...] = ()
+    bad_files: tuple[BadFile, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)

@@ -1,0 +1,1 @@
+"""From stored pixels to batches: order, samplers, workers."""

@@ -1,0 +1,226 @@
+"""The sampler `domains`: every batch holds equal blocks of some or all source domains.
+
+Source:
+    DomainBed's loop takes as many images of every source domain in each step; the group loader of
+    WILDS draws some of the domains for each batch, uniformly and each at most once. Both draw the
+    images of a batch without replacement. DomainBed's domains begin anew by themselves when they
+    are used up, those of WILDS before each batch; here they do so by themselves, so that within an
+    epoch no image comes again before all of its domain have come.
+    Our choice: an epoch shows as many images as there are training rows, whatever the domains'
+    sizes, and the blocks of a batch stand in the order of the domain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.loading.batches import Batches, Order
+from medldr.errors import InputError
+
+_OFTEN = 2.0
+"""From so many times per epoch on, a reader is told that the images of a domain come again."""
+
+
+class DomainBlocks:
+    """Equal blocks of the domains drawn for each global batch, on every process.
+
+    A domain with fewer rows than it gives in an epoch begins again, in a new order; one with more
+    shows part of its rows. No batch holds a row twice.
+
+    Args:
+        domains: ``(n,)`` domain number of the rows used.
+        batches: How the order is cut; its size is a multiple of domains per batch x processes, and
+            no domain has fewer rows than its share of a batch.
+        seed: The run's seed.
+        world: Number of processes.
+        domains_per_batch: How many domains, drawn anew for each batch; None for all.
+
+    Attributes:
+        share: Rows that each domain of a global batch gives, over all processes.
+    """
+
+    def __init__(
+        self,
+        domains: NDArray[np.int64],
+        batches: Batches,
+        seed: int,
+        world: int = 1,
+        domains_per_batch: int | None = None,
+    ) -> None:
+        self.batches = batches
+        self.seed = seed
+        self.world = world
+        self.members = [np.flatnonzero(domains == d) for d in np.unique(domains)]
+        self.domains_per_batch = domains_per_batch or len(self.members)
+        self.share = batches.size // self.domains_per_batch
+
+    def drawn(self, epoch: int) -> NDArray[np.int64]:
+        """Which domains each batch holds: ``(steps, domains per batch)``, ascending in a row.
+
+        A row depends on (seed, epoch, step) alone, and not on how many steps there are.
+        """
+        number, steps = len(self.members), self.batches.steps
+        if self.domains_per_batch == number:
+            return np.tile(np.arange(number), (steps, 1))
+        generator = np.random.default_rng([self.seed, epoch, 3])
+        shuffled = generator.random((steps, number)).argsort(axis=1)
+        return np.sort(shuffled[:, : self.domains_per_batch], axis=1)
+
+    def order(self, epoch: int) -> Order:
+        """Per batch: process after process, and within each domain after domain."""
+        drawn = self.drawn(epoch)
+        block = self.share // self.world
+        order = np.empty((*drawn.shape, self.world, block), dtype=np.int64)
+        for domain in range(len(self.members)):
+            here = drawn == domain
+            order[here] = self._stream(domain, epoch, int(here.sum())).reshape(
+                -1, self.world, block
+            )
+        return order.swapaxes(1, 2).reshape(-1)
+
+    def _stream(self, domain: int, epoch: int, batches: int) -> Order:
+        """The rows that a domain gives to so many batches, one after the other."""
+        rows, share = self.members[domain], self.share
+        generator = np.random.default_rng([self.seed, epoch, 2, domain])
+        passes: list[Order] = []
+        given = 0
+        while given < batches * share:
+            shuffled = generator.permutation(rows)
+            begun = given % share
+            if begun:  # the batch that the last pass began must not get its rows again
+                fresh = shuffled[~np.isin(shuffled, passes[-1][-begun:])][: share - begun]
+                shuffled = np.concatenate([fresh, shuffled[~np.isin(shuffled, fresh)]])
+            passes.append(shuffled)
+            given += len(rows)
+        return np.concatenate(passes or [rows])[: batches * share]
+
+
+def build_domain_blocks(
+    domains: NDArray[np.int64],
+    *,
+    names: Sequence[str],
+    batch_size: int,
+    drop_last: bool,
+    seed: int,
+    world: int,
+    domains_per_batch: int | None,
+    batches_per_step: int,
+    batch_per_domain: int | None = None,
+) -> DomainBlocks:
+    """The sampler, once it is known that every batch can be filled.
+
+    The arguments are those of `medldr.data.loading.samplers.build_sampler`.
+
+    Raises:
+        InputError: Naming the domain or the key, and the cure.
+    """
+    if not len(domains) or (domains < 0).any():
+        raise InputError(
+            "training.sampler: domains needs a domain for every training row, and this dataset "
+            "has none. Use shuffle."
+        )
+    present, counts = np.unique(domains, return_counts=True)
+    number = len(present)
+    chosen = domains_per_batch or number
+    if chosen > number:
+        raise InputError(
+            f"the algorithm asks for {chosen} source domains in each batch, and there are {number}"
+        )
+    titles = [names[d] if d < len(names) else f"number {d}" for d in present.tolist()]
+    have = dict(zip(titles, counts.tolist(), strict=True))
+    notes = []
+    if batch_per_domain is not None:
+        _check_given(have, batch_per_domain, world)
+        size = batch_per_domain * chosen
+    else:
+        size = _size(have, batch_size, chosen, world, batches_per_step)
+        if size != batch_size * batches_per_step:
+            times = f", {batches_per_step} times in a step" if batches_per_step > 1 else ""
+            of = f" of the {number}" if chosen < number else ""
+            notes.append(
+                f"training.batch_size is {batch_size}{times}; each step uses {size}: "
+                f"{size // chosen} from each of {chosen}{of} source domains."
+            )
+    steps = max(1, len(domains) // size if drop_last else -(-len(domains) // size))
+    repeats = steps * size / number / counts
+    often = [
+        f"{title} {repeat:.0f} times"
+        for title, repeat in zip(titles, repeats.tolist(), strict=True)
+        if repeat >= _OFTEN
+    ]
+    if often:
+        notes.append(
+            "training.sampler: domains gives as many images of every source domain, so that an "
+            f"epoch shows those of small ones again: each image of {', of '.join(often)}."
+        )
+    batches = Batches(steps, size, size, tuple(notes))
+    return DomainBlocks(domains, batches, seed, world, chosen)
+
+
+def _check_given(have: dict[str, int], batch_per_domain: int, world: int) -> None:
+    """Refuse a given number of rows per domain that a domain or the processes cannot meet."""
+    if batch_per_domain % world:
+        raise InputError(
+            f"training.batch_per_domain: {batch_per_domain} images of each domain cannot be shared "
+            f"out evenly among {world} processes; use a multiple of {world}"
+        )
+    short = {title: count for title, count in have.items() if count < batch_per_domain}
+    if short:
+        told = ", ".join(f"{title} has {count}" for title, count in short.items())
+        fitting = min(short.values()) // world * world
+        smaller = (
+            f"Set training.batch_per_domain to {fitting} or less" if fitting else "Use more images"
+        )
+        raise InputError(
+            f"training.batch_per_domain: a batch takes {batch_per_domain} images of every source "
+            f"domain that it holds, but of the training images {told}. {smaller}, or leave the "
+            "domain out of the training (data.held_out, or its items in data.exclude)"
+        )
+
+
+def _size(
+    have: dict[str, int], batch_size: int, chosen: int, world: int, batches_per_step: int
+) -> int:
+    """Rows of a batch: what was asked for, in equal blocks, and no more than there are."""
+    unit = chosen * world
+    wanted = batch_size * batches_per_step
+    if wanted < unit:
+        raise InputError(
+            f"training.batch_size: {batch_size} is too small for one image of each of {chosen} "
+            f"source domains on each of {world} processes; the least is "
+            f"{-(-unit // batches_per_step)}"
+        )
+    size = max(unit, min(wanted, sum(have.values())) // unit * unit)
+    share = size // chosen
+    short = {title: count for title, count in have.items() if count < share}
+    if short:
+        raise InputError(_too_few(short, batch_size, share, world, unit, batches_per_step))
+    return size
+
+
+def _too_few(
+    short: dict[str, int],
+    batch_size: int,
+    share: int,
+    world: int,
+    unit: int,
+    batches_per_step: int,
+) -> str:
+    have = ", ".join(f"{title} has {count}" for title, count in short.items())
+    fitting = min(short.values()) // world * unit // batches_per_step
+    smaller = (
+        f"Set training.batch_size to {fitting} or less"
+        if fitting * batches_per_step >= unit
+        else "Use fewer processes (machine.devices)"
+        if world > 1
+        else "Use more images"
+    )
+    return (
+        f"training.batch_size: with {batch_size}, a batch takes {share} images of every source "
+        f"domain that it holds, but of the training images {have}. {smaller}, leave the domain out "
+        "of the training (data.held_out, or its items in data.exclude), or, where the algorithm "
+        "allows it, use a sampler without blocks such as training.sampler: shuffle"
+    )

@@ -1,0 +1,168 @@
+"""Where the uint8 pixels are while a run lasts: one copy at most, on the device that uses them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeGuard
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medldr.data.image_table import Images, LazyImages
+from medldr.data.loading.workers import ahead
+
+_BLOCK_BYTES = 1 << 26
+
+
+class Pixels:
+    """The images of a table, brought to a device split by split, when a split is first asked for.
+
+    On the CPU nothing is copied: every split indexes the table's own array. On another device each
+    split's rows are copied there once; where they would fill more than half of its free memory they
+    stay on the host, and batches travel one by one. What is read from files when it is asked for
+    is never kept: batches are read ahead of time by worker processes.
+
+    Args:
+        images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
+
+    Attributes:
+        host: The array as a tensor; None where there is none.
+    """
+
+    def __init__(self, images: Images) -> None:
+        self._images = images
+        self.host: Tensor | None = None
+        self._mapped = images if _is_mapped(images) else None
+        if not isinstance(images, LazyImages):
+            with warnings.catch_warnings():
+                # A memory-mapped array is read-only, of which torch warns; nothing writes to it.
+                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+                self.host = torch.from_numpy(images)
+        self._resident: dict[tuple[str, str], tuple[Tensor, Tensor]] = {}
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def row(self, row: int) -> Tensor:
+        """Stored pixels of one row, ``(C, [D,] H, W)`` uint8 on the host."""
+        if self.host is not None:
+            return self.host[row]
+        return torch.from_numpy(self._images[row])
+
+    def batches(
+        self,
+        split: str,
+        rows: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        parts: Sequence[slice],
+        *,
+        device: torch.device,
+        workers: int,
+    ) -> Iterator[Tensor]:
+        """Stored pixels of batches of a split.
+
+        Args:
+            split: Name of the split.
+            rows: Row numbers of the split, all of them.
+            positions: Positions within ``rows``, in the order of the batches.
+            parts: Each batch's part of ``positions``.
+            device: Where they will be needed.
+            workers: Processes that read files ahead of time.
+
+        Yields:
+            ``(B, C, [D,] H, W)`` uint8, on the device or on the host.
+
+        Raises:
+            InputError: If a file cannot be read; names it.
+        """
+        pin = device.type == "cuda"
+        if self.host is None:
+            asked = [rows[positions[part]] for part in parts]
+            yield from ahead(self._read, asked, workers, pin=pin)
+            return
+        images, places = self.of_split(split, rows, device)
+        if images is self.host and self._mapped is not None:
+            asked = [rows[positions[part]] for part in parts]
+            yield from _one_ahead(self._mapped, asked, pin=pin)
+            return
+        at = places[torch.from_numpy(positions).to(places.device)]
+        for part in parts:
+            yield images[at[part]]
+
+    def _read(self, rows: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(self._images[rows])
+
+    def of_split(
+        self, split: str, rows: NDArray[np.int64], device: torch.device
+    ) -> tuple[Tensor, Tensor]:
+        """The array, or the rows of a split on a device, and the place of each of ``rows`` in it.
+
+        Returns:
+            uint8 images on the device (or on the host) and ``(len(rows),)`` int64 places beside
+            them.
+        """
+        host = self.host
+        if host is None:
+            raise ValueError("images that are read when asked for are not kept anywhere")
+        if device.type == "cpu":
+            return host, torch.from_numpy(rows)
+        key = (split, str(device))
+        if key not in self._resident:
+            needed = host[0].numel() * len(rows)
+            if needed > _free(device) // 2:
+                return host, torch.from_numpy(rows)
+            self._resident[key] = (
+                _copied(host, rows, device),
+                torch.arange(len(rows), device=device),
+            )
+        return self._resident[key]
+
+
+def _is_mapped(images: Images) -> TypeGuard[NDArray[np.uint8]]:
+    """Whether pixels come from a file as they are touched."""
+    array: object = images
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
+
+
+def _copied(host: Tensor, rows: NDArray[np.int64], device: torch.device) -> Tensor:
+    """Rows on a device, block by block: no second copy of a split on the host."""
+    copy = torch.empty((len(rows), *host.shape[1:]), dtype=host.dtype, device=device)
+    step = max(1, _BLOCK_BYTES // max(1, host[0].numel()))
+    for start in range(0, len(rows), step):
+        block = torch.from_numpy(rows[start : start + step])
+        copy[start : start + len(block)] = host[block].to(device)
+    return copy
+
+
+def _one_ahead(
+    images: NDArray[np.uint8], batches: Iterable[NDArray[np.int64]], *, pin: bool
+) -> Iterator[Tensor]:
+    """Batches of a memory-mapped array; the next is read from the disk while one is worked on."""
+
+    def read(rows: NDArray[np.int64]) -> Tensor:
+        batch = torch.from_numpy(np.take(images, rows, axis=0))  # lets other threads run meanwhile
+        return batch.pin_memory() if pin else batch
+
+    with ThreadPoolExecutor(1, thread_name_prefix="medldr-read-ahead") as reader:
+        coming: Future[Tensor] | None = None
+        for rows in batches:
+            ready, coming = coming, reader.submit(read, rows)
+            if ready is not None:
+                yield ready.result()
+        if coming is not None:
+            yield coming.result()
+
+
+def _free(device: torch.device) -> int:
+    """Free bytes of a device, without limit where that cannot be asked."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return 1 << 62

@@ -1,0 +1,112 @@
+"""Per-sample transforms: what a worker process computes for each batch, and from which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from medldr.data.loading import sample_rng as _random
+from medldr.data.loading.pixel_store import Pixels
+from medldr.errors import InputError
+from medldr.transforms import Pipeline
+
+
+class Key(NamedTuple):
+    """One sample to compute: which row, and the randomness of each of its views."""
+
+    row: int
+    uniform: tuple[tuple[float, ...], ...]
+    entropy: tuple[tuple[int, ...], ...]
+
+
+class Samples:
+    """Stored images through rule and chain, batch by batch, for `workers.ahead`.
+
+    Args:
+        pixels: Of the whole table.
+        pipeline: Rule and chains.
+        train: Whether these are training samples.
+    """
+
+    def __init__(self, pixels: Pixels, pipeline: Pipeline, *, train: bool) -> None:
+        self.pixels = pixels
+        self.pipeline = pipeline
+        self.train = train
+
+    def __call__(self, keys: Sequence[Key]) -> list[Tensor]:
+        """The images of a batch and each of its extra views, all ``(B, C, [D,] H, W)`` float32.
+
+        Raises:
+            InputError: If a file cannot be read, or the chain gives images of different shapes.
+        """
+        name = "transform.train" if self.train else "transform.eval"
+        return _stack([self._sample(key) for key in keys], name)
+
+    def _sample(self, key: Key) -> tuple[Tensor, ...]:
+        image = self.pixels.row(key.row)
+        return tuple(
+            self.pipeline.sample(
+                image,
+                train=self.train,
+                uniform=torch.tensor(numbers) if numbers else None,
+                entropy=entropy,
+            )
+            for numbers, entropy in zip(key.uniform, key.entropy, strict=True)
+        )
+
+
+def training_keys(
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+    *,
+    seed: int,
+    epoch: int,
+    total: int,
+    draws: int,
+    views: int,
+) -> list[Key]:
+    """Keys of an epoch's order: each view of each sample has randomness of its own.
+
+    Args:
+        rows: Row numbers in the epoch's order, all of it.
+        seed: The run's seed.
+        epoch: Number of the epoch.
+        total: Rows of the whole table.
+        draws: Uniform numbers that the pixel rule needs per sample.
+        views: Number of extra views.
+    """
+    numbers = [
+        _random.uniform(seed, epoch, rows, total=total, draws=draws, view=view).tolist()
+        for view in range(views + 1)
+    ]
+    again = _random.repetitions(rows).tolist()
+    return [
+        Key(
+            row,
+            tuple(tuple(of_view[place]) for of_view in numbers),
+            tuple(_random.entropy(seed, epoch, row, again[place], v) for v in range(views + 1)),
+        )
+        for place, row in enumerate(rows.tolist())
+    ]
+
+
+def _stack(samples: Sequence[tuple[Tensor, ...]], list_name: str) -> list[Tensor]:
+    """Each view, stacked.
+
+    Raises:
+        InputError: If the chain gives images of different shapes.
+    """
+    stacked = []
+    for view in zip(*samples, strict=True):
+        first = tuple(view[0].shape)
+        other = next((tuple(image.shape) for image in view if image.shape != view[0].shape), None)
+        if other is not None:
+            raise InputError(
+                f"{list_name} gives images of different shapes, such as {first} and {other}. "
+                "End the list with Resize or ResizeWithPadOrCrop."
+            )
+        stacked.append(torch.stack(view))
+    return stacked

@@ -1,0 +1,1 @@
+"""Packs: a data set's pixels in one memory-mapped array."""

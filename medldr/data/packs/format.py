@@ -1,0 +1,187 @@
+"""The files of a pack: `images.npy`, `table.csv`, and `pack.json`, which vouches for both.
+
+`images.npy` is a plain array file that any NumPy opens; `table.csv` a plain table, row by row the
+same items. `pack.json` says what they are of, so that a pack is never taken for another one.
+
+Source:
+    Our choice: files that outlive medldr, because other programs read them too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from medldr.config.identity import differing
+from medldr.data.config import DatasetConfig
+from medldr.errors import InputError
+from medldr.folders.files import StorageError, checksum, read_json, write_text
+from medldr.types import Task
+
+FORMAT: Final = 1
+IMAGES: Final = "images.npy"
+TABLE: Final = "table.csv"
+FACTS: Final = "pack.json"
+AGAIN: Final = (
+    "Pack it again (`medldr data pack` with the same name and keys), or read the data set's own "
+    "files with data.packed=off"
+)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FileFacts(_Strict):
+    """Size in bytes and sha256 of a file."""
+
+    bytes: int
+    sha256: str
+
+
+class Facts(_Strict):
+    """What `pack.json` holds.
+
+    Attributes:
+        format: Version of this layout.
+        dataset: Name of the table.
+        task: Kind of labels.
+        class_names: As the data set has them.
+        shape: ``(N, C, [D,] H, W)``.
+        label_dtype: Of the labels, because a run's data hash depends on it.
+        keys: Keys of the `data` section that decide the content, where they are not the defaults.
+        hashes: Checksums that the data set knows of its files.
+        stamp: That of the files behind the pixels; null where they were in memory.
+        columns: sha256 of each column of the table.
+        notes: What a reader of any number must be told.
+        findings: What looking at every image found.
+        shared_groups: Pairs of splits that share groups.
+        bad_files: Path and reason of each file that was left out.
+        block_rows: Rows per block; the last block may be shorter.
+        blocks: sha256 of each block's pixels.
+        files: Size and checksum by file name.
+        made: Time and versions.
+    """
+
+    format: int
+    dataset: str
+    task: Task
+    class_names: tuple[str, ...]
+    shape: tuple[int, ...]
+    label_dtype: str
+    keys: dict[str, JsonValue]
+    hashes: dict[str, str]
+    stamp: str | None
+    columns: dict[str, str]
+    notes: tuple[str, ...]
+    findings: tuple[str, ...]
+    shared_groups: tuple[tuple[str, str], ...]
+    bad_files: tuple[tuple[str, str], ...]
+    block_rows: int = Field(gt=0)
+    blocks: tuple[str, ...]
+    files: dict[str, FileFacts]
+    made: dict[str, JsonValue]
+
+
+def read_facts(folder: Path) -> Facts:
+    """What a pack says of itself.
+
+    Raises:
+        InputError: If the folder is no pack, an unfinished one, or one of another version.
+    """
+    if folder.name.endswith(".partial"):
+        raise InputError(
+            f"{folder} is an unfinished pack. Run the same `medldr data pack` again: it goes on"
+        )
+    if not (folder / FACTS).is_file():
+        unfinished = folder.with_name(folder.name + ".partial").is_dir()
+        raise InputError(
+            f"{folder} is not finished. Run the same `medldr data pack` again: it goes on"
+            if unfinished
+            else f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one, "
+            "and data.packed=off reads the data set's own files"
+        )
+    values = read_json(folder / FACTS)
+    version = values.get("format") if isinstance(values, dict) else None
+    if isinstance(version, int) and version != FORMAT:
+        raise InputError(
+            f"{folder} has format {version}, and this medldr reads format {FORMAT}. {AGAIN}"
+        )
+    try:
+        return Facts.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"])) or "the whole file"
+        raise InputError(
+            f"{folder / FACTS} is damaged ({place}: {problem['msg']}). {AGAIN}"
+        ) from error
+
+
+def write_facts(folder: Path, facts: Facts) -> None:
+    """Write `pack.json`, whole or not at all."""
+    write_text(folder / FACTS, facts.model_dump_json(indent=1) + "\n")
+
+
+def open_images(folder: Path, facts: Facts) -> np.memmap[Any, np.dtype[np.uint8]]:
+    """The pixels of a pack, read-only and memory-mapped.
+
+    Several processes may read them at once, also forked ones.
+
+    Raises:
+        InputError: If the file is absent, truncated, or not the array that `pack.json` describes.
+    """
+    path = folder / IMAGES
+    expected = facts.files[IMAGES].bytes if IMAGES in facts.files else -1
+    try:
+        found = path.stat().st_size
+    except OSError as error:
+        raise InputError(f"{folder} is damaged: {IMAGES} is absent. {AGAIN}") from error
+    if found != expected:
+        raise InputError(
+            f"{path} is damaged: it has {found:,} bytes, and {expected:,} were written. {AGAIN}"
+        )
+    try:
+        images = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} is damaged and cannot be opened: {error}. {AGAIN}") from error
+    if (
+        not isinstance(images, np.memmap)
+        or images.shape != facts.shape
+        or images.dtype != np.uint8
+        or not images.flags.c_contiguous
+    ):
+        raise InputError(
+            f"{path} is {images.dtype} {images.shape}, and {FACTS} says uint8 {facts.shape}. "
+            f"{AGAIN}"
+        )
+    return images
+
+
+def deciding_keys(section: DatasetConfig) -> dict[str, Any]:
+    """Keys of a `data` section that decide which images there are, where not the defaults.
+
+    Where files are, what becomes of bad ones (a pack lists those it is without), and what is done
+    with a table once it is read, is not among them.
+
+    Example:
+        >>> deciding_keys(DatasetConfig(name="camelyon17", held_out=["a"], root="scans"))
+        {'name': 'camelyon17'}
+    """
+    common = (DatasetConfig.model_fields.keys() - {"name"}) | {"on_bad_file"}
+    return {key: value for key, value in differing(section).items() if key not in common}
+
+
+def file_facts(path: Path) -> FileFacts:
+    """Size and checksum of a file, by reading it."""
+    return FileFacts(bytes=path.stat().st_size, sha256=checksum(path))
+
+
+def cannot_keep(folder: Path, what: str) -> StorageError:
+    """The error for a disk that gives back other bytes than it was given."""
+    return StorageError(
+        f"{what} in {folder} reads back other than it was written: a disk or the memory of this "
+        "machine is at fault. Run the same command again, with another --out if it goes on"
+    )

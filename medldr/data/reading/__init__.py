@@ -1,0 +1,1 @@
+"""Reading image files, and looking at them before anything long begins."""

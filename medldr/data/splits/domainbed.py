@@ -1,0 +1,170 @@
+"""DomainBed's split: each domain is shuffled by itself, and its first rows are held back.
+
+Numbers of published domain-generalization tables belong to this split, whose trials differ in it.
+A trial and a domain's place in the list of domains decide it, so that all methods of a trial share
+it. The part held back is called "out" and the rest "in": a seen domain trains on its in part and
+validates on its out part; a held-out domain is scored on its in part, and its out part serves an
+oracle only. Neither classes nor groups count in it, so that it is no rule for patients.
+
+Source:
+    DomainBed (Gulrajani and Lopez-Paz 2021): seeds are md5 of trial and domain, rows are shuffled
+    by NumPy's legacy generator. Ours: a domain keeps its place when others are left out, rows
+    stand in the order of the table, and a table whose groups would be torn apart is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.config import DatasetConfig
+from medldr.data.image_table import ImageTable
+from medldr.errors import InputError
+from medldr.types import SPLITS
+
+FRACTION: Final = 0.2
+"""Part of each domain that DomainBed holds back."""
+
+
+def seed_of(*numbers: object) -> int:
+    """DomainBed's seed of some numbers: md5 of their tuple as Python writes it, modulo 2**31.
+
+    Example:
+        >>> seed_of(0, 0), seed_of(2, 0)
+        (894182419, 472130416)
+    """
+    digest = hashlib.md5(str(numbers).encode(), usedforsecurity=False).hexdigest()
+    return int(digest, 16) % 2**31
+
+
+def shuffled(count: int, trial: int, domain: int) -> list[int]:
+    """Row numbers of a domain in the order in which they are dealt out.
+
+    Args:
+        count: Rows of the domain.
+        trial: Number of the trial.
+        domain: Place of the domain among all, sorted by name, from 0.
+
+    Example:
+        >>> shuffled(10, 0, 0)
+        [2, 3, 8, 1, 4, 5, 0, 9, 6, 7]
+    """
+    rows = list(range(count))
+    np.random.RandomState(seed_of(trial, domain)).shuffle(rows)
+    return rows
+
+
+def held_back(
+    table: ImageTable, rows: NDArray[np.int64], config: DatasetConfig
+) -> NDArray[np.int_]:
+    """Those of some rows that are in the out part of their domain, ascending.
+
+    Args:
+        table: Tells the domains; all of them count for a domain's place.
+        rows: All rows in use of the domains that are asked for, ascending.
+        config: ``split_seed`` is the trial, ``val_fraction`` the part held back.
+    """
+    out = [np.empty(0, dtype=np.int64)]
+    for place, name in enumerate(sorted(set(table.domains.tolist()) - {""})):
+        of_domain = rows[table.domains[rows] == name]
+        order = shuffled(len(of_domain), int(config.split_seed), place)
+        out.append(of_domain[order[: int(len(of_domain) * config.val_fraction)]])
+    return np.sort(np.concatenate(out))
+
+
+def domainbed_splits(
+    table: ImageTable, used: NDArray[np.int64], config: DatasetConfig, notes: list[str]
+) -> NDArray[np.str_]:
+    """Name of the split of each row: ``train``, ``id_val``, ``test``, or empty for unused ones.
+
+    Args:
+        table: Without splits of its own.
+        used: Rows that are not left out, ascending.
+        config: Its ``held_out`` names domains of the table.
+        notes: Gets what a reader of the numbers must be told.
+
+    Raises:
+        InputError: If the rule does not go with the data, or would tear a group apart.
+    """
+    _refuse(table, used, config)
+    out = held_back(table, used, config)
+    _refuse_torn_groups(table, used, out)
+    split = np.full(len(table), "", dtype=f"<U{max(map(len, SPLITS))}")
+    split[used] = "train"
+    split[out] = "id_val"
+    split[used[np.isin(table.domains[used], config.held_out)]] = "test"
+    share = f"{100 * config.val_fraction:g} % of each domain's rows"
+    notes.append(
+        f"{table.name}: DomainBed's split, trial {config.split_seed}: {share} held back at random, "
+        "whatever their class."
+    )
+    names, counts = np.unique(table.domains[used], return_counts=True)
+    whole = [name for name in names.tolist() if name not in table.domains[out]]
+    if whole:
+        rows = dict(zip(names.tolist(), counts.tolist(), strict=True))
+        notes.append(
+            "too few rows to hold any back: "
+            + ", ".join(f"domain {name!r} has {rows[name]}" for name in whole)
+            + "; means over domains of the part held back are over the others."
+        )
+    if config.val_fraction != FRACTION:
+        notes.append(
+            f"data.val_fraction is {config.val_fraction:g}; published numbers of DomainBed's split "
+            f"belong to {FRACTION:g}."
+        )
+    return split
+
+
+def _refuse(table: ImageTable, used: NDArray[np.int64], config: DatasetConfig) -> None:
+    rule = "data.split_rule: domainbed"
+    if (table.splits[used] != "").any():
+        raise InputError(
+            f"{rule} does not go with {table.name}, which has splits of its own. Take the key out "
+            "(data.held_out works with the dataset's own splits)"
+        )
+    domains = sorted(set(table.domains[used].tolist()) - {""})
+    if not domains:
+        raise InputError(
+            f"{rule} divides each domain, and {table.name} has none. Set data.split_rule: "
+            "stratified"
+        )
+    if not config.held_out:
+        raise InputError(
+            f"{rule} tests on domains that are held out, and none is. Set data.held_out to one or "
+            f"more of: {', '.join(domains)}"
+        )
+    if config.held_out_rows == "test":
+        raise InputError(
+            f"{rule} tests on all rows of a held-out domain, so data.held_out_rows: test does not "
+            "go with it. Take data.held_out_rows out, or set data.split_rule: stratified"
+        )
+    nameless = used[table.domains[used] == ""]
+    if len(nameless):
+        raise InputError(
+            f"{rule}: {len(nameless)} rows of {table.name} have no domain (the first is "
+            f"{str(table.ids[nameless[0]])!r}). Name it, leave them out with data.exclude, or set "
+            "data.split_rule: stratified"
+        )
+
+
+def _refuse_torn_groups(table: ImageTable, used: NDArray[np.int64], out: NDArray[np.int64]) -> None:
+    """No patient of a domain may be in both of its parts."""
+    grouped = used[table.groups[used] != ""]
+    folded = [name.strip().casefold() for name in table.groups[grouped].tolist()]
+    within = list(zip(table.domains[grouped].tolist(), folded, strict=True))
+    is_out = np.isin(grouped, out)
+    parts: dict[tuple[str, str], set[bool]] = {}
+    for key, part in zip(within, is_out.tolist(), strict=True):
+        parts.setdefault(key, set()).add(part)
+    torn = [key for key, found in parts.items() if len(found) == 2]
+    if torn:
+        domain, _ = torn[0]
+        name = table.groups[grouped[within.index(torn[0])]]
+        raise InputError(
+            f"data.split_rule: domainbed puts images of one group on both sides ({len(torn)} "
+            f"groups of {table.name}; the first is {str(name)!r} of domain {domain!r}), so the "
+            "scores would not be honest. Set data.split_rule: stratified, which keeps groups whole"
+        )

@@ -1,0 +1,259 @@
+"""Which rows train, select and test: the dataset's own splits, or a seeded one; held-out domains.
+
+The names say what a split is for. ``train`` trains. ``val`` selects and ``test`` is read once, at
+the end. When domains are held out, validation and test rows of the seen domains are ``id_val``
+and ``id_test`` (in-domain), and ``test`` holds rows of the held-out domains only; then ``id_val``
+selects, so that nothing of a held-out domain can choose a model.
+
+A dataset's own splits may keep a domain from training, too, as Camelyon17's do: then its ``val`` is
+of a hospital that is not seen, and ``id_val`` of those that are. When domains are held out there,
+validation rows of a domain without training rows stay ``val``, and its test rows are left out.
+
+With ``data.split_rule: domainbed`` every row of a held-out domain is ``test``, and the others are
+``train`` and ``id_val`` by `medldr.data.splits.domainbed`; there is no ``id_test``.
+
+Source:
+    Our choice: MedMNIST's official partitions are ``train``, ``val`` and ``test``. Where a dataset
+    has splits of its own, only held-out rows of its test split are tested on, because its training
+    patients may have been seen through another domain; ``data.held_out_rows`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.config import DatasetConfig, check_held_out
+from medldr.data.image_table import ImageTable
+from medldr.data.splits import stratify as _stratify
+from medldr.data.splits.crossing import crossing_groups
+from medldr.data.splits.domainbed import domainbed_splits
+from medldr.errors import InputError, did_you_mean
+from medldr.types import SPLITS
+
+Text = NDArray[np.str_]
+Rows = NDArray[np.int64]
+
+
+class Splits(NamedTuple):
+    """Row numbers of each split, ascending, and what a reader should know about them."""
+
+    rows: dict[str, Rows]
+    notes: tuple[str, ...]
+
+
+def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
+    """Rows of each split for this configuration.
+
+    The order of ``held_out`` never matters. Every choice depends on ``split_seed`` alone.
+
+    Raises:
+        InputError: If an excluded id or a held-out domain is unknown, nothing is left to train or
+            test on, a group is in two splits, or a class has no training row.
+    """
+    notes: list[str] = []
+    used = _without_excluded(table, config.exclude, notes)
+    own = bool((table.splits[used] != "").any())
+    if config.held_out:
+        there = sorted(set(table.domains[used].tolist()) - {""})
+        check_held_out(config.held_out, table.name, there)
+    if config.split_rule == "domainbed":
+        split = domainbed_splits(table, used, config, notes)
+    else:
+        split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
+        if config.held_out:
+            split = _hold_out(table, used, split, config, own, notes)
+    if own and not np.isin(split, ("val", "id_val")).any():
+        _carve_validation(table, used, split, config, notes)
+    notes += crossing_groups(table, split)
+    rows = {name: np.flatnonzero(split == name) for name in SPLITS if (split == name).any()}
+    if "train" not in rows:
+        raise InputError(
+            f"{table.name}: no row is left to train on. {_counts(table, used)} "
+            "Look at data.exclude and data.held_out."
+        )
+    rows["train"] = _fraction_of_training(table, rows["train"], config, notes)
+    notes += _missing_classes(table, rows, config)
+    return Splits(rows, tuple(notes))
+
+
+def selection_split(rows: dict[str, Rows]) -> str | None:
+    """The split that selects: ``val``, else ``id_val``; None where there is neither.
+
+    Example:
+        >>> selection_split({"train": [], "id_val": [], "test": []})
+        'id_val'
+    """
+    return next((name for name in ("val", "id_val") if name in rows), None)
+
+
+def _generator(config: DatasetConfig, purpose: int) -> np.random.Generator:
+    return np.random.default_rng([int(config.split_seed), purpose])  # `with_seed` made it one
+
+
+def _strata(table: ImageTable, rows: Rows) -> NDArray[np.int64]:
+    return _stratify.class_table(table.labels[rows], len(table.class_names))
+
+
+def _divide(
+    table: ImageTable, rows: Rows, fractions: tuple[float, ...], generator: np.random.Generator
+) -> Rows:
+    strata = _stratify.with_domains(_strata(table, rows), table.domains[rows])
+    return _stratify.divide(strata, table.groups[rows], fractions, generator)
+
+
+def _without_excluded(table: ImageTable, exclude: tuple[str, ...], notes: list[str]) -> Rows:
+    if not exclude:
+        return np.arange(len(table))
+    groups = table.groups[table.groups != ""]
+    known = {*table.ids.tolist(), *groups.tolist()}
+    for name in exclude:
+        if name not in known:
+            raise InputError(
+                f"data.exclude: {table.name} has no item or group {name!r}."
+                f"{did_you_mean(name, known)} Ids look like {table.ids[0]!r}."
+            )
+    out = np.isin(table.ids, exclude) | np.isin(table.groups, exclude)
+    notes.append(f"{out.sum()} of {len(table)} rows left out by data.exclude.")
+    return np.flatnonzero(~out)
+
+
+def _own_splits(table: ImageTable, used: Rows) -> Text:
+    split = np.full(len(table), "", dtype="<U8")
+    split[used] = table.splits[used]
+    return split
+
+
+def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: list[str]) -> Text:
+    """Stratified, group-aware parts of a dataset that has no splits of its own."""
+    val, test = config.val_fraction, config.test_fraction
+    if val + test >= 1:
+        raise InputError(
+            f"data.val_fraction {val} and data.test_fraction {test} leave nothing to train on; "
+            "their sum must be below 1"
+        )
+    names = ("train", "val", "test")
+    strata = _strata(table, used)
+    part = _divide(table, used, (1 - val - test, val, test), _generator(config, 1))
+    for k, class_name in enumerate(table.class_names):
+        found = {name: int(strata[part == p, k].sum()) for p, name in enumerate(names)}
+        lacking = [n for n in names if found[n] == 0 and not (n == "test" and test == 0)]
+        if lacking and strata[:, k].any():
+            notes.append(
+                f"class {class_name!r} has {strata[:, k].sum()} rows, too few for every split: "
+                f"none in {', '.join(lacking)}."
+            )
+    split = np.full(len(table), "", dtype="<U8")
+    split[used] = np.array(names)[part]
+    return split
+
+
+def _hold_out(
+    table: ImageTable,
+    used: Rows,
+    split: Text,
+    config: DatasetConfig,
+    own: bool,
+    notes: list[str],
+) -> Text:
+    unseen = np.isin(table.domains, config.held_out) & (split != "")
+    of_test = np.isin(split, ("test", "id_test"))
+    choice = config.held_out_rows or ("test" if own else "all")
+    tested = unseen & (of_test | (choice == "all"))
+    trained = np.unique(table.domains[~unseen & (split == "train")])
+    seen = ~unseen & (np.isin(table.domains, trained) | (not own))
+    result = split.copy()
+    result[seen & np.isin(split, ("val", "id_val"))] = "id_val"
+    result[seen & of_test] = "id_test"
+    strange = ~unseen & ~seen & of_test
+    if strange.any():
+        result[strange] = ""
+        names = ", ".join(np.unique(table.domains[strange]).tolist())
+        notes.append(
+            f"{strange.sum()} test rows of {names} left out: neither held out nor trained on."
+        )
+    result[unseen] = ""
+    result[tested] = "test"
+    for name in config.held_out:
+        if not (tested & (table.domains == name)).any():
+            raise InputError(
+                f"held-out domain {name!r} of {table.name} has 0 test rows. "
+                f"{_counts(table, used)} Set data.held_out_rows=all to test on all its rows."
+            )
+    return result
+
+
+def _counts(table: ImageTable, used: Rows) -> str:
+    names, counts = np.unique(table.domains[used], return_counts=True)
+    if names.tolist() in ([], [""]):
+        return f"Rows found: {len(used)}."
+    found = ", ".join(f"{n or '(none)'}: {c}" for n, c in zip(names, counts, strict=True))
+    return f"Domains found: {found}."
+
+
+def _carve_validation(
+    table: ImageTable, used: Rows, split: Text, config: DatasetConfig, notes: list[str]
+) -> None:
+    train = np.flatnonzero(split == "train")
+    if not len(train):
+        return
+    fractions = (1 - config.val_fraction, config.val_fraction)
+    part = _divide(table, train, fractions, _generator(config, 2))
+    split[train[part == 1]] = "id_val" if config.held_out else "val"
+    notes.append(
+        f"{table.name} has no validation split: {(part == 1).sum()} of its {len(train)} training "
+        "rows validate (data.val_fraction, data.split_seed)."
+    )
+
+
+def _fraction_of_training(
+    table: ImageTable, rows: Rows, config: DatasetConfig, notes: list[str]
+) -> Rows:
+    if config.train_fraction >= 1:
+        return rows
+    strata = _stratify.with_domains(_strata(table, rows), table.domains[rows])
+    generator = _generator(config, 3)
+    kept = rows[
+        _stratify.keep_fraction(strata, table.groups[rows], config.train_fraction, generator)
+    ]
+    notes.append(
+        f"{len(kept)} of {len(rows)} training rows used (data.train_fraction "
+        f"{config.train_fraction:g})."
+    )
+    return kept
+
+
+def _missing_classes(table: ImageTable, rows: dict[str, Rows], config: DatasetConfig) -> list[str]:
+    counts = _strata(table, rows["train"]).sum(0)
+    absent = np.flatnonzero(counts == 0)
+    missing = [table.class_names[k] for k in absent]
+    if not missing:
+        return []
+    found = ", ".join(f"{n}: {c}" for n, c in zip(table.class_names, counts, strict=True))
+    named = ", ".join(repr(name) for name in missing)
+    what = "no positive training row" if table.task == "multi-label" else "0 training rows"
+    text = f"{'class' if len(missing) == 1 else 'classes'} {named} of {table.name}: {what}"
+    if not config.allow_missing_classes:
+        raise InputError(
+            f"{text} (training rows per class: {found})."
+            f"{_in_held_out_alone(table, rows, config, absent)} Look at data.exclude, "
+            "data.held_out and data.train_fraction, or set data.allow_missing_classes=true to go "
+            "on."
+        )
+    return [f"{text}; it can never be predicted well (training rows per class: {found})."]
+
+
+def _in_held_out_alone(
+    table: ImageTable, rows: dict[str, Rows], config: DatasetConfig, classes: Rows
+) -> str:
+    """Which of some classes only held-out domains have: what holding a domain out often does."""
+    told = []
+    used = np.concatenate(list(rows.values()))
+    labels = _strata(table, used)
+    for k in classes.tolist():
+        names = sorted(set(table.domains[used[labels[:, k] > 0]].tolist()))
+        if names and set(names) <= set(config.held_out):
+            told.append(f"{table.class_names[k]!r} is in {', '.join(map(repr, names))} alone")
+    return f" Class {'; '.join(told)}, and held out." if told else ""

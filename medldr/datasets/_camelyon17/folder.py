@@ -1,0 +1,190 @@
+"""Where Camelyon17 lies on this machine, what its folder must look like, and how to get it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock
+from rich.console import Console
+
+from medldr.data.reading.download import fetch
+from medldr.data.reading.roots import data_roots
+from medldr.datasets._camelyon17.wilds import published_archive
+from medldr.errors import InputError
+from medldr.folders.files import StorageError, storage_errors
+
+NAME: Final = "camelyon17_v1.0"
+METADATA: Final = "metadata.csv"
+PATCHES: Final = "patches"
+ARCHIVE: Final = f"{NAME}.tar.gz"
+
+LAYOUT: Final = f"""\
+The layout expected, as in the published archive:
+  FOLDER/{NAME}/RELEASE_v1.0.txt
+  FOLDER/{NAME}/{METADATA}
+  FOLDER/{NAME}/{PATCHES}/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png
+with data.root=FOLDER or data.root=FOLDER/{NAME}"""
+
+
+def find(root: Path | None) -> Path | None:
+    """The folder with metadata.csv, or what stands in its place; None where there is nothing.
+
+    Args:
+        root: ``data.root``: the folder itself or the one that holds it; unset: the usual places.
+
+    Raises:
+        InputError: If one of these places may not be looked into.
+    """
+    try:
+        return next(filter(None, map(_found, data_roots(root))), None)
+    except PermissionError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _found(place: Path) -> Path | None:
+    inner = place / NAME
+    if inner.is_dir() and any(inner.iterdir()):
+        return inner
+    named = place.name == NAME or (place / METADATA).exists() or (place / PATCHES).exists()
+    return place if named and place.is_dir() else None
+
+
+def require_folder(root: Path | None, *, download: bool) -> None:
+    """Check that the folder is there, or may be fetched; nothing of it is read.
+
+    Raises:
+        InputError: Naming the folder, where it was looked for and how to get it.
+    """
+    if find(root) is None and not download:
+        raise _absent(root)
+
+
+def locate(root: Path | None, *, download: bool) -> Path:
+    """The folder with metadata.csv and patches, fetched if it is absent and that is allowed.
+
+    Raises:
+        InputError: If it is absent, cannot be fetched, or is laid out in another way.
+    """
+    folder = find(root)
+    if folder is None and download:
+        folder = _obtain(data_roots(root)[0])
+    if folder is None:
+        raise _absent(root)
+    lacking = [
+        name
+        for name, is_there in (
+            (METADATA, (folder / METADATA).is_file()),
+            (f"{PATCHES}/", (folder / PATCHES).is_dir()),
+        )
+        if not is_there
+    ]
+    if lacking:
+        raise InputError(
+            f"{folder} is not laid out as Camelyon17-WILDS: it has no {' and no '.join(lacking)}. "
+            f"{_content(folder)}{LAYOUT}"
+        )
+    return folder
+
+
+def _content(folder: Path) -> str:
+    seen = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in seen)
+    if not names:
+        return "It is empty. "
+    return f"Found there: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}.\n"
+
+
+def _is_whole(folder: Path) -> bool:
+    return (folder / METADATA).is_file() and (folder / PATCHES).is_dir()
+
+
+def _absent(root: Path | None) -> InputError:
+    places = data_roots(root)
+    place = places[0]
+    above = next((at for at in place.parents if _is_whole(at)), None)
+    if root is not None and above is not None:
+        return InputError(f"data.root is {place}, which is within {above}: set data.root={above}")
+    if place.is_dir():
+        there = f" {_content(place)}"
+    elif place.exists():
+        there = f" {place} is a file and no folder.\n"
+    else:
+        there = f" There is no folder {place}.\n" if root is not None else "\n"
+    url, size = published_archive()
+    return InputError(
+        f"{NAME} is not in {', '.join(map(str, places))}.{there}"
+        f"Set data.root to the folder that has it; or save {url} ({size / 1e9:.1f} GB) as "
+        f"{place / ARCHIVE} and extract it into {place / NAME}; or allow the download "
+        f"with data.download=true.\n{LAYOUT}"
+    )
+
+
+def _obtain(root: Path) -> Path:
+    """Fetch the archive, unless it was put there by hand, and extract it: all of it or nothing."""
+    folder, archive = root / NAME, root / ARCHIVE
+    url, _ = published_archive()
+    hand = (
+        f"By hand: save {url} as {archive} and run the same command again, or put the extracted "
+        f"folder at {folder}."
+    )
+    with storage_errors(root):
+        root.mkdir(parents=True, exist_ok=True)
+    with FileLock(root / f".{NAME}.lock"):
+        if folder.is_dir() and any(folder.iterdir()):  # another process was quicker
+            return folder
+        placed = archive.is_file()
+        fetch(url, archive, by_hand=hand)
+        _extract(archive, folder)
+        if not placed:
+            archive.unlink()
+    return folder
+
+
+def _extract(archive: Path, folder: Path) -> None:
+    """Unpack into a folder beside it, which takes its name when everything is there."""
+    console = Console(stderr=True)
+    with _staging(folder) as staging, console.status(f"extracting {archive}"):
+        try:
+            with storage_errors(staging), tarfile.open(archive) as tar:
+                tar.extractall(staging, filter=_only_plain)
+        except StorageError:
+            raise
+        except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+            raise InputError(
+                f"{archive} cannot be extracted: {error}. Nothing of it was kept. Move it away and "
+                "fetch it again"
+            ) from error
+        content = list(staging.iterdir())
+        inner = content[0] if len(content) == 1 and content[0].is_dir() else staging
+        if not (inner / METADATA).is_file():
+            raise InputError(
+                f"{archive} is not the archive of Camelyon17-WILDS: it has no {METADATA}. "
+                f"{_content(inner)}{LAYOUT}"
+            )
+        if folder.is_dir():
+            folder.rmdir()  # it is empty
+        os.replace(inner, folder)
+
+
+def _only_plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    if member.issym() or member.islnk():
+        raise tarfile.FilterError(f"it holds a link, {member.name}, and links are not followed")
+    return tarfile.data_filter(member, path)
+
+
+@contextlib.contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    with storage_errors(folder):
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)

@@ -1,0 +1,261 @@
+"""Reading `FOLDER/<domain>/<class>/<image>`: one list of classes, rows in ImageFolder's order.
+
+Source:
+    Within a domain rows are in the order of torchvision's ImageFolder: classes sorted, then their
+    folders, then names, so that a seeded division of row numbers is the one that published codes
+    make. There a class is numbered within each domain, and a domain that lacks a class shifts all
+    later ones; here one sorted list over all domains numbers them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from medldr.datasets._domain_folders.benchmarks import Known
+from medldr.datasets._domain_folders.location import (
+    LAYOUT,
+    PICTURES,
+    Listing,
+    holds_packs,
+    is_hidden,
+    is_picture,
+)
+from medldr.errors import InputError, did_you_mean
+
+_LISTED: Final = 5
+
+
+class Tree(NamedTuple):
+    """What a tree holds.
+
+    Attributes:
+        folder: Its top.
+        domains: Folders with pictures, sorted.
+        class_names: Of all domains, sorted; the number of one is its label.
+        paths: ``(N,)`` path of each picture below `folder`, in row order.
+        strays: Files that are no row, as paths below `folder`.
+        notes: What a reader must be told; without names of files, which may name patients.
+    """
+
+    folder: Path
+    domains: tuple[str, ...]
+    class_names: tuple[str, ...]
+    paths: list[str]
+    strays: list[str]
+    notes: tuple[str, ...]
+
+
+def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
+    """List every picture of a tree; none is opened.
+
+    Args:
+        folder: Its top.
+        known: What is known of the set beforehand; None for any tree.
+        nested: Whether all pictures may lie in folders below their class.
+
+    Raises:
+        InputError: If it is laid out in another way; says what was found.
+    """
+    top = Listing(folder)
+    notes: list[str] = []
+    names = _domain_folders(top, known, notes)
+    # Files beside the domains are not of the set, but a picture there was meant to be.
+    strays = top.pictures
+    by_class: dict[str, dict[str, list[str]]] = {}
+    for domain in names:
+        by_class[domain], beside = _read_domain(folder, domain)
+        strays += beside
+    # Labels must not depend on which domain lacks a class, hence over all of them.
+    _require_layout(folder, by_class, strays, known, nested=nested)
+    domains = tuple(domain for domain in names if any(by_class[domain].values()))
+    if len(domains) < len(names):
+        empty = ", ".join(domain for domain in names if domain not in domains)
+        notes.append(f"no picture in {empty}, so it is no domain.")
+    class_names = _classes(by_class, known, notes)
+    notes += _lacks(by_class, domains, class_names)
+    paths = [
+        path
+        for domain in domains
+        for name in class_names
+        for path in by_class[domain].get(name, ())
+    ]
+    deeper = [path for path in paths if path.count("/") > 2]
+    if deeper:
+        notes.append(f"pictures below their class folder: {len(deeper):,}.")
+    if strays:
+        notes.append(
+            "files that are not used, as they lie in no class folder or are no pictures by their "
+            f"names: {len(strays):,}."
+        )
+    return Tree(folder, domains, class_names, paths, strays, tuple(notes))
+
+
+def domain_names(folder: Path, known: Known | None) -> list[str]:
+    """Names of the domains of a tree, from the names of its folders alone.
+
+    Args:
+        folder: Holds a folder for each domain.
+        known: The set, if it is one of those known by name.
+    """
+    return _domain_folders(Listing(folder), known, [])
+
+
+def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list[str]:
+    names = [name for name in top.folders if not holds_packs(top.folder / name)]
+    if known is None:
+        return names
+    others = [name for name in names if name not in known.domains]
+    if others:
+        notes.append(f"folders that are no domain of {known.title}, not used: {_first(others)}.")
+    return list(known.domains)
+
+
+def _read_domain(folder: Path, domain: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Pictures by class, in row order, and files that are none."""
+    top = Listing(folder / domain)
+    strays = [f"{domain}/{name}" for name in top.files]
+    found: dict[str, list[str]] = {}
+    for name in top.folders:
+        found[name] = []
+        for path in _files(folder, f"{domain}/{name}"):
+            (found[name] if is_picture(path) else strays).append(path)
+    return found, strays
+
+
+def _files(folder: Path, below: str) -> Iterator[str]:
+    """Paths of all files below a class folder, in ImageFolder's order."""
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"{error.filename} cannot be listed: {error.strerror}") from error
+
+    walked: list[tuple[str, list[str]]] = []
+    for parent, folders, files in os.walk(folder / below, followlinks=True, onerror=refuse):
+        folders[:] = [name for name in folders if not is_hidden(name)]
+        for name in folders:
+            at = Path(parent, name)
+            if at.is_symlink() and at.resolve() in (*at.absolute().parents, *_real(parent)):
+                raise InputError(f"{at} is a link to a folder above it. Remove the link")
+        walked.append((parent, files))
+    for parent, files in sorted(walked):
+        inside = Path(parent).relative_to(folder).as_posix()
+        for name in sorted(files):
+            if is_hidden(name):
+                continue
+            try:
+                name.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"{inside}: the name of file {name!r} is not UTF-8. Rename it"
+                ) from error
+            yield f"{inside}/{name}"
+
+
+def _real(parent: str) -> Iterable[Path]:
+    here = Path(parent).resolve()
+    return (here, *here.parents)
+
+
+def _require_layout(
+    folder: Path,
+    by_class: dict[str, dict[str, list[str]]],
+    strays: list[str],
+    known: Known | None,
+    *,
+    nested: bool,
+) -> None:
+    loose = Counter(p.split("/")[0] for p in strays if p.count("/") == 1 and is_picture(p))
+    bare = [d for d in by_class if loose[d] and not any(by_class[d].values())]
+    at_top = [path for path in strays if "/" not in path and is_picture(path)]
+    paths = [p for classes in by_class.values() for of_class in classes.values() for p in of_class]
+    if bare and len(bare) == len(by_class) and known is None:
+        siblings = [n for n in Listing(folder.absolute().parent).folders if n != folder.name]
+        raise InputError(
+            f"{folder} is a single domain, or its domains have no class folders: pictures lie "
+            f"directly in its folders {_first(bare)}. Expected is {LAYOUT}. Set "
+            f"data.root to the folder that holds the domains (beside {folder.name} there: "
+            f"{_first(siblings) or 'nothing else'})"
+        )
+    if bare:
+        raise InputError(
+            f"{folder}: domain {bare[0]!r} has no class folders: {loose[bare[0]]} pictures lie "
+            f"directly in it. Expected is {LAYOUT}. Sort them into classes, or move "
+            f"{bare[0]} elsewhere"
+        )
+    if not paths:
+        what = f"{len(at_top)} pictures lie directly in it" if at_top else "it holds no picture"
+        raise InputError(
+            f"{folder}: {what}. Found {Listing(folder)}. Expected is {LAYOUT}, with images that "
+            f"end in {', '.join(PICTURES)}"
+        )
+    if known is not None:
+        empty = [d for d in known.domains if not any(by_class[d].values())]
+        if empty:
+            raise InputError(
+                f"{folder}: domain {empty[0]!r} of {known.title} holds no picture. Extract it again"
+            )
+    if not nested and not any(path.count("/") == 2 for path in paths):
+        only = f" Perhaps data.root={folder / next(iter(by_class))}" if len(by_class) == 1 else ""
+        raise InputError(
+            f"{folder} has folders below those of its classes, and every picture lies there, such "
+            f"as {paths[0]}. Expected is {LAYOUT}: set data.root one level deeper.{only} If the "
+            "folders below the classes are patients, say so with data.group_pattern='^([^/]+)/'"
+        )
+
+
+def _classes(
+    by_class: dict[str, dict[str, list[str]]], known: Known | None, notes: list[str]
+) -> tuple[str, ...]:
+    holds: dict[str, set[str]] = {}
+    empty: set[str] = set()
+    for domain, classes in by_class.items():
+        for name, paths in classes.items():
+            (holds.setdefault(name, set()).add(domain) if paths else empty.add(name))
+    if known is not None and known.class_names:
+        for name, domains in sorted(holds.items()):
+            if name not in known.class_names:
+                raise InputError(
+                    f"{sorted(domains)[0]}/{name} is no class of {known.title}."
+                    f"{did_you_mean(name, known.class_names)} Classes: "
+                    f"{', '.join(known.class_names)}. Rename or remove the folder, or read the "
+                    "tree as it is with data.set=null"
+                )
+        names = known.class_names
+    else:
+        names = tuple(sorted(holds))
+        _require_one_spelling(holds)
+        if empty - set(names):
+            notes.append(f"class folders without a picture, not used: {_first(empty - set(names))}")
+        if known is not None and len(names) != known.classes:
+            notes.append(f"{known.title} has {known.classes} classes, and {len(names)} are here.")
+    return names
+
+
+def _require_one_spelling(holds: dict[str, set[str]]) -> None:
+    spelled: dict[str, str] = {}
+    for name in sorted(holds):
+        plain = "".join(c for c in name.casefold() if c not in " -_")
+        other = spelled.setdefault(plain, name)
+        if other != name and not holds[other] & holds[name]:
+            raise InputError(
+                f"{sorted(holds[other])[0]}/{other} and {sorted(holds[name])[0]}/{name} would be "
+                "two classes, and differ in spelling only. Rename one of the folders"
+            )
+
+
+def _lacks(
+    by_class: dict[str, dict[str, list[str]]], domains: Iterable[str], names: Iterable[str]
+) -> Iterator[str]:
+    for domain in domains:
+        lacking = [name for name in names if not by_class[domain].get(name)]
+        if lacking:
+            yield f"domain {domain} has no picture of {_first(lacking)}; no label shifts by it."
+
+
+def _first(names: Iterable[str]) -> str:
+    listed = sorted(names)
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    return f"{', '.join(listed[:_LISTED])}{more}"

@@ -1,0 +1,1 @@
+"""Finished runs side by side: means, intervals, paired differences."""

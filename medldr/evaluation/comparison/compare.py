@@ -1,0 +1,266 @@
+"""Finished runs side by side: means over seeds, intervals, and paired differences.
+
+Runs with the same configuration but the seed are one *method*. Everything is computed anew from
+the runs' predictions, with the bootstrap settings, positive class, specificity and bins of the
+first run. `compare` returns plain values:
+
+``schema``, ``task``, ``class_names``, ``positive_class``, ``intervals``, ``calibration``, \
+``definitions``
+    As in `evaluation.json`.
+``reference``
+    Name of the method that differences are taken to: method minus reference.
+``methods``
+    One dict per method: ``method`` (its name), ``label``, ``hash``, ``seeds``, ``runs`` (folder
+    names), ``protocol``, ``precision``, ``data_hash``, ``split_hash`` (of its first run),
+    ``selection`` (rule), ``oracle``, ``same_protocol`` (as the reference), ``footnotes``
+    (numbers, from 1, into ``footnotes``).
+``splits``
+    By split: ``n``, ``n_groups``, ``unit``, ``few_groups``, ``absent_classes``,
+    ``domains`` (name -> ``n``, ``n_groups``, ``few_groups``).
+``rows``
+    A flat list, one dict per split, domain, metric and method: ``split``, ``domain`` (None for
+    the whole split), ``seen`` (of that domain, in that method; None for the whole split),
+    ``metric``, ``method``, ``runs`` (how many), ``values`` (one per run), ``mean``, ``sd``
+    (ddof 1; None for one run), ``low``, ``high``, ``reason`` (why undefined), ``few_groups``,
+    ``difference``: None for the reference, else ``value``, ``low``, ``high``, ``reason``,
+    ``p``, ``p_holm``. Holm's correction is over the methods of one column, that is one split,
+    domain and metric. The metric ``worst_domain`` is the lowest accuracy of any domain, and
+    ``worst_group``, where every run was scored by group, that of any group.
+``gaps``
+    A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
+    else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or why it is too
+    large: the seen split chose the weights, or shares groups with the training images); how much
+    is lost where no training row came from. Empty where there is no such split, or `test` is of
+    seen domains.
+``contrasts``
+    One dict per split, domain, metric and pair that was asked for: ``split``, ``domain``,
+    ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
+    ``reason``, ``p``, ``p_holm``. Holm's correction is over the pairs of one column.
+``classes``
+    Recall of single classes (labels): one dict per split, class and method: ``split``,
+    ``class``, ``n`` (its items, or positives), ``metric``, ``method``, ``runs``, ``values``,
+    ``mean``, ``sd``, ``low``, ``high``, ``reason``.
+``footnotes``
+    Texts on methods that differ from the reference in protocol (another id, not a changed pin),
+    augmentation, precision, data or splits.
+``missing``
+    Runs without a result: ``run`` and ``reason``. They are rows of a table too.
+``notes``
+    What a reader must be told about all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medldr.config.protocol import MODIFIED
+from medldr.errors import InputError, did_you_mean
+from medldr.evaluation import gap
+from medldr.evaluation.comparison.runs import (
+    FACTS,
+    TEXT_FACTS,
+    Method,
+    Run,
+    follows_seed,
+    load_run,
+    methods,
+    same_items,
+    same_task,
+)
+from medldr.evaluation.comparison.split_rows import Columns
+from medldr.evaluation.evaluate import split_notes
+from medldr.evaluation.metrics import score as metrics
+from medldr.evaluation.split_scores import headline_metrics
+from medldr.folders.files import RunFolder
+
+SPLITS = ("id_test", "test")
+
+
+def compare(
+    runs: Sequence[Path | str | RunFolder | Run],
+    *,
+    reference: str | None = None,
+    splits: Sequence[str] = SPLITS,
+    contrasts: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """Compare finished runs.
+
+    Args:
+        runs: Run folders, or runs that are loaded already.
+        reference: Name of the method that others are compared with; unset: the first one.
+        splits: Splits to compare; those that any run lacks are left out, with a note.
+        contrasts: Further pairs of methods to compare, by name: the first minus the second.
+
+    Returns:
+        Plain values, as the module says.
+
+    Raises:
+        InputError: If no run has a result, or they were not judged on the same items.
+    """
+    found, missing = _load(runs)
+    same_task(found)
+    known = methods(found)
+    base = known[0] if reference is None else _named(known, reference)
+    pairs = [(_named(known, one), _named(known, other)) for one, other in contrasts]
+    ordered = [run for method in known for run in method.runs]
+    shared = [s for s in splits if all(s in run.predictions for run in ordered)]
+    # Seen items that follow the seed must not keep runs of one unseen domain from comparison.
+    moving = [s for s in shared if s != gap.UNSEEN and follows_seed(ordered, s)]
+    if gap.UNSEEN not in shared:
+        moving = []
+    if not shared:
+        raise InputError(
+            f"no split of {', '.join(splits)} is in the predictions of every run: "
+            + "; ".join(f"{run.name} has {', '.join(run.predictions)}" for run in ordered)
+        )
+    notes = [
+        f"{s} is left out: not every run has it."
+        for s in splits
+        if s not in shared and any(s in run.predictions for run in ordered)
+    ]
+    settings = found[0].evaluation
+    columns = {s: Columns(s, known, base, settings) for s in shared if s not in moving}
+    notes += [
+        f"{split}: the worst group is left out, because not every run was scored by group."
+        for split, column in columns.items()
+        if not column.per_group and column.some_by_group
+    ]
+    if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
+        moving = ["id_val", *moving]
+    notes += [
+        f"{s}: its items differ between the runs (the splits follow the seed), so that nothing is "
+        "compared on it."
+        for s in moving
+    ]
+    footnotes, marks = _footnotes(known, base)
+    return {
+        "schema": 1,
+        **{
+            key: settings.get(key)
+            for key in ("task", "class_names", "positive_class", "intervals", "calibration")
+        },
+        "definitions": metrics.DEFINITIONS,
+        "reference": base.name,
+        "methods": [_describe(method, base, marks[method.name]) for method in known],
+        "splits": {split: column.about() for split, column in columns.items()},
+        "rows": [row for column in columns.values() for row in column.rows()],
+        "gaps": list(_gaps(columns, known, base, settings)),
+        "contrasts": [row for column in columns.values() for row in column.contrasts(pairs)],
+        "classes": [row for column in columns.values() for row in column.class_rows()],
+        "footnotes": footnotes,
+        "missing": missing,
+        "notes": notes + [n for s, c in columns.items() for n in split_notes(s, c.judges[0])],
+    }
+
+
+def _load(
+    runs: Sequence[Path | str | RunFolder | Run],
+) -> tuple[list[Run], list[dict[str, str]]]:
+    found, missing = [], []
+    for given in runs:
+        run = given if isinstance(given, Run) else load_run(given)
+        if isinstance(run, Run):
+            found.append(run)
+        else:
+            path = given.path if isinstance(given, RunFolder) else Path(str(given))
+            missing.append({"run": path.resolve().name, "reason": run})
+    if not found:
+        told = "".join(f"\n  {one['run']}: {one['reason']}" for one in missing)
+        raise InputError(f"none of the {len(missing)} runs has a result to compare.{told}")
+    return found, missing
+
+
+def _named(known: Sequence[Method], name: str) -> Method:
+    names = [method.name for method in known]
+    if name not in names:
+        raise InputError(
+            f"there is no method {name!r} to compare with.{did_you_mean(name, names)} "
+            f"Known: {', '.join(names)}"
+        )
+    return known[names.index(name)]
+
+
+def _gaps(
+    columns: Mapping[str, Columns],
+    known: Sequence[Method],
+    base: Method,
+    settings: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    runs = [run for method in known for run in method.runs]
+    judged = [run.evaluation["splits"].get(gap.UNSEEN, {}).get("domains", {}) for run in runs]
+    there = {gap.UNSEEN, "id_test"} & set(columns)
+    there |= {"id_val"} if same_items(runs, "id_val") else set()
+    split = gap.seen_split(there, unseen=all(map(gap.all_unseen, judged)))
+    if split is None:
+        return
+    inside = columns[split] if split in columns else Columns(split, known, base, settings)
+    outside = columns[gap.UNSEEN]
+    for name in headline_metrics(inside.judges[0].table.task):
+        for method in known:
+            key = method.name, name
+            one, other = inside.columns[key], outside.columns[key]
+            reason = inside.reasons.get(key) or outside.reasons.get(key)
+            yield {
+                "metric": name,
+                "method": method.name,
+                "seen": split,
+                **gap.difference(one.mean, other.mean, one.draws, other.draws, reason),
+                "note": gap.optimism(
+                    split,
+                    [run.evaluation.get("selection") for run in method.runs],
+                    shared=any(map(_shared, method.runs)),
+                ),
+            }
+
+
+def _shared(run: Run) -> bool:
+    """Whether the seen split of a run shares groups with its training images."""
+    return bool((run.evaluation.get("gap") or {}).get("shared_groups"))
+
+
+def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
+    first = method.runs[0]
+    return {
+        "method": method.name,
+        "label": first.label,
+        "hash": first.hash,
+        "seeds": [run.seed for run in method.runs],
+        "runs": [run.name for run in method.runs],
+        **{fact: first.facts.get(fact) for fact in FACTS},
+        "selection": (first.evaluation.get("selection") or {}).get("rule"),
+        "oracle": any(run.oracle for run in method.runs),
+        "same_protocol": first.facts.get("protocol") == base.runs[0].facts.get("protocol"),
+        "footnotes": marks,
+    }
+
+
+def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[str, list[int]]]:
+    """Texts on runs that differ from the reference's first in what must be equal."""
+    texts: list[str] = []
+    marks: dict[str, list[int]] = {method.name: [] for method in known}
+    for fact in FACTS:
+        standard = _to_compare(base.runs[0], fact)
+        for method in known:
+            others = {run.name: _to_compare(run, fact) for run in method.runs}
+            odd = {name: value for name, value in others.items() if value != standard}
+            if odd:
+                told = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
+                reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
+                texts.append(f"{fact} differs: {told}; {reference}.")
+                marks[method.name].append(len(texts))
+    return texts, marks
+
+
+def _shown(fact: str, value: Any) -> str:
+    """A fact as footnotes tell it: of a checksum the eight digits that tell it apart."""
+    return str(value)[:8] if fact.endswith("_hash") else str(value)
+
+
+def _to_compare(run: Run, fact: str) -> Any:
+    """A fact of a run as footnotes compare it; a changed pin is no other protocol."""
+    value = run.facts.get(fact)
+    if fact == "protocol":
+        value = str(value or "").removesuffix(MODIFIED)
+    return value or "none" if fact in TEXT_FACTS else value

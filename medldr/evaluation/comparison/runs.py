@@ -1,0 +1,196 @@
+"""Finished runs as comparison needs them: what each is, and its predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from medldr.errors import InputError
+from medldr.evaluation.predictions.table import by_split, read_predictions
+from medldr.folders.files import RunFolder, read_json
+from medldr.folders.lifecycle import status
+from medldr.types import Predictions
+
+DONE = "done"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run.
+
+    Attributes:
+        name: Name of its folder.
+        label: What its method is called.
+        hash: Identity of its configuration without the seed; equal for runs of one method.
+        seed: Its seed.
+        predictions: Tables by split.
+        evaluation: Content of its `evaluation.json`.
+        facts: ``protocol``, ``augmentation``, ``precision``, ``data_hash`` and ``split_hash`` from
+            `run.json`; what an older run did not record is None.
+    """
+
+    name: str
+    label: str
+    hash: str
+    seed: int
+    predictions: Mapping[str, Predictions]
+    evaluation: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def oracle(self) -> bool:
+        """Whether its weights were chosen by looking at the test split."""
+        return bool((self.evaluation.get("selection") or {}).get("oracle", False))
+
+
+TEXT_FACTS = ("protocol", "augmentation")
+FACTS = (*TEXT_FACTS, "precision", "data_hash", "split_hash")
+
+
+def load_run(folder: Path | str | RunFolder) -> Run | str:
+    """Read a run folder.
+
+    Returns:
+        The run, or the reason why it has no result (it failed, or it has not finished).
+
+    Raises:
+        InputError: If the folder is not a run's, or its files are damaged.
+    """
+    files = folder if isinstance(folder, RunFolder) else RunFolder(folder)
+    if not files.run.is_file():
+        raise InputError(
+            f"{files.path} is not a run folder: it has no run.json. Give the folders that "
+            "`medldr train` wrote, for example runs/*"
+        )
+    ending = status(files)
+    record = read_json(files.run)
+    if ending != DONE:
+        error = f": {record['error']}" if record.get("error") else ""
+        return f"{ending}{error}"
+    absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
+    if absent:
+        return f"{' and '.join(absent)} missing; run `medldr evaluate {files.path}`"
+    evaluation = read_json(files.evaluation)
+    table = read_predictions(files.predictions, evaluation["task"])
+    return Run(
+        name=files.path.resolve().name,
+        label=record["label"],
+        hash=record["hash"],
+        seed=int(record["seed"]),
+        predictions=by_split(table),
+        evaluation=evaluation,
+        facts={name: record.get(name) for name in FACTS},
+    )
+
+
+@dataclass(frozen=True)
+class Method:
+    """Runs that differ in their seed alone.
+
+    Attributes:
+        name: Label of the runs, made unique; says "oracle" where that is how they were chosen.
+        runs: In ascending order of their seed.
+    """
+
+    name: str
+    runs: tuple[Run, ...]
+
+
+def methods(runs: Sequence[Run]) -> list[Method]:
+    """Group runs by configuration, in the order in which the first of each was given.
+
+    Raises:
+        InputError: If the same run is given twice.
+    """
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.label, run.hash), []).append(run)
+    labels = [label for label, _ in groups]
+    out = []
+    for (label, identity), members in groups.items():
+        seeds = [run.seed for run in members]
+        twice = next((s for s in seeds if seeds.count(s) > 1), None)
+        if twice is not None:
+            names = ", ".join(run.name for run in members if run.seed == twice)
+            raise InputError(
+                f"{label} with seed {twice} is given more than once ({names}): the same run "
+                "cannot count twice. Give each run folder once."
+            )
+        name = label if labels.count(label) == 1 else f"{label} ({identity})"
+        name += " (oracle)" if any(run.oracle for run in members) else ""
+        out.append(Method(name, tuple(sorted(members, key=lambda run: run.seed))))
+    return out
+
+
+def same_items(runs: Sequence[Run], split: str) -> bool:
+    """Whether every run has the split, with the same items.
+
+    They differ where the splits of a run follow its seed (`data.split_seed: seed`).
+    """
+    if not all(split in run.predictions for run in runs):
+        return False
+    first, *others = (np.sort(run.predictions[split].id) for run in runs)
+    return all(np.array_equal(first, other) for other in others)
+
+
+def follows_seed(runs: Sequence[Run], split: str) -> bool:
+    """Whether a split that all runs have is of other items in each seed, and in nothing else."""
+    by_seed: dict[int, list[Run]] = {}
+    for run in runs:
+        by_seed.setdefault(run.seed, []).append(run)
+    alike = all(same_items(members, split) for members in by_seed.values())
+    return alike and not same_items(runs, split)
+
+
+def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
+    """The split's table of each run, rows in one common order.
+
+    Raises:
+        InputError: If the runs were not judged on the same items with the same labels.
+    """
+    tables = []
+    for run in runs:
+        table = run.predictions[split]
+        tables.append(table.select(np.argsort(table.id, kind="stable").astype(np.int64)))
+    first = tables[0]
+    for run, table in zip(runs[1:], tables[1:], strict=True):
+        pair = f"{runs[0].name} and {run.name}"
+        if not np.array_equal(first.id, table.id):
+            odd = sorted(set(first.id.tolist()) ^ set(table.id.tolist()))
+            shown = ", ".join(odd[:3]) or "an id that occurs twice"
+            raise InputError(
+                f"{pair} cannot be compared: their {split} items differ "
+                f"({len(first)} and {len(table)} items; first only in one: {shown}). "
+                "Compare runs on the same dataset, split and held-out domains."
+            )
+        for what in ("label", "domain", "group"):
+            one, other = getattr(first, what), getattr(table, what)
+            if not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
+                same = (one == other) | ((one != one) & (other != other))  # NaN: both missing
+                differing = ~same.reshape(len(same), -1).all(axis=1)
+                item = first.id[np.flatnonzero(differing)[0]]
+                raise InputError(
+                    f"{pair} cannot be compared: the {what} of {split} item {item} differs. "
+                    "The data changed between the runs."
+                )
+    return tables
+
+
+def same_task(runs: Sequence[Run]) -> None:
+    """Check that all runs answer the same question.
+
+    Raises:
+        InputError: If task or classes differ.
+    """
+    first = runs[0].evaluation
+    for run in runs[1:]:
+        for key in ("task", "class_names"):
+            if run.evaluation[key] != first[key]:
+                raise InputError(
+                    f"{runs[0].name} and {run.name} cannot be compared: their {key} differ "
+                    f"({first[key]} and {run.evaluation[key]})"
+                )

@@ -1,0 +1,154 @@
+"""The weights of every selection rule, judged in one reading of each split.
+
+Several rules may choose weights of one training. Each split is read once, whatever the number of
+rules, and rules that chose the same step have the same weights, which predict once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lightning_fabric import Fabric
+
+from medldr.config import RunConfig
+from medldr.config.averaging import SWAD
+from medldr.data import Data
+from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.predictions.predict import predict_each
+from medldr.evaluation.predictions.submission import submission_files
+from medldr.evaluation.predictions.table import join, write_predictions
+from medldr.folders.files import RunFolder, load_tensors, write_json, write_text
+from medldr.models import build_model
+from medldr.models.base import FeatureModel
+from medldr.types import DataSpec, Predictions
+
+Choice = tuple[int, int, bool]
+"""Epoch, step, and whether weights of many steps were averaged: equal ones have equal weights."""
+
+
+def judge(
+    config: RunConfig,
+    data: Data,
+    folder: RunFolder,
+    fabric: Fabric,
+    selections: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Predict every split with the weights of each rule and score it: the one look at the test.
+
+    Writes `predictions.csv`, `evaluation.json` and what a benchmark asks for from the weights of
+    the first rule, and `selected/<rule>/` from those of each other one.
+
+    Args:
+        config: The run.
+        data: Its images, split.
+        folder: Holds the weights.
+        fabric: Gives precision, device and processes.
+        selections: What each rule chose; the first one is reported.
+    """
+    reported, *others = selections
+    choice = {
+        rule: (chosen["epoch"], chosen["step"], rule == SWAD) for rule, chosen in selections.items()
+    }
+    weights = {choice[reported]: folder.model}
+    for rule in others:
+        weights.setdefault(choice[rule], folder.selected(rule))
+    tables = _predict(config, data, fabric, weights)
+    if not fabric.is_global_zero:
+        return
+    oracle = bool(selections[reported].get("oracle"))
+    files, notes = submission_files(config, data.table, tables[choice[reported]], oracle=oracle)
+    for name, text in files.items():
+        write_text(folder.submission / name, text)
+    shared = with_training_groups(data)
+    # The reported rule comes last: a run whose evaluation is there has been judged by all of them.
+    for rule in (*others, reported):
+        predicted = tables[choice[rule]]
+        told = [*data.notes, *(notes if rule == reported else ())]
+        evaluation = evaluate(
+            predicted,
+            config.evaluation,
+            selection=selections[rule],
+            seen=data.spec.train_domains,
+            shared=shared,
+            notes=told,
+        )
+        places = folder.predictions, folder.evaluation
+        if rule != reported:
+            places = folder.predictions_of(rule), folder.evaluation_of(rule)
+        write_predictions(places[0], join(list(predicted.values())))
+        write_json(places[1], evaluation)
+
+
+def with_training_groups(data: Data) -> list[str]:
+    """Splits that hold groups of which other rows trained."""
+    groups = data.table.groups
+    trained = {group for group in groups[data.rows["train"]].tolist() if group}
+    return [
+        split
+        for split, rows in data.rows.items()
+        if split != "train" and not trained.isdisjoint(groups[rows].tolist())
+    ]
+
+
+def _predict(
+    config: RunConfig, data: Data, fabric: Fabric, weights: Mapping[Choice, Path]
+) -> dict[Choice, dict[str, Predictions]]:
+    """A table per choice and split."""
+    models = [network(config, data.spec, path).to(fabric.device) for path in weights.values()]
+    for model in models:
+        model.to_fast_memory()
+    tables: dict[Choice, dict[str, Predictions]] = {choice: {} for choice in weights}
+    for split in config.evaluation.splits:
+        if not len(data.rows.get(split, ())):
+            continue
+        loader = data.eval_loader(
+            split,
+            config,
+            device=fabric.device,
+            rank=fabric.global_rank,
+            world=fabric.world_size,
+        )
+        found = predict_each(
+            models,
+            loader,
+            spec=data.spec,
+            table=data.table,
+            split=split,
+            parts=data.parts,
+            fabric=fabric,
+        )
+        for choice, table in zip(weights, found, strict=True):
+            tables[choice][split] = table
+    return tables
+
+
+def rules_with_weights(
+    folder: RunFolder, record: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """What each rule of a trained run chose, the reported one first, for `judge`.
+
+    A further rule whose weights were taken away is left out, as is what it left behind.
+
+    Args:
+        folder: The run's files.
+        record: Content of its `run.json`.
+    """
+    reported = record["selection"]
+    found: Mapping[str, Any] = record.get("selections") or {}
+    there = {rule: chosen for rule, chosen in found.items() if folder.selected(rule).is_file()}
+    return {reported["rule"]: reported, **there}
+
+
+def network(config: RunConfig, spec: DataSpec, weights: Path) -> FeatureModel:
+    """The network of a run with the weights of a file, in eval mode, on the CPU.
+
+    Raises:
+        InputError: If the weights cannot be read.
+    """
+    # What it started from is overwritten, and need not be there any more.
+    section = config.model.model_copy(update={"weights": None, "pretrained": None})
+    model = build_model(section, spec, seed=config.seed)
+    model.load_state_dict(load_tensors(weights))
+    return model.eval()

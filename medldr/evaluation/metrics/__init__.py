@@ -1,0 +1,1 @@
+"""Every metric as a function of predictions."""

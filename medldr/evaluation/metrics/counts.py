@@ -1,0 +1,140 @@
+"""Metrics of decisions: how often the answer is right, overall and class by class.
+
+A decision is what the MedMNIST evaluator takes it to be: the largest probability (multi-class and
+ordinal), last column above 0.5 (binary), each column above 0.5 (multi-label), always strictly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import vstack
+
+from medldr.evaluation.metrics.sums import (
+    Array,
+    Sums,
+    mean_defined,
+    name_each,
+    one_hot,
+    ratio,
+    rows,
+)
+from medldr.types import Task
+
+
+def decide(prob: Array, task: Task) -> NDArray[np.int64]:
+    """Decisions ``(N,)`` (class numbers) or, for multi-label, ``(N, L)`` (0 or 1).
+
+    Example:
+        >>> decide(np.array([[0.5, 0.5], [0.4, 0.6]]), "binary")
+        array([0, 1])
+
+    Source:
+        MedMNIST's evaluator: a binary probability of exactly 0.5 is class 0; ties between classes
+        go to the first.
+    """
+    if task == "multi-label":
+        return (prob > 0.5).astype(np.int64)
+    if task == "binary":
+        return (prob[:, -1] > 0.5).astype(np.int64)
+    largest: NDArray[np.int64] = np.argmax(prob, axis=1).astype(np.int64)
+    return largest
+
+
+def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: int) -> Sums:
+    """Accuracy, balanced accuracy, macro F1 and per-class recall, precision and F1.
+
+    Balanced accuracy is the mean recall of the classes that occur in the labels; macro F1 is the
+    mean over the classes that occur in the labels or among the decisions (as in scikit-learn), so
+    that declaring more classes changes neither. For binary tasks also ``sensitivity`` (recall of
+    the positive class) and ``specificity`` (recall of the other).
+
+    Args:
+        label: ``(N,)`` class numbers.
+        prob: ``(N, K)`` probabilities.
+        task: Anything but multi-label.
+        positive: Column of the positive class; binary only.
+    """
+    classes = prob.shape[1]
+    decision = decide(prob, task)
+    hit = np.where(decision == label, label, -1)
+    per_item = vstack([one_hot(column, classes) for column in (label, decision, hit)])
+
+    def finish(sums: Array) -> dict[str, Array]:
+        true, decided, right = np.split(sums, 3)
+        recall, f1 = ratio(right, true), ratio(2 * right, true + decided)
+        out = {
+            "accuracy": ratio(right.sum(axis=0), true.sum(axis=0)),
+            "balanced_accuracy": mean_defined(recall),
+            "macro_f1": mean_defined(f1),
+            **name_each("class/{}/recall", recall),
+            **name_each("class/{}/precision", ratio(right, decided)),
+            **name_each("class/{}/f1", f1),
+        }
+        if task == "binary":
+            out["sensitivity"], out["specificity"] = recall[positive], recall[1 - positive]
+        return out
+
+    return Sums(per_item, finish)
+
+
+def label_counts(label: Array, prob: Array) -> Sums:
+    """The same for multi-label tasks: each label by itself, then the mean over labels.
+
+    ``accuracy`` is the mean over labels of the share of right decisions (MedMNIST's ACC);
+    ``exact_match`` is the share of items all of whose known labels are right, over the items
+    with at least one known label. Missing labels (NaN) count nowhere.
+
+    Args:
+        label: ``(N, L)`` of 0, 1 and NaN.
+        prob: ``(N, L)`` probabilities.
+    """
+    known = ~np.isnan(label)
+    true = known & (label == 1)
+    decided = known & (prob > 0.5)
+    right = known & (true == decided)
+    any_known: NDArray[np.bool_] = np.any(known, axis=1)
+    exact = any_known & (right | ~known).all(axis=1)
+    blocks = [known.T, true.T, decided.T, (true & decided).T, right.T]
+    per_item = vstack([*(rows(block) for block in blocks), rows([any_known, exact])])
+
+    def finish(sums: Array) -> dict[str, Array]:
+        n, positives, flagged, found, correct = np.split(sums[:-2], 5)
+        sensitivity = ratio(found, positives)
+        specificity = ratio(n - positives - flagged + found, n - positives)
+        f1 = ratio(2 * found, positives + flagged)
+        return {
+            "accuracy": mean_defined(ratio(correct, n)),
+            "balanced_accuracy": mean_defined((sensitivity + specificity) / 2),
+            "macro_f1": mean_defined(f1),
+            "exact_match": ratio(sums[-1], sums[-2]),
+            **name_each("class/{}/recall", sensitivity),
+            **name_each("class/{}/precision", ratio(found, flagged)),
+            **name_each("class/{}/f1", f1),
+        }
+
+    return Sums(per_item, finish)
+
+
+def confusion(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> NDArray[np.int64]:
+    """Counts ``(K, K)``, row = truth, column = decision; multi-label ``(L, 2, 2)``.
+
+    Example:
+        >>> prob = np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]])
+        >>> confusion(np.array([0, 0, 1]), prob, "binary").tolist()
+        [[1, 1], [0, 1]]
+    """
+    decision = decide(prob, task)
+    if task != "multi-label":
+        return _table(label.astype(np.int64), decision, prob.shape[1])
+    known = ~np.isnan(label)
+    tables = [
+        _table(label[rows, k].astype(np.int64), decision[rows, k], 2)
+        for k, rows in enumerate(known.T)
+    ]
+    return np.stack(tables)
+
+
+def _table(label: NDArray[np.int64], decision: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    flat = np.bincount(label * n + decision, minlength=n * n)
+    return flat.reshape(n, n).astype(np.int64)

@@ -1,0 +1,103 @@
+"""Sensitivity at a wanted specificity, with the threshold taken from the validation split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
+from medldr.types import Predictions
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Where the decision of a binary task is cut.
+
+    Attributes:
+        specificity: The wanted one.
+        threshold: Items above it (strictly) are called positive; None where there is none.
+        split: The split it comes from.
+        reason: Why there is no threshold.
+    """
+
+    specificity: float
+    threshold: float | None = None
+    split: str | None = None
+    reason: str | None = None
+
+
+def find(
+    predictions: Mapping[str, Predictions], *, positive: int, specificity: float
+) -> OperatingPoint:
+    """Operating point from ``val``, or from ``id_val`` where there is no ``val``.
+
+    Args:
+        predictions: Tables by split, of a binary task.
+        positive: Column of the positive class.
+        specificity: Wanted specificity.
+    """
+    split = next((s for s in ("val", "id_val") if s in predictions), None)
+    if split is None:
+        absent = "no validation split was scored to take the threshold from"
+        return OperatingPoint(specificity, reason=absent)
+    label, prob = predictions[split].label.astype(np.int64), predictions[split].prob
+    if not np.isfinite(prob).all():
+        broken = f"{split}: some outputs are not finite, so no threshold"
+        return OperatingPoint(specificity, split=split, reason=broken)
+    threshold = threshold_at(label, prob, positive=positive, specificity=specificity)
+    why = None if threshold is not None else f"{split}: no negatives to take the threshold from"
+    return OperatingPoint(specificity, threshold, split, why)
+
+
+def threshold_at(
+    label: NDArray[np.int64], prob: Array, *, positive: int, specificity: float
+) -> float | None:
+    """Lowest threshold at which these items have at least this specificity.
+
+    Args:
+        label: ``(N,)`` of 0 and 1.
+        prob: ``(N, 2)``.
+        positive: Column of the positive class.
+        specificity: Wanted share of negatives that stay at or below the threshold.
+
+    Returns:
+        The threshold, or None where there are no negatives to take it from.
+
+    Example:
+        >>> p = np.array([0.1, 0.2, 0.3, 0.6, 0.9])
+        >>> label = np.array([0, 0, 0, 0, 1])
+        >>> threshold_at(label, np.stack([1 - p, p], 1), positive=1, specificity=0.75)
+        0.3
+    """
+    negative = np.sort(prob[label != positive, positive])
+    if not len(negative):
+        return None
+    needed = ceil(specificity * len(negative) - 1e-9)  # 0.7 * 10 is 7.000000000000001
+    return float(negative[max(needed, 1) - 1])
+
+
+def at_threshold(label: NDArray[np.int64], prob: Array, *, positive: int, threshold: float) -> Sums:
+    """``sensitivity_at_specificity`` and the ``specificity_at_threshold`` reached here.
+
+    The threshold is a constant: draws resample the items judged, not those it came from.
+
+    Args:
+        label: ``(N,)`` of 0 and 1.
+        prob: ``(N, 2)``.
+        positive: Column of the positive class.
+        threshold: From `threshold_at`, on other items.
+    """
+    truth, called = label == positive, prob[:, positive] > threshold
+
+    def finish(sums: Array) -> dict[str, Array]:
+        n_positive, found, n_negative, spared = sums
+        return {
+            "sensitivity_at_specificity": ratio(found, n_positive),
+            "specificity_at_threshold": ratio(spared, n_negative),
+        }
+
+    return Sums(rows([truth, truth & called, ~truth, ~truth & ~called]), finish)

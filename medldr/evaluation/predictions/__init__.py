@@ -1,0 +1,1 @@
+"""Predictions: made by a model, kept on disk, written for benchmarks."""

@@ -1,0 +1,189 @@
+"""The predictions table on disk: `predictions.csv`, exact to the last bit.
+
+Columns: ``id, split, domain, group``, then ``part`` (of a held-out domain: ``target_in``,
+``target_out`` or empty) where any item has one, then ``label`` (class number) or, for multi-label,
+one ``label_<name>`` per label (0, 1, or empty when missing), then one ``prob_<name>`` per class.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from medldr.errors import InputError
+from medldr.folders import files
+from medldr.types import Predictions, Task
+
+TEXTS = ("id", "split", "domain", "group")
+PART = "part"
+
+
+def predictions_of(
+    task: Task,
+    label: ArrayLike,
+    prob: ArrayLike,
+    *,
+    class_names: Sequence[str] | None = None,
+    ids: Sequence[str] | None = None,
+    split: str = "test",
+    domain: Sequence[str] | None = None,
+    group: Sequence[str] | None = None,
+    part: Sequence[str] | None = None,
+) -> Predictions:
+    """Predictions from plain arrays, with the texts filled in.
+
+    Example:
+        >>> predictions_of("binary", [0, 1], [[0.9, 0.1], [0.2, 0.8]]).id.tolist()
+        ['0', '1']
+    """
+    probs = np.asarray(prob, dtype=np.float64)
+    labels: NDArray[np.int64] | NDArray[np.float64]
+    labels = np.asarray(label, np.float64) if task == "multi-label" else np.asarray(label, np.int64)
+    n, k = probs.shape
+    return Predictions(
+        task=task,
+        class_names=tuple(class_names or (str(c) for c in range(k))),
+        id=_texts(ids if ids is not None else [str(i) for i in range(n)]),
+        split=_texts([split] * n),
+        domain=_texts(domain if domain is not None else [""] * n),
+        group=_texts(group if group is not None else [""] * n),
+        label=labels,
+        prob=probs,
+        part=_texts(part if part is not None else [""] * n),
+    )
+
+
+def _texts(values: Sequence[str]) -> NDArray[np.str_]:
+    return np.array(values, dtype=np.str_) if len(values) else np.empty(0, dtype=np.str_)
+
+
+def join(parts: Sequence[Predictions]) -> Predictions:
+    """One table of several, in their order; all of one task and the same classes."""
+    first = parts[0]
+    return Predictions(
+        task=first.task,
+        class_names=first.class_names,
+        **{
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in (*TEXTS, PART, "label", "prob")
+        },
+    )
+
+
+def by_split(predictions: Predictions) -> dict[str, Predictions]:
+    """One table per split, in order of first appearance."""
+    names = dict.fromkeys(predictions.split.tolist())
+    return {name: predictions.select(predictions.split == name) for name in names}
+
+
+def write_predictions(path: Path | str, predictions: Predictions) -> None:
+    """Write the table, atomically; floats are written so that reading gives the same bits."""
+    names = predictions.class_names
+    label_columns = [f"label_{n}" for n in names] if predictions.label.ndim == 2 else ["label"]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    text_columns = [*TEXTS, PART] if (predictions.part != "").any() else [*TEXTS]
+    writer.writerow([*text_columns, *label_columns, *(f"prob_{n}" for n in names)])
+    labels = predictions.label.tolist()
+    for row, (label, prob) in enumerate(zip(labels, predictions.prob.tolist(), strict=True)):
+        known = [_label_text(v) for v in label] if isinstance(label, list) else [str(label)]
+        texts = [str(getattr(predictions, name)[row]) for name in text_columns]
+        writer.writerow([*texts, *known, *map(repr, prob)])
+    files.write_text(Path(path), text.getvalue())
+
+
+def _label_text(value: float) -> str:
+    return "" if np.isnan(value) else str(int(value))
+
+
+def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
+    """Read a table that `write_predictions` wrote.
+
+    Args:
+        path: The CSV file.
+        task: Kind of labels. Unset: the one in ``evaluation.json`` beside it; without that file
+            multi-label, binary (two classes) or multi-class, by the columns, since the table
+            alone cannot tell ordered classes.
+
+    Raises:
+        InputError: If the file is absent or is not such a table; names the line and column.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: there is no predictions table. A finished run writes it.")
+    with path.open(newline="", encoding="utf-8") as stream:
+        lines = list(csv.reader(stream))
+    header, body = (lines[0], lines[1:]) if lines else ([], [])
+    prob_at = [c for c, name in enumerate(header) if name.startswith("prob_")]
+    names = tuple(header[c][len("prob_") :] for c in prob_at)
+    # Tables of runs without held-out domains have no parts.
+    texts = [*TEXTS, PART] if header[len(TEXTS) : len(TEXTS) + 1] == [PART] else [*TEXTS]
+    single = [*texts, "label", *(f"prob_{n}" for n in names)]
+    multi = [*texts, *(f"label_{n}" for n in names), *(f"prob_{n}" for n in names)]
+    if not names or header not in (single, multi):
+        raise InputError(
+            f"{path}: not a predictions table: its columns are {', '.join(header) or '(none)'}; "
+            "expected id, split, domain, group, part (may be absent), label (or label_<name> ...), "
+            "prob_<class> ..."
+        )
+    multi_label = header == multi and header != single
+    columns = _columns(path, header, body)
+    width = len(names) if multi_label else 1
+    labels = np.array([_numbers(path, header, columns, len(texts) + c) for c in range(width)]).T
+    probs = [_numbers(path, header, columns, c) for c in prob_at]
+    if not multi_label:
+        _check_classes(path, labels[:, 0], len(names))
+    guessed: Task = "multi-label" if multi_label else "binary" if len(names) == 2 else "multi-class"
+    return Predictions(
+        task=task or _task_beside(path) or guessed,
+        class_names=names,
+        id=_texts(columns[0]),
+        split=_texts(columns[1]),
+        domain=_texts(columns[2]),
+        group=_texts(columns[3]),
+        label=labels if multi_label else labels[:, 0].astype(np.int64),
+        prob=np.stack(probs, axis=1),
+        part=_texts(columns[4] if PART in texts else [""] * len(body)),
+    )
+
+
+def _columns(path: Path, header: list[str], body: list[list[str]]) -> list[list[str]]:
+    for line, row in enumerate(body, start=2):
+        if len(row) != len(header):
+            raise InputError(
+                f"{path}: row {line} has {len(row)} columns, the header has {len(header)}. "
+                "The file may be cut off; run `medldr evaluate` on the run again."
+            )
+    return [list(column) for column in zip(*body, strict=True)] or [[] for _ in header]
+
+
+def _numbers(
+    path: Path, header: list[str], columns: list[list[str]], c: int
+) -> NDArray[np.float64]:
+    label = header[c].startswith("label_")
+    try:
+        return np.array([float("nan") if label and not t else float(t) for t in columns[c]])
+    except ValueError as error:
+        raise InputError(f"{path}: column {header[c]!r} holds something else: {error}") from error
+
+
+def _check_classes(path: Path, label: NDArray[np.float64], classes: int) -> None:
+    wrong = np.flatnonzero(~np.isin(label, np.arange(classes)))
+    if len(wrong):
+        raise InputError(
+            f"{path}: row {wrong[0] + 2} has label {label[wrong[0]]:g}; "
+            f"allowed are the class numbers 0 to {classes - 1}."
+        )
+
+
+def _task_beside(path: Path) -> Task | None:
+    evaluation = path.with_name("evaluation.json")
+    if not evaluation.is_file():
+        return None
+    task: Task = files.read_json(evaluation)["task"]
+    return task

@@ -1,0 +1,136 @@
+"""The entry of one split in `evaluation.json`: its numbers, and those of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from medldr.config import EvaluationConfig
+from medldr.evaluation import gap, intervals
+from medldr.evaluation.groups import WORST_GROUP
+from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.plot_data import pictures
+from medldr.evaluation.split_scores import (
+    CLASS_METRICS,
+    DOMAIN_METRICS,
+    WORST_DOMAIN,
+    Judge,
+    headline_metrics,
+)
+from medldr.types import Task
+
+
+class Entry:
+    """One split under judgement, and what of it is kept.
+
+    Args:
+        judge: The split.
+        split: Its name, from which its bootstrap draws follow.
+        config: Draws and their seed.
+    """
+
+    def __init__(self, judge: Judge, split: str, config: EvaluationConfig) -> None:
+        self.judge, self.split, self.config = judge, split, config
+        self.values: dict[str, Array] = judge.values()
+        self.draws = judge.draws(config.draws, config.bootstrap_seed, split)
+
+    @property
+    def task(self) -> Task:
+        """Kind of labels."""
+        return self.judge.table.task
+
+    def content(self, seen: Collection[str]) -> dict[str, Any]:
+        """Plain values.
+
+        Args:
+            seen: Names of the domains that training rows came from.
+        """
+        judge, table = self.judge, self.judge.table
+        names = headline_metrics(table.task)
+        return {
+            "n": len(table),
+            "n_groups": judge.units.count,
+            "unit": judge.units.kind,
+            "few_groups": judge.units.few,
+            "absent_classes": absent_classes(judge),
+            "metrics": {name: self.number(name) for name in names},
+            "classes": {name: self.of_class(k) for k, name in enumerate(table.class_names)},
+            "domains": {name: self.of_domain(name, seen) for name in judge.domains},
+            "worst_domain": self.worst(),
+            **self.by_part(),
+            **self.by_group(),
+            **pictures(judge),
+        }
+
+    def number(self, name: str) -> dict[str, Any]:
+        """A metric with its interval, or why it is undefined."""
+        value = self.values.get(name, np.array([np.nan]))[0]
+        reason = self.judge.reason(name) if np.isnan(value) else None
+        return intervals.number(value, self.draws.get(name), reason)
+
+    def of_class(self, k: int) -> dict[str, Any]:
+        """The numbers of one class or label."""
+        numbers = {name: self.number(f"class/{k}/{name}") for name in CLASS_METRICS}
+        return {"n": int(np.nansum(self.judge.truth[:, k])), **numbers}
+
+    def of_domain(self, name: str, seen: Collection[str]) -> dict[str, Any]:
+        """The numbers of one domain."""
+        rows = self.judge.domains[name]
+        groups = len(np.unique(self.judge.units.number[rows]))
+        return {
+            "n": int(rows.sum()),
+            "n_groups": groups,
+            "few_groups": groups < intervals.FEW_GROUPS,
+            "seen": name in seen,
+            "metrics": {m: self.number(f"domain/{name}/{m}") for m in DOMAIN_METRICS},
+        }
+
+    def worst(self) -> dict[str, Any] | None:
+        """The domain with the lowest accuracy; in each draw it may be another one."""
+        if WORST_DOMAIN not in self.values:
+            return None
+        accuracy = {d: self.values.get(f"domain/{d}/accuracy") for d in self.judge.domains}
+        known = {d: float(value[0]) for d, value in accuracy.items() if value is not None}
+        return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
+
+    def by_part(self) -> dict[str, Any]:
+        """Each part of the held-out domains, judged like a split; empty where there is none."""
+        names = headline_metrics(self.task)
+        found = {}
+        for name in dict.fromkeys(sorted(self.judge.table.part.tolist())):
+            if name:
+                entry = Entry(self.judge.of_part(name), f"{self.split}/{name}", self.config)
+                metrics = {metric: entry.number(metric) for metric in names}
+                found[name] = {"items": len(entry.judge.table), "metrics": metrics}
+        return {"parts": found} if found else {}
+
+    def by_group(self) -> dict[str, Any]:
+        """Each group and the worst one; empty where groups were not asked for."""
+        judge, found = self.judge, self.judge.groups
+        if not judge.per_group:
+            return {}
+        if found is None or found.worst is None:
+            return {"groups": {} if found is None else found.content(), "worst_group": None}
+        worst = {
+            "name": found.names[found.worst],
+            "n": int(found.items[found.worst]),
+            "accuracy": self.number(WORST_GROUP),
+        }
+        return {"groups": found.content(), "worst_group": worst}
+
+    def minus(self, other: Entry, name: str) -> dict[str, Any]:
+        """A metric here minus that of another split."""
+        nothing = np.full(1, np.nan)
+        one, two = (float(e.values.get(name, nothing)[0]) for e in (self, other))
+        drawn, others = (entry.draws.get(name, nothing) for entry in (self, other))
+        odd = self if np.isnan(one) else other
+        reason = odd.judge.reason(name) if np.isnan(one - two) else None
+        return gap.difference(one, two, drawn, others, reason)
+
+
+def absent_classes(judge: Judge) -> list[str]:
+    """Classes without an item (multi-label: labels without a positive) in the split."""
+    occurs = np.nansum(judge.truth, axis=0) > 0
+    return [c for c, there in zip(judge.table.class_names, occurs, strict=True) if not there]

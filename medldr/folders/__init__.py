@@ -1,0 +1,1 @@
+"""Run folders and sweep folders: their files, their records, and who may write them."""

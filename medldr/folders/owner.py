@@ -1,0 +1,196 @@
+"""Who works in a run folder: one process at a time, and nobody's leftovers block the next.
+
+`owner.json` is created exclusively and its heartbeat is renewed while the owner lives; afterwards
+it stays as a record, marked as released. A folder is taken over only when it was released, when
+its owner is gone from this host, or when its heartbeat is old.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder, atomic, storage_errors
+
+STALE_AFTER_S = 300.0
+BEAT_EVERY_S = 20.0
+_KEYS = {"host", "pid", "start", "heartbeat"}
+
+
+class OwnedError(InputError):
+    """Another live process works in this folder."""
+
+
+@contextlib.contextmanager
+def owned(folder: RunFolder) -> Iterator[None]:
+    """Own a run folder for the length of the block.
+
+    Raises:
+        OwnedError: If another process owns it, naming host, process and heartbeat.
+    """
+    _claim(folder.owner)
+    stop = threading.Event()
+    beat = threading.Thread(target=_beat, args=(folder.owner, stop), daemon=True)
+    beat.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        beat.join()
+        # A disk too full for this record must not hide what ended the run, nor keep this process
+        # from going on with it later: then there is no record at all.
+        try:
+            if _is_mine(folder.owner):
+                _write(folder.owner, released=time.time())
+        except (OSError, InputError):
+            with contextlib.suppress(OSError):
+                folder.owner.unlink()
+
+
+def refuse_if_taken(folder: RunFolder) -> None:
+    """Keep a process that slept past its heartbeat from writing into another's run.
+
+    Raises:
+        OwnedError: If a live process other than this one owns the folder now.
+    """
+    owner = _read(folder.owner)
+    if owner is not None and not _is_mine(folder.owner) and not _is_gone(owner):
+        raise OwnedError(
+            f"{folder.path} was taken over by process {owner['pid']} on {owner['host']}, because "
+            "this one gave no sign of life for a while. Nothing more is written here"
+        )
+
+
+def is_owned(folder: RunFolder) -> bool:
+    """Whether a live process owns this folder."""
+    owner = _read(folder.owner)
+    return owner is not None and not _is_gone(owner)
+
+
+def says_owned(text: str) -> bool:
+    """Whether a message is that of an `OwnedError`, for who sees a process's last words only.
+
+    Example:
+        >>> says_owned("runs/a is in use by process 7 on node1 (last sign of life 3 s ago)")
+        True
+        >>> says_owned("training.lr should be greater than 0")
+        False
+    """
+    return any(words in text for words in ("in use by", "taken over by"))
+
+
+def _claim(path: Path) -> None:
+    if _create(path):
+        return
+    owner = _read(path)
+    if owner is not None and not _is_gone(owner):
+        age = time.time() - float(owner["heartbeat"])
+        raise OwnedError(
+            f"{path.parent} is in use by process {owner['pid']} on {owner['host']} "
+            f"(last sign of life {age:.0f} s ago). Wait for it, or stop it first"
+        )
+    # Two processes may find the same stale owner: only the one that makes this file goes on.
+    turn = path.with_suffix(".takeover")
+    if turn.exists() and time.time() - turn.stat().st_mtime > STALE_AFTER_S:
+        turn.unlink(missing_ok=True)
+    if not _create(turn):
+        raise OwnedError(f"{path.parent} is just being taken over by another process")
+    try:
+        owner = _read(path)
+        if owner is not None and not _is_gone(owner):
+            raise OwnedError(f"{path.parent} has just been taken over by another process")
+        _write(path)
+    finally:
+        turn.unlink(missing_ok=True)
+
+
+def _create(path: Path) -> bool:
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError:
+            return False
+        with os.fdopen(handle, "w") as file:
+            json.dump(_myself(), file)
+    return True
+
+
+def _myself() -> dict[str, Any]:
+    pid = os.getpid()
+    return {
+        "host": socket.gethostname(),
+        "pid": pid,
+        "start": _process_start(pid),
+        "heartbeat": time.time(),
+    }
+
+
+def _write(path: Path, **more: float) -> None:
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(_myself() | more))
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """The owner on file; None where there is none or where its writer died half-way."""
+    for _ in range(5):  # its creator may be between creating and writing it
+        try:
+            owner = json.loads(path.read_text())
+        except FileNotFoundError:
+            return None
+        except json.JSONDecodeError:
+            time.sleep(0.1)
+            continue
+        return owner if isinstance(owner, dict) and owner.keys() >= _KEYS else None
+    return None
+
+
+def _is_mine(path: Path) -> bool:
+    owner = _read(path)
+    return owner is not None and all(
+        owner[key] == value for key, value in _myself().items() if key != "heartbeat"
+    )
+
+
+def _is_gone(owner: dict[str, Any]) -> bool:
+    if "released" in owner:
+        return True
+    if owner["host"] == socket.gethostname():
+        # The start time tells a living owner from a later process with the same number.
+        start: str | None = owner["start"]
+        return _process_start(int(owner["pid"])) != start
+    return time.time() - float(owner["heartbeat"]) > STALE_AFTER_S
+
+
+def _process_start(pid: int) -> str | None:
+    """A text that two processes with the same number do not share; None if there is no such."""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        fields = stat[stat.rindex(")") + 2 :].split()
+        return None if fields[0] == "Z" else f"{boot}/{fields[19]}"
+    if Path("/proc/self").exists():
+        return None
+    try:  # systems without /proc: the number is all there is
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        return "alive"
+    return "alive"
+
+
+def _beat(path: Path, stop: threading.Event) -> None:
+    while not stop.wait(BEAT_EVERY_S):
+        # A full disk must not end a run through its heartbeat; the run's own writes tell.
+        with contextlib.suppress(OSError, InputError):
+            if _is_mine(path):
+                _write(path)

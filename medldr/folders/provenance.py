@@ -1,0 +1,123 @@
+"""What ran: versions, code state, hardware, command and times, for `run.json`.
+
+No environment variable is recorded.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "medldr",
+    "torch",
+    "torchvision",
+    "monai",
+    "ACSConv",
+    "medmnist",
+    "lightning-fabric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "safetensors",
+)
+
+
+def collect() -> dict[str, Any]:
+    """Everything about this process and machine that a reader of a number may ask for."""
+    return {
+        "command": _command(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": versions(),
+        "git": git_state(Path(__file__).parents[1]),
+        "hardware": hardware(),
+    }
+
+
+def _command() -> list[str]:
+    return [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []
+
+
+def versions() -> dict[str, str | None]:
+    """Installed version of each package that can change a number."""
+    found: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Commit of the code and whether it was changed since; None outside a checkout of it."""
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(  # fixed words, no shell
+                ["git", "-C", str(folder), *words],
+                capture_output=True,
+                text=True,
+                timeout=10,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    # An installed copy may lie inside somebody else's checkout, which says nothing about us.
+    if git("ls-files", "--error-unmatch", "folders/provenance.py") is None:
+        return None
+    commit = git("rev-parse", "HEAD")
+    return {"commit": commit, "changed": bool(git("status", "--porcelain", "--", "."))}
+
+
+def hardware() -> dict[str, Any]:
+    """Processor, cores, memory and accelerators."""
+    import torch
+
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    return {
+        "cpu": _cpu_name(),
+        "cores": os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "gpus": gpus,
+        "cuda": torch.version.cuda if gpus else None,
+    }
+
+
+def _cpu_name() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory_gib() -> float | None:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+    return round(total / 2**30, 1)
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def now() -> str:
+    """The time in UTC, to the second, in ISO form."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""How a run is started: as a process of this machine, or as a job of a cluster."""

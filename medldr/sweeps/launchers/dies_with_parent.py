@@ -1,0 +1,55 @@
+"""Become another program, one that does not outlive who started it.
+
+``python -m medldr.sweeps.launchers.dies_with_parent PID WORD ...`` turns into the command WORD ...,
+which the system stops with SIGTERM as soon as process PID is gone (Linux; elsewhere it goes on alone), so that a
+run of a killed sweep saves its state and ends. SIGUSR2, by which schedulers announce the end of
+their time, is ignored: who started the run is told too, and stops it properly.
+
+A small program of its own, because code between fork and exec is unsafe beside threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+_PR_SET_PDEATHSIG = 1
+
+
+def guarded(command: Sequence[str]) -> list[str]:
+    """The command that runs `command` for as long as this process lives.
+
+    Example:
+        >>> guarded(["echo", "hello"])[-2:]
+        ['echo', 'hello']
+    """
+    return [
+        sys.executable,
+        "-m",
+        "medldr.sweeps.launchers.dies_with_parent",
+        str(os.getpid()),
+        *command,
+    ]
+
+
+def become(parent: int, command: Sequence[str]) -> None:
+    """Turn this process into the command; comes back only where it cannot.
+
+    Raises:
+        SystemExit: If the parent is gone already.
+        OSError: If there is no such program.
+    """
+    if hasattr(signal, "SIGUSR2"):
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it was gone before the line above
+            raise SystemExit(128 + signal.SIGTERM)
+    os.execvp(command[0], list(command))
+
+
+if __name__ == "__main__":
+    become(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,123 @@
+"""Runs as processes of this machine, which share its accelerators."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+
+from medldr.folders.files import storage_errors
+from medldr.folders.provenance import cores
+from medldr.sweeps.launchers.base import Handle, Job, Launcher
+from medldr.sweeps.launchers.dies_with_parent import guarded
+
+
+def local_launcher(jobs: int | None = None) -> Launcher:
+    """Start up to `jobs` runs at once on this machine.
+
+    Args:
+        jobs: Unset: one per accelerator, one where there is none.
+    """
+    devices = visible_devices()
+    slots = jobs or max(1, len(devices))
+    shares = Shares(devices)
+
+    def start(wanted: Sequence[Job]) -> list[Handle]:
+        handles: list[Handle] = []
+        try:
+            handles.extend(LocalProcess(job, shares) for job in wanted)
+        except BaseException:  # nobody else knows yet of those before the one that failed
+            for handle in handles:
+                handle.stop()
+            raise
+        return handles
+
+    return Launcher(start, slots, cores=max(1, cores() // slots))
+
+
+def visible_devices() -> list[str]:
+    """CUDA devices that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    import torch
+
+    count = torch.cuda.device_count()
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = given.split(",") if given else [str(number) for number in range(count)]
+    return [name.strip() for name in names][:count]
+
+
+class Shares:
+    """Which accelerators a process gets: always those that have the fewest others.
+
+    Example:
+        >>> shares = Shares(["0", "1"])
+        >>> first, second = shares.take(1), shares.take(1)
+        >>> first, second
+        (['0'], ['1'])
+        >>> shares.give(second)
+        >>> shares.take(1)
+        ['1']
+    """
+
+    def __init__(self, devices: Sequence[str]) -> None:
+        self._users = dict.fromkeys(devices, 0)
+
+    def take(self, count: int) -> list[str]:
+        """Names of `count` devices, or of all where there are not that many."""
+        order = sorted(self._users, key=lambda name: self._users[name])
+        taken = sorted(order[:count], key=list(self._users).index)
+        for name in taken:
+            self._users[name] += 1
+        return taken
+
+    def give(self, devices: Sequence[str]) -> None:
+        """Take devices back."""
+        for name in devices:
+            self._users[name] -= 1
+
+
+class LocalProcess:
+    """A process in a session of its own: the keyboard's Ctrl-C reaches the sweep alone.
+
+    Args:
+        job: What to start.
+        shares: The accelerators; it gives its own back when it ends.
+    """
+
+    def __init__(self, job: Job, shares: Shares) -> None:
+        self._shares = shares
+        self._devices = shares.take(job.devices)
+        environment = dict(os.environ)
+        if self._devices:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._devices)
+        with storage_errors(job.log), job.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                guarded(job.command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def poll(self) -> int | None:
+        """Its exit code, minus the signal that killed it, or None while it runs."""
+        code = self._process.poll()
+        if code is not None:
+            self._shares.give(self._devices)
+            self._devices = []
+        return code
+
+    def stop(self) -> None:
+        """Ask it to save its state and end."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it, and whatever it started, at once."""
+        if self._process.poll() is None:
+            # Its session is its own, so that the group holds it and its children alone.
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(number)

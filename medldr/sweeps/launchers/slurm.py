@@ -1,0 +1,181 @@
+"""Runs as jobs of a SLURM cluster, through submitit; without SLURM, as jobs of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import math
+import shutil
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from medldr.errors import InputError, MissingExtraError, did_you_mean
+from medldr.folders.provenance import cores
+from medldr.folders.sweep_record import SweepFolder
+from medldr.sweeps.launchers.base import Handle, Job, Launcher
+from medldr.sweeps.launchers.local import Shares, visible_devices
+from medldr.sweeps.launchers.submitit_job import ClusterJob, Command
+
+MINUTES: Final = 240
+"""Time of a job where the sweep file names none; a run that takes longer is started again."""
+
+CORES: Final = 4
+"""Cores of a job where neither the sweep file nor `machine.threads` says how many."""
+
+RESTARTS: Final = 10_000
+"""How often a job may run out of time; each time it goes on, so there is no reason to give up."""
+
+
+def slurm_launcher(
+    folder: SweepFolder, settings: Mapping[str, Any], jobs: int | None = None
+) -> Launcher:
+    """Start runs as SLURM jobs.
+
+    Args:
+        folder: The sweep's folder; submitit's files go to ``logs/slurm`` in it.
+        settings: Of the job, by the names of submitit's parameters: ``time`` (minutes),
+            ``partition``, ``cpus_per_task``, ``mem``, ``account``, ``setup`` ...
+        jobs: Most jobs that run at once; unset: as SLURM likes.
+
+    Raises:
+        MissingExtraError: If submitit is not installed.
+        InputError: If there is no such setting, or its value is none.
+    """
+    if importlib.util.find_spec("submitit") is None:
+        raise MissingExtraError("submitit", "slurm", "--launcher slurm")
+    options = checked(settings)
+    files = folder.logs / "slurm"
+    if shutil.which("srun") is None:
+        return _without_slurm(files, options, jobs)
+    parameters = {"job_name": "medldr", "time": MINUTES, **options}
+    parameters["time"] = math.ceil(parameters["time"])
+    if jobs is not None:
+        parameters["array_parallelism"] = jobs
+    share = options.get("cpus_per_task", CORES)
+    _executor(files, parameters)  # what it refuses it refuses before anything starts
+
+    def start(wanted: Sequence[Job]) -> list[Handle]:
+        handles: dict[str, Handle] = {}
+        for group in _alike(wanted):
+            resources = {"cpus_per_task": group[0].cores}
+            if group[0].devices and not {"gpus_per_node", "gres", "num_gpus"} & set(options):
+                resources["gpus_per_node"] = group[0].devices
+            executor = _executor(files, {**resources, **parameters})
+            submitted = _submit(executor, [Command(job.command, str(job.log)) for job in group])
+            handles |= {
+                job.name: ClusterJob(entry, job.log)
+                for job, entry in zip(group, submitted, strict=True)
+            }
+        return [handles[job.name] for job in wanted]
+
+    return Launcher(start, None, cores=share, pause_s=5.0)
+
+
+def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a job by SLURM's own names.
+
+    Raises:
+        InputError: If there is no such setting, or a time is no number of minutes.
+
+    Example:
+        >>> checked({"timeout_min": 60, "slurm_partition": "gpu", "mem_gb": 16})
+        {'time': 60, 'partition': 'gpu', 'mem': '16GB'}
+    """
+    known = _known()
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = key.removeprefix("slurm_")
+        if name == "mem_gb":
+            name, value = "mem", f"{value}GB"
+        name = {"timeout_min": "time", "name": "job_name", "tasks_per_node": "ntasks_per_node"}.get(
+            name, name
+        )
+        if name not in known:
+            raise InputError(
+                f"slurm.{key}: there is no such setting.{did_you_mean(name, known)} "
+                f"Known: {', '.join(sorted(known))}"
+            )
+        found[name] = value
+    minutes = found.get("time", MINUTES)
+    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or minutes <= 0:
+        raise InputError(f"slurm.time: {minutes!r} should be a number of minutes above 0")
+    share = found.get("cpus_per_task", CORES)
+    if isinstance(share, bool) or not isinstance(share, int) or share < 1:
+        raise InputError(f"slurm.cpus_per_task: {share!r} should be a whole number above 0")
+    if found.get("ntasks_per_node", 1) != 1 or found.get("nodes", 1) != 1:
+        raise InputError("slurm.nodes, slurm.tasks_per_node: each run is one task on one node")
+    return found
+
+
+def _known() -> set[str]:
+    from submitit import SlurmExecutor
+
+    return set(SlurmExecutor._valid_parameters()) - {"map_count"}
+
+
+def _executor(files: Path, parameters: Mapping[str, Any]) -> Any:
+    from submitit import AutoExecutor
+
+    executor = AutoExecutor(files.absolute(), cluster="slurm", slurm_max_num_timeout=RESTARTS)
+    try:
+        executor.update_parameters(**{f"slurm_{key}": value for key, value in parameters.items()})
+    except (AssertionError, NameError, TypeError, ValueError) as error:
+        raise InputError(f"slurm: submitit refuses these settings: {error}") from error
+    return executor
+
+
+def _submit(executor: Any, commands: Sequence[Command]) -> list[Any]:
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    try:
+        with executor.batch():
+            return [executor.submit(command) for command in commands]
+    except (FailedJobError, FailedSubmissionError) as error:
+        raise InputError(f"slurm: sbatch refuses the jobs: {str(error).strip()}") from error
+
+
+def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Jobs that ask for the same, which one array can hold."""
+    groups: dict[tuple[int, int], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job.devices, job.cores), []).append(job)
+    return list(groups.values())
+
+
+def _without_slurm(files: Path, options: Mapping[str, Any], jobs: int | None) -> Launcher:
+    import submitit
+
+    devices = visible_devices()
+    slots = jobs or max(1, len(devices))
+    shares = Shares(devices)
+
+    def start(wanted: Sequence[Job]) -> list[Handle]:
+        handles: list[Handle] = []
+        for job in wanted:
+            executor = submitit.LocalExecutor(files.absolute(), max_num_timeout=RESTARTS)
+            executor.update_parameters(
+                timeout_min=options.get("time", MINUTES),
+                signal_delay_s=options.get("signal_delay_s", 90),
+            )
+            taken = shares.take(job.devices)
+            command = Command(job.command, str(job.log), ",".join(taken) if taken else None)
+            with _deaf_to_keyboard():
+                submitted = executor.submit(command)
+            handles.append(ClusterJob(submitted, job.log, functools.partial(shares.give, taken)))
+        return handles
+
+    note = "there is no srun here: submitit runs the jobs on this machine, with slurm.time alone"
+    return Launcher(start, slots, cores=max(1, cores() // slots), note=note)
+
+
+@contextlib.contextmanager
+def _deaf_to_keyboard() -> Iterator[None]:
+    """Start processes that the keyboard's Ctrl-C does not reach; the sweep stops them itself."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

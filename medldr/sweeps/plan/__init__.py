@@ -1,0 +1,1 @@
+"""From a sweep file to its runs; nothing here reads a run folder or starts anything."""

@@ -1,0 +1,237 @@
+"""Reading a sweep file: what is common, the runs, the axes, the seeds, the table.
+
+``common`` and each of the runs are like run files and are checked when they are expanded; all the
+rest is checked here. On the command line ``seeds=``, ``axes.KEY=``, ``table.KEY=``, ``title=`` and
+``slurm.KEY=`` change the sweep, any other key goes to every run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from medldr.config import packaged_configs, packaged_names
+from medldr.config.layers import COMMAND_LINE, Layer, Merged
+from medldr.config.load import refusal
+from medldr.config.yaml import Document, KeyPath, plain, read_yaml
+from medldr.errors import InputError, did_you_mean
+from medldr.sweeps.plan.key_checks import check_axis, check_entries, check_not_an_axis
+from medldr.sweeps.plan.labels import named_values
+from medldr.sweeps.plan.overrides import sorted_out
+from medldr.sweeps.plan.parts import Axis, Entry, SweepFile, names_of
+from medldr.sweeps.plan.schema import Content, TableContent, checked, head
+from medldr.sweeps.plan.table import (
+    Names,
+    check_metrics,
+    check_sides,
+    known_names,
+    methods,
+    settled_rows,
+    side_names,
+    with_sides,
+)
+
+__all__ = ["SweepFile", "find_sweep", "load_sweep"]
+
+
+def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> SweepFile:
+    """Read and check a sweep file; its runs are checked by `medldr.sweeps.plan.expand.expand`.
+
+    Args:
+        source: A packaged name (``medmnist_table``), a YAML file, or a mapping with the content of
+            such a file.
+        overrides: ``KEY=VALUE`` texts as on the command line; values are YAML. ``seeds=3`` is that
+            one seed. For an axis whose values have names, such names choose among them.
+
+    Raises:
+        InputError: Naming every problem at once, with file and line.
+
+    Example:
+        >>> sweep = load_sweep(
+        ...     {"common": {"extends": "run/retinamnist_erm"}, "axes": {"algorithm": ["erm"]}},
+        ...     ["seeds=[0, 1]", "axes.training.lr=[1e-3, 1e-2]", "training.epochs=3"],
+        ... )
+        >>> [(axis.key, list(axis.values)) for axis in sweep.axes]
+        [('algorithm', ['erm']), ('training.lr', ['lr-1e-3', 'lr-1e-2'])]
+        >>> sweep.seeds, sweep.table.rows, sweep.run_overrides
+        ((0, 1), ('algorithm', 'training.lr'), ('training.epochs=3',))
+    """
+    texts = [overrides] if isinstance(overrides, str) else list(overrides)
+    if isinstance(source, Mapping):
+        document, folder, name = Document("the given mapping", dict(source)), Path.cwd(), "sweep"
+    else:
+        path = find_sweep(source)
+        document, folder = read_yaml(path), path.parent
+        name = re.sub(r"[^A-Za-z0-9_.+-]+", "_", path.stem).strip("._+-") or "sweep"
+    return _Reader(document, folder, name, texts).read()
+
+
+def find_sweep(source: str | Path) -> Path:
+    """The file that a packaged name or a path means.
+
+    Raises:
+        InputError: If there is no such file, with the nearest packaged name.
+    """
+    known = packaged_names("sweep")
+    if isinstance(source, str) and source in known:
+        return packaged_configs() / "sweep" / f"{source}.yaml"
+    path = Path(source).expanduser()
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise InputError(f"{source} is a folder: give the file or the name of a sweep")
+    near = did_you_mean(path.stem, known)
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        raise InputError(f"there is no file {source}{near}")
+    if str(source) in packaged_names("run"):
+        near = f" It is the name of a run: `medldr train {source}`."
+    raise InputError(
+        f"there is no packaged sweep {str(source)!r}, nor a file of that name.{near} "
+        "`medldr list sweeps` names them all"
+    )
+
+
+class _Reader:
+    """Reads one sweep file; problems are collected and told together."""
+
+    def __init__(self, document: Document, folder: Path, name: str, texts: Sequence[str]) -> None:
+        self.document = document
+        self.folder = folder
+        self.name = name
+        self.texts = tuple(texts)
+        self.overrides = sorted_out(texts)
+        self.problems = list(self.overrides.problems)
+        self.faulty: set[str | int] = set()
+        self.merged = self._merged()
+
+    def read(self) -> SweepFile:
+        """The sweep; InputError with all problems."""
+        content = checked(self.merged.values, self.tell)
+        axes = self._axes(content)
+        entries = tuple(
+            Entry(entry.label, entry.after, self._part(("runs", number), ("label", "after")))
+            for number, entry in enumerate(content.runs)
+        )
+        check_entries([(entry.label, entry.after) for entry in entries], self.tell)
+        self.problems += check_not_an_axis(list(content.axes), self.overrides.of_runs)
+        for key in ("seed", "label"):
+            if key in content.common:
+                self.tell(("common", key), "is made by the sweep, from seeds, axes and labels")
+        for number, entry in enumerate(entries):
+            if "seed" in entry.document.values:
+                self.tell(("runs", number, "seed"), "a sweep has seeds: seeds: [0, 1, 2]")
+        if len(set(content.seeds)) < len(content.seeds):
+            self.tell(("seeds",), f"stands twice: {list(content.seeds)}")
+        names = names_of(self.name, entries, axes)
+        table, gone, notes = self._table(content.table, names)
+        if self.problems:
+            raise refusal(f"the sweep {self.document.source}", self.problems)
+        return SweepFile(
+            name=self.name,
+            source=self.document.source,
+            title=content.title or self.name,
+            common=self._part(("common",)),
+            entries=entries,
+            axes=axes,
+            seeds=tuple(plain(seed) for seed in content.seeds),
+            table=table,
+            slurm=plain(content.slurm),
+            folder=self.folder,
+            overrides=self.texts,
+            run_overrides=tuple(self.overrides.of_runs),
+            gone=gone,
+            notes=notes,
+        )
+
+    def tell(self, path: KeyPath, said: str) -> None:
+        """Add a problem at a place of the file."""
+        self.problems.append(f"{head(path, self.merged)}: {said}")
+        self.faulty.add(path[0])
+
+    def _merged(self) -> Merged:
+        """The file under the command line; an axis of the command line replaces the file's."""
+        values = dict(self.document.values)
+        if isinstance(values.get("axes"), Mapping):
+            replaced = {path[1] for path in self.overrides.of_sweep if path[0] == "axes"}
+            values["axes"] = {k: None if k in replaced else v for k, v in values["axes"].items()}
+        file = Layer(self.document.source, self.folder, values, self.document.lines)
+        return Merged([file, Layer(COMMAND_LINE, Path.cwd(), self.overrides.nested())])
+
+    def _part(self, path: KeyPath, without: Sequence[str] = ()) -> Document:
+        """What stands at a place of the file, as a document with the file's lines."""
+        values: Any = self.document.values
+        for step in path:
+            if isinstance(values, Mapping):
+                values = values.get(step)
+            elif isinstance(values, Sequence) and isinstance(step, int) and step < len(values):
+                values = values[step]
+        if not isinstance(values, Mapping):  # nothing, or what has been told to be ill-typed
+            values = {}
+        lines = {
+            place[len(path) :]: line
+            for place, line in self.document.lines.items()
+            if place[: len(path)] == path
+        }
+        kept = {key: value for key, value in values.items() if key not in without}
+        return Document(self.document.source, kept, lines)
+
+    def _axes(self, content: Content) -> tuple[Axis, ...]:
+        of_file = self.document.values.get("axes")
+        found = []
+        for key, written in content.axes.items():
+            place: KeyPath = ("axes", key)
+            check_axis(key, written, self.tell)
+            named = of_file.get(key) if isinstance(of_file, Mapping) else None
+            chosen = _chosen(written, named) if place in self.overrides.of_sweep else None
+            by_file = chosen is not None or place not in self.overrides.of_sweep
+            try:
+                values = named_values(key, written if chosen is None else chosen)
+            except ValueError as error:
+                self.tell(place, str(error))
+                continue
+            folder = self.folder if by_file else Path.cwd()
+            found.append(Axis(key, values, self.merged.where(place), folder))
+        return tuple(found)
+
+    def _table(
+        self, table: TableContent, names: Names
+    ) -> tuple[TableContent, frozenset[str], tuple[str, ...]]:
+        """The table of these rows, the names that are no more, and notes on what that leaves out.
+
+        Rows that the command line took away are no mistake. What depends on faulty axes or runs
+        is not checked: it would only be told to be missing.
+        """
+        check_metrics(table, self.tell)
+        if "axes" not in self.faulty:
+            check_sides(table, names, self.tell)
+        if self.faulty & {"runs", "axes", "table"}:
+            return table, frozenset(), ()
+        sided = with_sides(table, names)
+        rows = side_names(methods(sided), names)
+        gone_rows, gone = self._gone(rows, known_names(sided, names))
+        settled, notes = settled_rows(sided, rows, gone_rows, self.tell)
+        return settled, gone, notes
+
+    def _gone(self, rows: Sequence[str], there: set[str]) -> tuple[set[str], frozenset[str]]:
+        """Rows, and names of any kind, that the file has without the command line."""
+        if not self.overrides.of_sweep:
+            return set(), frozenset()
+        try:
+            before = _Reader(self.document, self.folder, self.name, ()).read()
+        except InputError:  # a file that is faulty by itself has nothing to be taken away
+            return set(), frozenset()
+        names = names_of(before.name, before.entries, before.axes)
+        known = known_names(before.table, names)
+        return set(side_names(methods(before.table), names)) - set(rows), frozenset(known - there)
+
+
+def _chosen(written: Any, named: Any) -> dict[str, Any] | None:
+    """The values of the file's axis that the command line chooses by their names, if it does."""
+    words = written if isinstance(written, list) else [written]
+    if not words or not isinstance(named, Mapping):
+        return None
+    if not all(isinstance(word, str) and word in named for word in words):
+        return None
+    return {word: named[word] for word in words}

@@ -1,0 +1,101 @@
+"""Where each run stands in the table; no two at one place, no run under two labels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from medldr.config import RunConfig
+from medldr.errors import did_you_mean
+from medldr.folders.sweep_record import Layout
+from medldr.reporting.describe import dataset_name
+from medldr.sweeps.plan.cases import Case, Checked
+from medldr.sweeps.plan.labels import last_word
+from medldr.sweeps.plan.parts import SweepFile, names_of
+from medldr.sweeps.plan.table import JOINT, known_names, methods, side_names
+
+
+def place(case: Case, config: RunConfig, sweep: SweepFile) -> tuple[str, str]:
+    """Row and column of a case."""
+    row, column = (
+        JOINT.join(case.names[key] for key in keys or ())
+        for keys in (sweep.table.rows, sweep.table.columns)
+    )
+    return row, column or dataset_name(config.model_dump(mode="json"), {})
+
+
+def check_places(
+    sweep: SweepFile, found: Sequence[Checked], places: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Lines on cases that share a place of the table, and on titles of nothing."""
+    problems: dict[tuple[str, ...], str] = {}
+    owners: dict[tuple[str, str], Case] = {}
+    for checked, at in zip(found, places, strict=True):
+        one, two = owners.setdefault(at, checked.case), checked.case
+        if one is not two:
+            keys = tuple(key for key in two.names if one.names[key] != two.names[key])
+            problems.setdefault(
+                keys,
+                f"{one.label} and {two.label} stand at one place of the table, row {at[0]!r} and "
+                f"column {at[1]!r}: add {' or '.join(keys)} to table.rows or table.columns",
+            )
+    return [*problems.values(), *_titles_of_nothing(sweep, [column for _, column in places])]
+
+
+def same_runs(found: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines on labels that mean one run.
+
+    Args:
+        found: Label and hash of the members of one seed.
+
+    Example:
+        >>> same_runs([("erm", "0a1b2c3d"), ("latentdr", "1"), ("plain", "0a1b2c3d")])[0][:41]
+        'erm and plain are the same run (0a1b2c3d)'
+    """
+    labels: dict[str, list[str]] = {}
+    for label, digits in found:
+        labels.setdefault(digits, []).append(label)
+    return [
+        f"{' and '.join(named)} are the same run ({digits}); where its data lie and the section "
+        "machine do not tell runs apart. Leave one out"
+        for digits, named in labels.items()
+        if len(named) > 1
+    ]
+
+
+def layout(sweep: SweepFile) -> Layout:
+    """What the report is told of the table."""
+    table = sweep.table
+    names = names_of(sweep.name, sweep.entries, sweep.axes)
+    sides = [side_names(side, names) for side in (methods(table), table.columns) if side]
+    titles = {**table.titles}
+    for name in itertools.chain(*sides):
+        parts = name.split(JOINT)
+        if name not in titles and any(part in titles for part in parts):
+            titles[name] = JOINT.join(titles.get(part, part) for part in parts)
+    return Layout(
+        title=sweep.title,
+        rows=_heading(methods(table)),
+        columns=_heading(table.columns) or "data",
+        reference=table.reference,
+        controls=table.controls,
+        contrasts=table.contrasts,
+        metrics=table.metrics,
+        titles=titles,
+        remark=table.remark,
+        search=tuple(n for n, key in enumerate(table.rows or ()) if key in table.search),
+    )
+
+
+def _titles_of_nothing(sweep: SweepFile, columns: Sequence[str]) -> Iterator[str]:
+    known = {*known_names(sweep.table, names_of(sweep.name, sweep.entries, sweep.axes)), *columns}
+    if sweep.overrides and not sweep.table.columns:
+        return  # the data sets of the file alone, which may have titles, are not known here
+    for name in sweep.table.titles:
+        if name not in known and name not in sweep.gone:
+            near = did_you_mean(name, sorted(known))
+            yield f"table.titles.{name} ({sweep.source}): there is no such row or column.{near}"
+
+
+def _heading(keys: Sequence[str] | None) -> str:
+    return JOINT.join(last_word(key) for key in keys or ())

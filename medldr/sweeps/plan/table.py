@@ -1,0 +1,161 @@
+"""Rows and columns of a sweep's table, by name, before anything is expanded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from medldr.config.yaml import KeyPath
+from medldr.errors import did_you_mean
+from medldr.reporting.measures import ALIASES, MEASURES
+from medldr.sweeps.plan.labels import last_word
+from medldr.sweeps.plan.schema import TableContent
+
+RUN: Final = "run"
+"""Stands among the axes for the label of a run's entry."""
+JOINT: Final = ", "
+"""Stands between the names of a row or column that several axes make."""
+
+Names = Mapping[str, Sequence[str]]
+Tell = Callable[[KeyPath, str], None]
+
+
+def with_sides(table: TableContent, names: Names) -> TableContent:
+    """The table with its rows, and with its columns unless these are the data sets.
+
+    Args:
+        table: As the file says.
+        names: Names of the values of each axis, and under ``run`` the labels of the entries.
+
+    Left open by the file, an axis over data makes the columns, else the entries do where axes make
+    rows, else each run stands under its data set. All that is left over makes the rows. So do the
+    axes under ``search``, whose values the report takes off the rows again.
+
+    Example:
+        >>> names = {"algorithm": ["erm", "mixup"], "run": ["a", "b"]}
+        >>> found = with_sides(TableContent(), names)
+        >>> found.rows, found.columns
+        (('algorithm',), ('run',))
+        >>> found = with_sides(TableContent(), {"run": ["a", "b"]})
+        >>> found.rows, found.columns
+        (('run',), ())
+    """
+    axes = [key for key in names if key != RUN]
+    several = [RUN] if len(names[RUN]) > 1 else []
+    columns = table.columns
+    if columns is None:
+        free = [key for key in [*axes, *several] if key not in (table.rows or ())]
+        if "data" in free:
+            columns = ("data",)
+        else:
+            columns = (RUN,) if RUN in free and (table.rows or axes) else ()
+    left = tuple(key for key in [*several, *axes] if key not in columns)
+    rows = table.rows or left or (RUN,)
+    rows += tuple(key for key in table.search if key not in rows)
+    if all(key in table.search for key in rows):
+        rows = (RUN, *rows)
+    return table.model_copy(update={"columns": columns, "rows": rows})
+
+
+def methods(table: TableContent) -> tuple[str, ...]:
+    """What makes the rows once a setting of each is chosen.
+
+    Example:
+        >>> names = {"algorithm": ["erm"], "training.lr": ["a", "b"], "run": ["x"]}
+        >>> table = with_sides(TableContent(search="training.lr"), names)
+        >>> table.rows, methods(table)
+        (('algorithm', 'training.lr'), ('algorithm',))
+    """
+    return tuple(key for key in table.rows or () if key not in table.search)
+
+
+def side_names(keys: Sequence[str], names: Names) -> list[str]:
+    """Names of all rows, or of all columns.
+
+    Example:
+        >>> side_names(["algorithm", "training.lr"], {"algorithm": ["erm"], "training.lr": "ab"})
+        ['erm, a', 'erm, b']
+    """
+    return [JOINT.join(chosen) for chosen in itertools.product(*(names[key] for key in keys))]
+
+
+def known_names(table: TableContent, names: Names) -> set[str]:
+    """All that a title can be given to, apart from data sets."""
+    sides = [
+        side_names(side, names) for side in (table.rows, table.columns, methods(table)) if side
+    ]
+    return {name for group in [*sides, *names.values()] for name in group}
+
+
+def check_sides(table: TableContent, names: Names, tell: Tell) -> None:
+    """Tell rows and columns that are no axes."""
+    for side in ("rows", "columns", "search"):
+        keys = getattr(table, side) or ()
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                said = f"{key!r} stands twice"
+            elif key not in names:
+                near = [name for name in names if last_word(name) == key]
+                hint = f" Did you mean {near[0]!r}?" if near else did_you_mean(key, names)
+                said = f"{key!r} is no axis of this sweep.{hint} Known: {', '.join(names)}"
+            elif side == "columns" and key in (table.rows or ()):
+                said = f"{key!r} makes the rows already"
+            elif side == "search" and key in (table.columns or ()):
+                said = f"{key!r} makes the columns, and no setting of a row"
+            else:
+                continue
+            tell(("table", side), said)
+
+
+def settled_rows(
+    table: TableContent, rows: Sequence[str], gone: Collection[str], tell: Tell
+) -> tuple[TableContent, tuple[str, ...]]:
+    """The table without the rows that the command line took away, and a note if that left any out.
+
+    Args:
+        table: With its sides.
+        rows: The rows there are.
+        gone: Rows that the file has and that are no more.
+        tell: Called for each row that never was.
+    """
+    left_out: list[str] = []
+
+    def holds(key: str, number: int | None, named: Sequence[str]) -> bool:
+        path: KeyPath = ("table", key) if number is None else ("table", key, number)
+        missing = [name for name in named if name not in rows]
+        for name in missing:
+            if name not in gone:
+                near = did_you_mean(name, rows)
+                tell(path, f"{name!r} is no row of this sweep.{near} Rows: {'; '.join(rows)}")
+        if missing:
+            left_out.append(f"{key.removesuffix('s')} {' - '.join(named)}")
+        return not missing
+
+    reference = table.reference
+    if reference is not None and not holds("reference", None, [reference]):
+        reference = None
+    controls = [row for n, row in enumerate(table.controls) if holds("controls", n, [row])]
+    contrasts = [pair for n, pair in enumerate(table.contrasts) if holds("contrasts", n, pair)]
+    for number, (one, other) in enumerate(table.contrasts):
+        if one == other:
+            tell(("table", "contrasts", number), f"{one!r} is compared with itself")
+    note = f"the table is without {', '.join(left_out)}: this selection lacks these rows"
+    settled = table.model_copy(
+        update={
+            "reference": reference,
+            "controls": tuple(controls),
+            "contrasts": tuple(contrasts),
+        }
+    )
+    return settled, (note,) if left_out else ()
+
+
+def check_metrics(table: TableContent, tell: Tell) -> None:
+    """Tell measures that do not exist."""
+    known = [*MEASURES, *ALIASES]
+    for number, metric in enumerate(table.metrics):
+        key = last_word(metric.replace("/", "."))
+        if key not in known:
+            near = did_you_mean(key, known)
+            tell(("table", "metrics", number), f"{metric!r} is no measure.{near}")

@@ -1,0 +1,1 @@
+"""Starting the runs of a sweep and following them to their end."""

@@ -1,0 +1,208 @@
+"""Starting a sweep: everything is checked first, then its folder made ready, then runs start."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medldr.config import RunConfig, dump_config
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder, read_json, write_text
+from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
+from medldr.sweeps.launchers.base import Job, Launcher
+from medldr.sweeps.plan.expand import Planned, as_record, expand, select
+from medldr.sweeps.plan.file import load_sweep
+from medldr.sweeps.run.launches import at_work
+from medldr.sweeps.run.progress import SweepProgress
+from medldr.sweeps.run.scheduler import Outcome, Scheduler
+from medldr.sweeps.run.shared_folder import left_behind, note_plan, refuse_others
+from medldr.sweeps.run.stopping import StopWatch, SweepStopped
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep that was expanded and checked; nothing was written in its folder.
+
+    Attributes:
+        folder: Where it goes.
+        record: What `sweep.json` will say.
+        planned: All members.
+        chosen: Those to be started.
+        slurm: What the sweep file says for SLURM.
+        notes: What the user should know.
+    """
+
+    folder: SweepFolder
+    record: Sweep
+    planned: tuple[Planned, ...]
+    chosen: tuple[Planned, ...]
+    slurm: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A sweep that was brought to its end, as far as it came.
+
+    Attributes:
+        folder: Its folder.
+        done: Names of the runs that are done.
+        failed: Error of each run that failed, by name.
+        left_out: Why others were not brought to their end, by name.
+    """
+
+    folder: Path
+    done: tuple[str, ...]
+    failed: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing was left out."""
+        return not (self.failed or self.left_out)
+
+
+def make_plan(
+    source: str | Path | Mapping[str, Any],
+    overrides: Sequence[str] = (),
+    out: Path | str | None = None,
+    only: str | None = None,
+) -> Plan:
+    """Expand a sweep file and check every member of it.
+
+    Args:
+        source: A packaged name, a YAML file, or a mapping with its content.
+        overrides: ``KEY=VALUE`` texts.
+        out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
+        only: Start the members that this pattern fits.
+
+    Raises:
+        InputError: If the file or any member is at fault, or the folder holds something else.
+    """
+    sweep = load_sweep(source, overrides)
+    where = Path(out).expanduser() if out is not None else Path("runs") / sweep.name
+    folder = SweepFolder(where)
+    planned = tuple(expand(sweep, folder.path))
+    record = as_record(sweep, list(planned))
+    chosen = planned if only is None else tuple(select(list(planned), only))
+    check_machines(planned)
+    refuse_others(folder, record)
+    notes = (*sweep.notes, *filter(None, [left_behind(folder, record)]))
+    return Plan(folder, record, planned, chosen, sweep.slurm, notes)
+
+
+def write_plan(plan: Plan) -> None:
+    """Write `sweep.json` and each member's configuration, where they are not there yet."""
+    for entry in plan.planned:
+        path, text = plan.folder.config(entry.member.run), dump_config(entry.config)
+        if not (path.exists() and path.read_text(encoding="utf-8") == text):
+            write_text(path, text)
+    write_sweep(plan.folder, plan.record)
+
+
+def run_plan(
+    plan: Plan,
+    launcher: Launcher,
+    *,
+    retry_failed: bool = False,
+    progress: SweepProgress | None = None,
+) -> SweepResult:
+    """Start what is missing of a sweep and wait for it.
+
+    Args:
+        plan: From `make_plan`.
+        launcher: How processes are started.
+        retry_failed: Start again what failed before.
+        progress: Where to tell; unset: standard error.
+
+    Raises:
+        InputError: If its folder cannot be written, or another plan is at work there.
+        SweepStopped: After SIGINT or SIGTERM, with every run's state saved.
+    """
+    refuse_others(plan.folder, plan.record)
+    configs = {entry.member.run: entry.config for entry in plan.chosen}
+    make_job = functools.partial(_job, folder=plan.folder, configs=configs, cores=launcher.cores)
+    shown = progress or SweepProgress(len(configs))
+    with at_work(plan.folder) as mine, shown, StopWatch().watching() as watch:
+        note_plan(mine, plan.record)
+        refuse_others(plan.folder, plan.record, mine)  # one that began since
+        write_plan(plan)
+        for note in (*plan.notes, *filter(None, [launcher.note])):
+            shown.note(note)
+        scheduler = Scheduler(
+            plan.folder,
+            [entry.member for entry in plan.chosen],
+            make_job,
+            launcher,
+            shown,
+            mine,
+            retry_failed=retry_failed,
+            watch=watch,
+        )
+        outcome: Outcome = scheduler.run()
+        if watch.received:
+            raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
+    order = [name for name in configs if name in set(outcome.done)]
+    return SweepResult(plan.folder.path, tuple(order), outcome.failed, outcome.left_out)
+
+
+def check_machines(planned: Sequence[Planned]) -> None:
+    """Refuse what one process per member cannot start.
+
+    Raises:
+        InputError: Naming the member.
+    """
+    for entry in planned:
+        if entry.config.machine.nodes > 1:
+            raise InputError(
+                f"machine.nodes: {entry.config.machine.nodes} in {entry.member.label}: a sweep "
+                "starts its runs on one node each. Train that one with `medldr train` under your "
+                "scheduler, with --out the folder of the sweep"
+            )
+
+
+def _job(name: str, *, folder: SweepFolder, configs: Mapping[str, RunConfig], cores: int) -> Job:
+    """The process of a member, as it has to be started now."""
+    machine = configs[name].machine
+    threads = threads_of(configs[name], folder.run(name), cores)
+    where = folder.path.absolute()
+    return Job(
+        name=name,
+        command=(
+            sys.executable,
+            "-m",
+            "medldr.cli",
+            "train",
+            str(SweepFolder(where).config(name)),
+            f"machine.threads={threads}",
+            "--out",
+            str(where),
+        ),
+        log=SweepFolder(where).log(name),
+        devices=0 if machine.device in ("cpu", "mps") else machine.devices,
+        cores=(threads + machine.workers) * machine.devices,
+    )
+
+
+def threads_of(config: RunConfig, run: RunFolder, cores: int) -> int:
+    """CPU threads of each process of a run.
+
+    What its configuration says counts. A run that goes on keeps the number that its state was
+    made with, because others would change its numbers. Else the job's cores are shared out.
+
+    Args:
+        config: The run.
+        run: Its folder.
+        cores: Cores of the job.
+    """
+    if config.machine.threads is not None:
+        return config.machine.threads
+    if run.last.exists() or run.best.exists():
+        recorded = read_json(run.run).get("threads") if run.run.exists() else None
+        if recorded is not None:
+            return int(recorded)
+    return max(1, cores // config.machine.devices)

@@ -1,0 +1,86 @@
+"""Which members a living sweep has launched, before their processes own anything.
+
+A process imports for seconds, and a job may queue for hours, until it owns its run's folder. Till
+then a file of the sweep process that launched it says so: `logs/sweeps/<its own name>/<run>.json`
+holds ``{"starts"}``, how often the run had been started before. It counts for as long as that
+process lives, which the `owner.json` beside it tells, on other hosts too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from medldr.folders.files import RunFolder, write_json
+from medldr.folders.owner import is_owned, owned
+from medldr.folders.sweep_record import SweepFolder
+from medldr.sweeps.run.exit_records import starts
+
+
+@contextlib.contextmanager
+def at_work(folder: SweepFolder) -> Iterator[Path]:
+    """Show that a sweep process lives, for the length of the block; yields its own folder."""
+    _remove_leftovers(folder)
+    mine = RunFolder(_all(folder) / uuid.uuid4().hex[:12])
+    try:
+        with owned(mine):
+            yield mine.path
+    finally:
+        shutil.rmtree(mine.path, ignore_errors=True)
+
+
+def note_launch(mine: Path, name: str, before: int) -> None:
+    """Record that a member is about to be launched.
+
+    Args:
+        mine: The sweep process's folder, from `at_work`.
+        name: The member's run.
+        before: How often that was started before.
+    """
+    write_json(mine / f"{name}.json", {"starts": before})
+
+
+def forget_launch(mine: Path, name: str) -> None:
+    """Its process has ended."""
+    (mine / f"{name}.json").unlink(missing_ok=True)
+
+
+def is_launched(folder: SweepFolder, name: str) -> bool:
+    """Whether a living sweep process has launched a member whose run did not start since.
+
+    Raises:
+        InputError: If the run's `run.json` is damaged.
+    """
+    if not _all(folder).is_dir():
+        return False
+    for other in _all(folder).iterdir():
+        try:
+            record = json.loads((other / f"{name}.json").read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if record["starts"] == starts(folder.run(name)) and is_owned(RunFolder(other)):
+            return True
+    return False
+
+
+def living(folder: SweepFolder) -> list[Path]:
+    """The own folders of the sweep processes that are at work in this folder."""
+    owners = sorted(_all(folder).glob("*/owner.json"))
+    return [owner.parent for owner in owners if is_owned(RunFolder(owner.parent))]
+
+
+def _remove_leftovers(folder: SweepFolder) -> None:
+    """Remove what killed sweep processes left."""
+    for owner in _all(folder).glob("*/owner.json"):
+        with contextlib.suppress(FileNotFoundError):  # its sweep has just ended by itself
+            # An empty one is just being written.
+            if owner.stat().st_size and not is_owned(RunFolder(owner.parent)):
+                shutil.rmtree(owner.parent, ignore_errors=True)
+
+
+def _all(folder: SweepFolder) -> Path:
+    return folder.logs / "sweeps"

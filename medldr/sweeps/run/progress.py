@@ -1,0 +1,155 @@
+"""How a sweep tells where it is: a bar on a terminal, a line per start and ending elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from types import TracebackType
+from typing import Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from medldr.sweeps.same_errors import error_lines
+
+_NAMES_WIDTH: Final = 32
+
+
+class SweepProgress:
+    """Progress of a sweep, on standard error.
+
+    Args:
+        total: Members of this start of the sweep.
+        console: Where to; unset: standard error.
+    """
+
+    def __init__(self, total: int, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._total = total
+        self._ended = 0
+        self._begun: dict[str, float] = {}
+        self._errors: dict[str, str] = {}  # who failed first by each error
+        self._start = time.monotonic()
+        self._bar: Progress | None = None
+        if self._console.is_terminal:
+            self._bar = Progress(
+                BarColumn(bar_width=20),
+                MofNCompleteColumn(),
+                TextColumn("runs"),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}", markup=False),
+                console=self._console,
+                refresh_per_second=2,
+            )
+            self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> SweepProgress:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begin(
+        self,
+        *,
+        done: int,
+        failed: Mapping[str, str],
+        left_out: Mapping[str, str],
+        elsewhere: Sequence[str],
+    ) -> None:
+        """What is known before anything starts."""
+        self._ended = done + len(failed) + len(left_out)
+        if done:
+            self._say(f"{done} of {self._total} runs are done already")
+        self._list("failed before, and --retry-failed tries again", failed)
+        self._list("left out", left_out)
+        if elsewhere:
+            self._say(f"{len(elsewhere)} run(s) are being worked on by others; waiting for them")
+        self._show()
+
+    def started(self, name: str) -> None:
+        """A member's process was started."""
+        self._begun[name] = time.monotonic()
+        if self._bar is None:
+            self._say(f"started {name} ({self._ended + len(self._begun)} of {self._total})")
+        self._show()
+
+    def done(self, name: str) -> None:
+        """A member has finished."""
+        self._end(name, "done", shown=self._bar is None)
+
+    def failed(self, name: str, error: str) -> None:
+        """A member has failed."""
+        first = self._errors.setdefault(error, name)
+        said = f"failed: {error}" if first == name else f"failed like {first}"
+        self._end(name, said, shown=True)
+
+    def left_out(self, name: str, reason: str) -> None:
+        """A member will not be brought to its end now."""
+        self._end(name, f"left out: {reason}", shown=True)
+
+    def interrupted(self, name: str) -> None:
+        """A member was stopped, and goes on at the next start."""
+        self._begun.pop(name, None)
+        self._say(f"{name} interrupted")
+        self._show()
+
+    def elsewhere(self, name: str) -> None:
+        """Another process works on a member that was started here."""
+        self._begun.pop(name, None)
+        self._say(f"{name} is being worked on by another process; waiting for it")
+        self._show()
+
+    def stopping(self, running: int) -> None:
+        """A signal came."""
+        if running:
+            self._say(f"stopping: {running} run(s) save their state; a second Ctrl-C ends them")
+
+    def note(self, text: str) -> None:
+        """A sentence that the user should know of."""
+        self._say(text)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._ended)
+
+    def _end(self, name: str, text: str, *, shown: bool) -> None:
+        self._ended += 1
+        begun = self._begun.pop(name, None)
+        took = "" if begun is None else f" ({_clock(time.monotonic() - begun)})"
+        if shown:
+            self._say(f"{name} {text}{took}")
+        self._show()
+
+    def _list(self, what: str, errors: Mapping[str, str]) -> None:
+        if errors:
+            self._say(f"{len(errors)} run(s) {what}:")
+        for line in error_lines(errors):
+            self._say(f"  {line}")
+
+    def _show(self) -> None:
+        if self._bar is None:
+            return
+        names = ", ".join(self._begun)
+        if len(names) > _NAMES_WIDTH:
+            names = f"{len(self._begun)}: {names}"[: _NAMES_WIDTH - 1] + "…"
+        self._bar.update(self._task, completed=self._ended, description=names)
+
+    def _say(self, text: str) -> None:
+        elapsed = "" if self._bar is not None else f"[{_clock(time.monotonic() - self._start)}] "
+        soft = not self._console.is_terminal
+        self._console.print(elapsed + text, soft_wrap=soft, markup=False)
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

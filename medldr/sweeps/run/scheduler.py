@@ -1,0 +1,274 @@
+"""Which member starts when, and what becomes of it; how processes start is a launcher's matter."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from medldr.folders.owner import says_owned
+from medldr.folders.sweep_record import Member, SweepFolder
+from medldr.sweeps.launchers.base import Handle, Job, Launcher
+from medldr.sweeps.run.exit_records import begin_log, last_line, starts, write_ending
+from medldr.sweeps.run.launches import forget_launch, note_launch
+from medldr.sweeps.run.progress import SweepProgress
+from medldr.sweeps.run.stopping import StopWatch
+from medldr.sweeps.status import AT_WORK, standing_of
+
+STOPPED_CODES: Final = (130, 143, -signal.SIGINT, -signal.SIGTERM)
+"""Exit codes of a run that was asked to stop."""
+
+SAVING_S: Final = 30.0
+"""Seconds that a run may still be at work after its job on a cluster has ended."""
+
+
+@dataclass
+class Outcome:
+    """What became of the members, by run name.
+
+    Attributes:
+        done: Finished, now or before.
+        failed: Error of each that failed, now or before.
+        left_out: Why others were not brought to their end.
+    """
+
+    done: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+class Scheduler:
+    """Starts what is missing, in order, as many at once as the launcher takes.
+
+    A member that another process works on, or that another sweep has launched, is waited for; one
+    whose predecessors (`Member.after`) are not done waits for them; one whose predecessor failed is
+    left out.
+
+    Args:
+        folder: The sweep's folder.
+        members: In the order in which they start.
+        job: Makes the process of a member, when it is about to start.
+        launcher: Starts processes.
+        progress: Is told of every start and ending.
+        mine: The folder of this sweep process, from `at_work`.
+        retry_failed: Whether members that failed before are started again.
+        watch: Tells whether a signal asks to stop.
+    """
+
+    def __init__(
+        self,
+        folder: SweepFolder,
+        members: Sequence[Member],
+        job: Callable[[str], Job],
+        launcher: Launcher,
+        progress: SweepProgress,
+        mine: Path,
+        *,
+        retry_failed: bool = False,
+        watch: StopWatch | None = None,
+    ) -> None:
+        self.folder = folder
+        self.members: Mapping[str, Member] = {member.run: member for member in members}
+        self.job = job
+        self.launcher = launcher
+        self.progress = progress
+        self.mine = mine
+        self.watch = watch or StopWatch()
+        self.outcome = Outcome()
+        self.pending: list[str] = []
+        self.elsewhere: set[str] = set()
+        self.running: dict[str, Handle] = {}
+        self.starts: dict[str, int] = {}
+        self.retried: set[str] = set()
+        self.interrupted = 0
+        self._sort(retry_failed)
+
+    def run(self) -> Outcome:
+        """Start and wait until nothing is left to do, or a signal came.
+
+        After a signal every process was asked to save and has ended; a second one ends them.
+        """
+        self._tell()
+        if not (self.pending or self.elsewhere):
+            return self.outcome
+        try:
+            while not self.watch.received:
+                self._collect()
+                self._visit()
+                self._start()
+                if not (self.pending or self.elsewhere or self.running):
+                    return self.outcome
+                self._pause()
+            self._stop()
+        except BaseException:  # nothing that was started may go on unseen
+            for handle in self.running.values():
+                handle.stop()
+            raise
+        return self.outcome
+
+    def _sort(self, retry_failed: bool) -> None:
+        for name in self.members:
+            standing = standing_of(self.folder, name)
+            if standing.state == "done":
+                self._done(name)
+            elif standing.state in AT_WORK:
+                self.elsewhere.add(name)
+            elif standing.state == "unreadable":
+                self.outcome.left_out[name] = standing.error
+            elif standing.goes_on or retry_failed:
+                self.pending.append(name)
+                if standing.state == "failed":
+                    self.retried.add(name)
+            else:
+                self.outcome.failed[name] = standing.error
+
+    def _done(self, name: str) -> None:
+        self.folder.ending(name).unlink(missing_ok=True)
+        self.outcome.done.append(name)
+
+    def _tell(self) -> None:
+        """What is known before anything starts."""
+        self.progress.begin(
+            done=len(self.outcome.done),
+            failed=self.outcome.failed,
+            left_out=self.outcome.left_out,
+            elsewhere=sorted(self.elsewhere),
+        )
+
+    def _start(self) -> None:
+        slots = self.launcher.slots
+        free = len(self.pending) if slots is None else slots - len(self.running)
+        chosen: list[str] = []
+        for name in list(self.pending):
+            if self._is_ready(name) and len(chosen) < free and self._is_missing(name):
+                chosen.append(name)
+        if self.watch.received or not chosen:
+            return
+        jobs = [self.job(name) for name in chosen]
+        for name, job in zip(chosen, jobs, strict=True):
+            self.pending.remove(name)
+            self.starts[name] = starts(self.folder.run(name))
+            note_launch(self.mine, name, self.starts[name])
+            self.folder.ending(name).unlink(missing_ok=True)
+            begin_log(job.log, job.command)
+        for name, handle in zip(chosen, self.launcher.start(jobs), strict=True):
+            self.running[name] = handle
+            self.progress.started(name)
+
+    def _is_ready(self, name: str) -> bool:
+        """Whether its predecessors are done; leaves it out where they never will be."""
+        for before in self.members[name].after:
+            if before in self.outcome.done:
+                continue
+            if before in self.outcome.failed or before in self.outcome.left_out:
+                reason = f"it starts from {before}, which is not done"
+                self.pending.remove(name)
+                self.outcome.left_out[name] = reason
+                self.progress.left_out(name, reason)
+            return False
+        return True
+
+    def _is_missing(self, name: str) -> bool:
+        """Whether a member still has to be started; another sweep may have done so meanwhile."""
+        standing = standing_of(self.folder, name)
+        if standing.state == "done":
+            self._done(name)
+            self.progress.done(name)
+        elif standing.state in AT_WORK:
+            self._wait_for(name)
+        elif standing.goes_on or name in self.retried:
+            return True
+        else:
+            self._failed(name, standing.error)
+        self.pending.remove(name)
+        return False
+
+    def _collect(self) -> None:
+        """Look at the processes that run."""
+        for name, handle in list(self.running.items()):
+            code = handle.poll()
+            if code is not None:
+                del self.running[name]
+                self._ended(name, code)
+
+    def _ended(self, name: str, code: int) -> None:
+        forget_launch(self.mine, name)
+        standing = standing_of(self.folder, name)
+        if standing.state == "done":
+            self._done(name)
+            self.progress.done(name)
+        elif standing.state == "running" and self.watch.received and code != 2:
+            self._interrupted(name)  # it still saves
+        elif standing.state in AT_WORK:
+            self._wait_for(name)
+        elif standing.state == "unreadable" or (standing.state == "failed" and self._began(name)):
+            self._failed(name, standing.error)
+        elif code == 2 and says_owned(last_line(self.folder.log(name))):
+            self.pending.append(name)  # its owner has left it unfinished meanwhile
+        elif code in STOPPED_CODES or self.watch.received:
+            self._interrupted(name)
+        else:
+            self._failed(name, write_ending(self.folder, name, code))
+
+    def _began(self, name: str) -> bool:
+        """Whether the run has started since it was launched: else its `run.json` is of before."""
+        return starts(self.folder.run(name)) != self.starts[name]
+
+    def _wait_for(self, name: str) -> None:
+        self.elsewhere.add(name)
+        self.progress.elsewhere(name)
+
+    def _failed(self, name: str, error: str) -> None:
+        self.outcome.failed[name] = error
+        self.progress.failed(name, error)
+
+    def _interrupted(self, name: str) -> None:
+        self.interrupted += 1
+        self.outcome.left_out[name] = "it was stopped, and goes on at the next start"
+        self.progress.interrupted(name)
+
+    def _visit(self) -> None:
+        """Look at the members that other processes work on."""
+        for name in sorted(self.elsewhere):
+            standing = standing_of(self.folder, name)
+            if standing.state in AT_WORK:
+                continue
+            self.elsewhere.discard(name)
+            if standing.state == "done":
+                self._done(name)
+                self.progress.done(name)
+            elif standing.state in ("interrupted", "waiting"):
+                self.pending.append(name)
+            else:
+                self._failed(name, standing.error)
+
+    def _pause(self) -> None:
+        self.progress.tick()
+        self.watch.wait(self.launcher.pause_s if self.running else max(1.0, self.launcher.pause_s))
+
+    def _stop(self) -> None:
+        """Have every process save and end; a second signal does not wait for that."""
+        self.progress.stopping(len(self.running))
+        started = list(self.running)
+        for handle in self.running.values():
+            handle.stop()
+        killed = False
+        while self.running:
+            self._collect()
+            if self.watch.count > 1 and not killed:
+                killed = True
+                for handle in self.running.values():
+                    handle.kill()
+            time.sleep(min(self.launcher.pause_s, 0.1))
+        end = time.monotonic() + SAVING_S
+        while any(self._is_saving(name) for name in started):
+            if self.watch.count > 1 or time.monotonic() > end:
+                return
+            time.sleep(0.1)
+
+    def _is_saving(self, name: str) -> bool:
+        """Whether a member whose handle has ended is still at work, as one on a cluster may be."""
+        return standing_of(self.folder, name).state == "running" and name not in self.elsewhere

@@ -1,0 +1,196 @@
+"""From configured parts to a trainer that is ready to run, or to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning_fabric import Fabric
+
+from medldr.algorithms.base import Algorithm
+from medldr.config import RunConfig, run_hash
+from medldr.config.averaging import AveragingConfig
+from medldr.data import Data
+from medldr.folders.files import RunFolder
+from medldr.models.base import FeatureModel
+from medldr.training import start_checks as start
+from medldr.training.finite_loss import Guard
+from medldr.training.machine.fabric import precision_name, use_threads
+from medldr.training.machine.processes import Processes
+from medldr.training.machine.progress import RunProgress
+from medldr.training.optim import Schedule, build_optimizers
+from medldr.training.running_means import RunningMeans
+from medldr.training.state.checkpoint import Checkpoints, newest
+from medldr.training.state.history import History
+from medldr.training.state.rng import Randomness, seed_process
+from medldr.training.step import Stepper, TrainStep
+from medldr.training.trainer import Trainer
+from medldr.training.validation import Validation
+from medldr.training.weights.ema import ExponentialAverage
+from medldr.training.weights.selection import Selector
+from medldr.training.weights.selection_rules import parse_rules
+from medldr.training.weights.swad import ValleyAverage
+
+
+def assemble(
+    config: RunConfig,
+    data: Data,
+    model: FeatureModel,
+    algorithm: Algorithm,
+    folder: RunFolder,
+    fabric: Fabric,
+    *,
+    show_progress: bool = True,
+) -> Trainer:
+    """Check everything that can be known before the first step, and put the trainer together.
+
+    The arguments are those of `medldr.training.fit`. What is refused is refused here.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    training = config.training
+    processes = Processes(fabric)
+    place: dict[str, Any] = {
+        "device": fabric.device,
+        "rank": processes.rank,
+        "world": processes.world,
+    }
+    sampler = training.sampler or ("domains" if training.batch_per_domain else algorithm.sampler)
+    start.check_sampler(sampler, algorithm)
+    loader = data.train_loader(
+        config,
+        sampler=sampler,
+        views=algorithm.views,
+        domains_per_batch=algorithm.domains_per_batch,
+        batches_per_step=algorithm.batches_per_step,
+        **place,
+    )
+    rows = loader.batch_size
+    domains = start.domains_per_batch(sampler, algorithm, data.spec)
+    start.check(training, algorithm, model, rows // processes.world)
+    start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
+    steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
+    said = algorithm.check_run(config, processes=processes.world, steps=steps)
+    schedule = Schedule(training, loader.steps_per_epoch)
+    splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
+    averaging = training.averaging
+    rules = parse_rules(
+        training.select,
+        splits,
+        oracle=config.evaluation.oracle,
+        averaging=averaging.name if averaging else None,
+    )
+    selector = Selector(rules)
+    validation = Validation(config, data, rules, splits, fabric, processes)
+    facts: dict[str, Any] = {
+        "precision": precision_name(fabric),
+        "device": fabric.device.type,
+        "threads": use_threads(config.machine),
+        "processes": processes.world,
+        "compile": config.machine.compile,
+        "lr": training.lr * algorithm.config.lr_scale,
+        "batch_size": rows,
+        "sampler": sampler,
+        "domains_per_batch": domains,
+        "set_size": start.set_size(training, algorithm, rows, processes.world),
+    }
+
+    saved, notes = newest(folder)
+    if saved is None and training.init_from:
+        start.start_from(model, training.init_from)
+    model.to_fast_memory()
+    if saved is None:
+        algorithm.begin(model)
+    model, more = start.share_statistics(model, fabric)
+    more += start.undefined_rules(rules, data)
+    more += start.units(training)
+    more += start.resting_statistics(model, warm_start=bool(training.init_from))
+    more += said
+    algorithm.use_class_weights(data.class_weights(training.class_weights))
+    pair = TrainStep(model, algorithm).to(fabric.device).train()
+    average = valley = None
+    if isinstance(averaging, AveragingConfig):
+        average = ExponentialAverage(model, averaging)
+    elif averaging is not None:
+        valley = ValleyAverage(averaging, folder, processes, fabric, config.seed)
+    step = Stepper(
+        fabric,
+        pair,
+        build_optimizers(
+            algorithm.optimizers(model),
+            training,
+            lr_scale=algorithm.config.lr_scale,
+            # A fused optimizer unscales float16 gradients itself, after they would be clipped.
+            fused=facts["precision"] != "float16",
+        ),
+        total=steps,
+        clip_norm=training.clip_norm,
+        guard=Guard(lambda numbers: data.table.ids[list(numbers)].tolist(), processes),
+        compile=config.machine.compile,
+    )
+    means = RunningMeans(fabric.device, judged=not algorithm.mixes_labels)
+    history = History(folder.metrics, writes=processes.first)
+    checkpoints = Checkpoints(
+        folder,
+        identity={
+            "config": run_hash(config),
+            "seed": config.seed,
+            "data": data.data_hash,
+            "splits": data.split_hash,
+            **{
+                key: facts[key]
+                for key in ("precision", "device", "threads", "processes", "compile")
+            },
+        },
+        shared={
+            "model": model,
+            "algorithm": algorithm,
+            "history": history,
+            "selector": selector,
+            "scaler": fabric.strategy.precision,
+            **({"average": average} if average else {}),
+            **({"valley": valley} if valley else {}),
+            **{f"optimizer/{name}": part for name, part in step.optimizers.items()},
+        },
+        own={"means": means, "randomness": Randomness(fabric.device)},
+        processes=processes,
+    )
+
+    seed_process(config.seed, processes.rank)
+    position = {"step": 0, "seconds": 0.0, "stopped_early": False}
+    if saved is not None:
+        position = checkpoints.load(saved)
+        selector.expect_weights(folder)
+        if valley:
+            valley.expect_segments()
+        more.append(f"resumed after step {position['step']} of {step.total}")
+    step.index = int(position["step"])
+    # Nobody may write a checkpoint before everybody has read the old one.
+    processes.wait()
+    return Trainer(
+        training=training,
+        folder=folder,
+        model=model,
+        average=average,
+        valley=valley,
+        algorithm=algorithm,
+        loader=loader,
+        step=step,
+        schedule=schedule,
+        means=means,
+        validation=validation,
+        selector=selector,
+        history=history,
+        checkpoints=checkpoints,
+        processes=processes,
+        progress=RunProgress(
+            step.total,
+            step.index,
+            epochs=None if training.steps else training.epochs,
+            shown=show_progress and processes.first,
+        ),
+        facts=facts,
+        notes=[*model.notes, *loader.notes, *validation.notes, *notes, *more],
+        seconds_before=position["seconds"],
+        stopped_early=bool(position["stopped_early"]),
+    )

@@ -1,0 +1,1 @@
+"""Device, processes, signals and progress of a run."""

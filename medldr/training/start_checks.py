@@ -1,0 +1,241 @@
+"""What is made ready before the first step, and what is refused there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from lightning_fabric import Fabric
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from medldr.algorithms.base import Algorithm
+from medldr.config.averaging import SWAD
+from medldr.config.schema import TrainingConfig
+from medldr.data import Data
+from medldr.errors import InputError
+from medldr.evaluation import auc
+from medldr.folders.files import RunFolder, load_tensors
+from medldr.models.base import FeatureModel
+from medldr.training.weights.selection_rules import Rule
+from medldr.types import DataSpec
+
+
+def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows: int) -> None:
+    """Refuse what would fail, or mean something else than it seems to, during training.
+
+    Args:
+        training: The section of the configuration.
+        algorithm: The method.
+        model: The network.
+        rows: Rows of one process in one step.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    name = algorithm.config.name
+    if training.accumulate > 1 and type(algorithm).update is not Algorithm.update:
+        raise InputError(
+            f"training.accumulate: {training.accumulate} does not work with algorithm {name}, "
+            "which makes its optimizer steps itself. Set training.accumulate: 1"
+        )
+    if training.accumulate > 1 and algorithm.set_based and not training.accumulate_sets:
+        raise InputError(
+            f"training.accumulate: {training.accumulate} would change what algorithm {name} "
+            "learns: a sample's loss depends on who else is in the batch, and the sets would be "
+            f"{training.accumulate} times smaller. Set training.accumulate: 1, or say that it is "
+            "meant with training.accumulate_sets: true"
+        )
+    norms = _normalises_by_batch(model)
+    per_pass = rows // training.accumulate // algorithm.batches_per_step
+    if norms and per_pass < 2:
+        raise InputError(
+            f"training.batch_size: {per_pass} image per pass is too few for "
+            "batch normalisation, which needs at least 2. Each process gets training.batch_size / "
+            "(processes x training.accumulate) images. Or set model.batch_norm: frozen, for a "
+            "network that starts from trained weights"
+        )
+    if training.early_stopping and training.select[0] in ("last", SWAD):
+        raise InputError(
+            "training.early_stopping: nothing can stop improving under the rule "
+            f"{training.select[0]!r}. Put a rule such as val_auc first in training.select"
+        )
+
+
+def _normalises_by_batch(model: nn.Module) -> bool:
+    frozen = getattr(model, "batch_norm_frozen", False)
+    return not frozen and any(isinstance(module, _BatchNorm) for module in model.modules())
+
+
+def resting_statistics(model: FeatureModel, warm_start: bool) -> list[str]:
+    """A note on frozen batch normalisation that would normalise nothing.
+
+    Args:
+        model: The network as it was built.
+        warm_start: Whether it takes over the weights of another run.
+    """
+    norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    if warm_start or not model.batch_norm_frozen:
+        return []
+    if not norms:
+        return ["model.batch_norm: frozen has no effect: this network has no batch normalisation"]
+    for norm in norms:
+        mean, var = norm.running_mean, norm.running_var
+        if mean is None or var is None or mean.any() or (var != 1).any():
+            return []
+    return [
+        "model.batch_norm: frozen keeps the statistics that a fresh network has, mean 0 and "
+        "variance 1, so nothing is normalised; it is meant for networks that start from "
+        "model.pretrained, model.weights or training.init_from"
+    ]
+
+
+def check_sampler(sampler: str, algorithm: Algorithm) -> None:
+    """Refuse a sampler without blocks where the algorithm works on those of single domains.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    if algorithm.rows_per_domain and sampler != "domains":
+        raise InputError(
+            f"training.sampler: {sampler} does not say which domains a batch holds, and algorithm "
+            f"{algorithm.config.name} needs images of each. Leave training.sampler out, or set "
+            "training.sampler: domains"
+        )
+
+
+def domains_per_batch(sampler: str, algorithm: Algorithm, spec: DataSpec) -> int | None:
+    """How many source domains a batch holds in equal blocks; None with another sampler."""
+    if sampler != "domains":
+        return None
+    return algorithm.domains_per_batch or len(spec.train_domains)
+
+
+def check_blocks(
+    training: TrainingConfig, algorithm: Algorithm, rows: int, domains: int | None, processes: int
+) -> None:
+    """Refuse blocks that are too small for the algorithm.
+
+    Args:
+        training: The section of the configuration.
+        algorithm: The method.
+        rows: Rows of one process in one step.
+        domains: Source domains in a batch; None without blocks.
+        processes: How many there are.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    if domains is None:
+        return
+    share = rows // domains // training.accumulate * processes
+    if share < algorithm.rows_per_domain:
+        per_process = -(-algorithm.rows_per_domain // processes)
+        key, blocks = (
+            ("batch_per_domain", 1) if training.batch_per_domain else ("batch_size", domains)
+        )
+        least = per_process * processes * blocks * training.accumulate
+        raise InputError(
+            f"training.{key}: {share} image of each domain per pass is too few for algorithm "
+            f"{algorithm.config.name}, which needs {algorithm.rows_per_domain}. Set "
+            f"training.{key} to {least} or more"
+            + (", or training.accumulate: 1" if training.accumulate > 1 else "")
+        )
+
+
+def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
+    """Notes on rules that can choose nothing, because one class is all that their split holds."""
+    notes = []
+    for rule in rules:
+        if rule.column.rpartition("/")[2] != "auc":
+            continue
+        rows = {**data.rows, **data.parts}[rule.split]
+        unknown = np.full((len(rows), data.spec.num_classes), 0.5)
+        labels = data.table.labels[rows].astype(np.float64)
+        if auc(labels, unknown, data.spec.task) is None:
+            notes.append(
+                f"training.select: {rule.name} cannot be measured, because the {len(rows)} "
+                f"{rule.split} images are all of one class; the first evaluation's weights will be "
+                "kept. A rule such as val_loss, val_accuracy or last can choose"
+            )
+    return notes
+
+
+def units(training: TrainingConfig) -> list[str]:
+    """What a reader must know of keys that count steps where a recipe may have meant epochs."""
+    if training.steps is None:
+        return []
+    counted = [f"validation every {training.evaluate_every} step(s)"]
+    if training.schedule == "multistep":
+        counted.append(f"milestones after {', '.join(map(str, training.milestones))} steps")
+    if training.warmup:
+        counted.append(f"{training.warmup} steps of warm-up")
+    return [f"training.steps is set, so these count steps, not epochs: {'; '.join(counted)}"]
+
+
+def start_from(model: nn.Module, source: str | Path) -> None:
+    """Take over the weights of another run's reported model.
+
+    Args:
+        model: Gets the weights.
+        source: A run folder, or a safetensors file.
+
+    Raises:
+        InputError: If there are no weights, or any of them does not fit, naming them.
+    """
+    path = Path(source).expanduser()
+    path = RunFolder(path).model if path.is_dir() else path
+    if not path.exists():
+        raise InputError(
+            f"training.init_from: there is no {path}. Name the folder of a finished run"
+        )
+    given = load_tensors(path)
+    wanted = model.state_dict()
+    wrong = [f"{name} is missing" for name in wanted if name not in given]
+    wrong += [f"{name} has no place" for name in given if name not in wanted]
+    wrong += [
+        f"{name} is {tuple(given[name].shape)} and should be {tuple(value.shape)}"
+        for name, value in wanted.items()
+        if name in given and given[name].shape != value.shape
+    ]
+    if wrong:
+        more = f", and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise InputError(
+            f"training.init_from: the weights in {path} do not fit this model: "
+            f"{'; '.join(wrong[:5])}{more}. Use the same section model and the same classes"
+        )
+    model.load_state_dict(given)
+
+
+def share_statistics(model: FeatureModel, fabric: Fabric) -> tuple[FeatureModel, list[str]]:
+    """Have batch normalisation see the global batch, where torch can do it.
+
+    Returns:
+        The model, and notes for the reader where it sees each process's rows alone.
+    """
+    if fabric.world_size == 1 or not _normalises_by_batch(model):
+        return model, []
+    if fabric.device.type == "cuda":
+        return model.share_batch_norm(), []
+    return model, [
+        f"batch normalisation uses the rows of each of the {fabric.world_size} processes alone, "
+        "because torch shares its statistics on CUDA only; numbers differ from those of one process"
+    ]
+
+
+def set_size(
+    training: TrainingConfig, algorithm: Algorithm, batch_size: int, processes: int
+) -> int | None:
+    """Rows that a set-based method sees at once; None for a method that is not set-based.
+
+    Args:
+        training: The section of the configuration.
+        algorithm: The method; its key ``set_scope`` says whether sets end at a process.
+        batch_size: Rows per step over all processes.
+        processes: How many there are.
+    """
+    if not algorithm.set_based:
+        return None
+    local = getattr(algorithm.config, "set_scope", "global") == "local"
+    return batch_size // training.accumulate // (processes if local else 1)

@@ -1,0 +1,1 @@
+"""What a resumed run needs to continue bit for bit."""

@@ -1,0 +1,171 @@
+"""Checkpoints: everything a run needs to go on bit for bit, in tensors and plain values."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder, atomic, load_checkpoint, save_checkpoint
+from medldr.training.machine.processes import Processes
+
+VERSION: Final = 1
+
+WHAT: Final = {
+    "config": ("the configuration", "start a new run, or restore config.yaml"),
+    "seed": ("the seed", "start a new run"),
+    "data": ("the training data (hash)", "restore the data, or start anew with --restart"),
+    "splits": ("the splits (hash)", "restore the data, or start anew with --restart"),
+    "precision": ("the resolved precision", "set training.precision, or start anew with --restart"),
+    "device": ("the kind of device", "set machine.device, or start anew with --restart"),
+    "threads": ("the number of CPU threads", "set machine.threads, or start anew with --restart"),
+    "processes": ("the number of processes", "set machine.devices, or start anew with --restart"),
+    "compile": ("machine.compile", "set machine.compile, or start anew with --restart"),
+}
+"""What must be equal for a resumed run to equal an unbroken one, and the cure where it is not."""
+
+
+class Stateful(Protocol):
+    """A part of a run that has a state."""
+
+    def state_dict(self) -> Mapping[str, Any]:
+        """The state, in tensors and plain values."""
+        ...
+
+    def load_state_dict(self, state: Any) -> Any:
+        """Take over a state."""
+        ...
+
+
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Args:
+        folder: The run folder.
+        identity: Values of the keys of `WHAT`; a checkpoint with others is refused.
+        shared: Parts that are equal on all processes, by name.
+        own: Parts that each process has for itself, by name.
+        processes: The first one writes, all read.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        identity: Mapping[str, Any],
+        shared: Mapping[str, Stateful],
+        own: Mapping[str, Stateful],
+        processes: Processes,
+    ) -> None:
+        self._folder = folder
+        self._identity = dict(identity)
+        self._shared = shared
+        self._own = own
+        self._processes = processes
+
+    def save(self, position: Mapping[str, Any]) -> None:
+        """Write `last.ckpt`, whole or not at all; every process calls this.
+
+        Args:
+            position: Where the loop is, in plain values.
+
+        Raises:
+            StorageError: If the disk is full; what was there before is intact.
+        """
+        own = {name: dict(part.state_dict()) for name, part in self._own.items()}
+        ranks = self._processes.gather(own)
+        if self._processes.first:
+            state = {
+                "version": VERSION,
+                "identity": self._identity,
+                "position": dict(position),
+                "shared": {name: dict(part.state_dict()) for name, part in self._shared.items()},
+                "ranks": ranks,
+            }
+            save_checkpoint(self._folder.last, state)
+
+    def keep_best(self) -> None:
+        """Let `best.ckpt` be what `last.ckpt` is now."""
+        if self._processes.first:
+            twin(self._folder.last, self._folder.best, share=True)
+
+    def load(self, saved: Mapping[str, Any]) -> dict[str, Any]:
+        """Take over a checkpoint's state.
+
+        Returns:
+            The position that was saved with it.
+
+        Raises:
+            InputError: If it belongs to other conditions, naming each difference and its cure.
+        """
+        identity = saved.get("identity", {})
+        differences = [
+            f"{what} was {identity.get(key)} and is now {self._identity[key]} ({cure})"
+            for key, (what, cure) in WHAT.items()
+            if identity.get(key) != self._identity[key]
+        ]
+        if differences:
+            raise InputError(f"cannot resume {self._folder.path}: {'; '.join(differences)}")
+        try:
+            own = saved["ranks"][self._processes.rank]
+            for parts, states in ((self._shared, saved["shared"]), (self._own, own)):
+                for name, part in parts.items():
+                    part.load_state_dict(states[name])
+            return dict(saved["position"])
+        except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(
+                f"cannot resume {self._folder.path}: its checkpoint does not fit this run "
+                f"({type(error).__name__}: {reason}). Start anew with --restart"
+            ) from error
+
+
+def newest(folder: RunFolder) -> tuple[dict[str, Any] | None, list[str]]:
+    """The newest checkpoint that can be read, and a note on each that cannot.
+
+    Returns:
+        The checkpoint, or None where the run has none yet.
+
+    Raises:
+        InputError: If there are checkpoints and none can be read.
+    """
+    notes = []
+    for path in (folder.last, folder.best):
+        if not path.exists():
+            continue
+        try:
+            saved = load_checkpoint(path)
+        except InputError as error:
+            notes.append(str(error))
+            continue
+        if saved.get("version") != VERSION:
+            found = saved.get("version")
+            notes.append(f"{path} is of version {found!r}; this medldr reads {VERSION}")
+            continue
+        if notes:
+            notes.append(f"going on from {path} instead")
+        return saved, notes
+    if notes:
+        raise InputError(f"no checkpoint can be read: {'; '.join(notes)}. Start anew: --restart")
+    return None, []
+
+
+def twin(source: Path, target: Path, *, share: bool = False) -> None:
+    """Give a finished file a second name, atomically.
+
+    Args:
+        source: Written before, and never changed in place.
+        target: The second name.
+        share: Share the content on disk where the file system can; copy it otherwise.
+    """
+    with atomic(target, needed=source.stat().st_size) as temporary:
+        if share:
+            temporary.unlink()
+            try:
+                os.link(source, temporary)
+            except OSError:
+                shutil.copyfile(source, temporary)
+        else:
+            shutil.copyfile(source, temporary)

@@ -1,0 +1,1 @@
+"""Which weights a run keeps: selection rules and averages."""

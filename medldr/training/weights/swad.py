@@ -1,0 +1,286 @@
+"""SWAD: after the training, the mean of all weights in a valley of the validation loss.
+
+While training, a running mean of the weights is kept of each stretch between two validations (a
+segment), and written to `checkpoints/swad/` when the stretch ends. Nothing of the training itself
+changes by it, also not where the valley ends: it goes on, and every other rule chooses as it would
+have. At the end `medldr.training.weights.loss_valley` says which segments are averaged, each once.
+
+What it watches is the mean over the domains of the validation split of their mean loss
+(``val/domain_loss``), or ``val/loss`` where the rows name no domains.
+
+Memory: one more copy of the weights. Disk: one file of weights for each of the last
+``n_tolerance`` validations, then one for each validation inside the valley, until the run is done.
+
+Source:
+    Cha et al. 2021. All parameters of the network are averaged, and nothing else: not the
+    algorithm's own, not the optimizer's. Segments weigh the same, as in the published code, also
+    where the last one is shorter. Statistics of batch normalisation are estimated anew unless
+    they are frozen; other buffers are the last ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import itertools
+import math
+import shutil
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from medldr.config.averaging import SWAD, SwadConfig
+from medldr.data import TrainLoader
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder, load_tensors, save_tensors
+from medldr.models.base import FeatureModel
+from medldr.training.machine.processes import Processes
+from medldr.training.state.rng import Randomness, seed_process, undisturbed
+from medldr.training.weights.batch_norm import live_norms, reestimate
+from medldr.training.weights.loss_valley import Rule, Valley, find_valley, may_be_needed
+from medldr.training.weights.selection_rules import watched_loss
+from medldr.types import Batch
+
+
+class ValleyAverage:
+    """Keeps the means of the weights between validations, and averages those of the valley.
+
+    Args:
+        config: The section of the configuration.
+        folder: The run folder.
+        processes: Of the run; all hold the same means, the first one writes them.
+        fabric: Gives device and precision.
+        seed: Of the run.
+    """
+
+    def __init__(
+        self,
+        config: SwadConfig,
+        folder: RunFolder,
+        processes: Processes,
+        fabric: Fabric,
+        seed: int,
+    ) -> None:
+        self._config = config
+        self._rule = Rule(config.n_converge, config.n_tolerance, config.ratio, config.compat)
+        self._folder = folder
+        self._processes = processes
+        self._fabric = fabric
+        self._seed = seed
+        self._mean: dict[str, Tensor] = {}
+        self._steps = 0
+        self._losses: list[float | None] = []
+        self._ends: list[list[int]] = []
+
+    @torch.no_grad()
+    def update(self, model: nn.Module) -> None:
+        """Take in the weights after one more step: ``mean + (weights - mean) / steps``."""
+        self._steps += 1
+        current = floating(model)
+        if self._steps == 1:
+            self._mean = {name: value.clone() for name, value in current.items()}
+        else:
+            torch._foreach_lerp_(list(self._mean.values()), list(current.values()), 1 / self._steps)
+
+    def close(self, row: Mapping[str, Any]) -> None:
+        """End a segment at a validation: write its mean and keep what was measured.
+
+        Args:
+            row: As in `metrics.jsonl`.
+        """
+        if self._processes.first:
+            save_tensors(self._path(len(self._losses)), self._mean)
+        loss = watched_loss(row)
+        self._losses.append(loss if loss is not None and math.isfinite(loss) else None)
+        self._ends.append([int(row["epoch"]), int(row["step"])])
+        self._steps = 0
+
+    def tidy(self) -> None:
+        """Throw away what can never be averaged any more.
+
+        After the checkpoint, so that a run that is killed in between goes on from one that may
+        still need it.
+        """
+        if not self._processes.first or not self._losses:
+            return
+        needed = may_be_needed(self._losses, self._rule)
+        for number in range(len(self._losses)):
+            if number not in needed:
+                self._path(number).unlink(missing_ok=True)
+
+    def valley(self) -> Valley:
+        """The segments to average, by the validations so far."""
+        return find_valley(self._losses, self._rule)
+
+    def publish(self, model: FeatureModel, loader: TrainLoader, epoch: int) -> dict[str, Any]:
+        """Write the average to `selected/swad.safetensors`; every process calls this.
+
+        Where that file is and a segment is not, the run was published before, and it stays.
+
+        Args:
+            model: With its last weights; it is not changed.
+            loader: Training batches, for batch normalisation.
+            epoch: From which on batches are taken.
+
+        Returns:
+            Epoch, step and value of the choice.
+
+        Raises:
+            InputError: If a segment is gone.
+        """
+        chosen = self.valley().segments
+        target = self._folder.selected(SWAD)
+        whole = all(self._path(number).is_file() for number in chosen)
+        there, whole = self._processes.from_first([target.is_file(), whole])
+        if not whole and not there:
+            raise InputError(
+                f"cannot average: a file of {self._place} is gone, and with it weights that SWAD "
+                f"chose (segments {', '.join(map(str, chosen))}). Put it back, or start anew with "
+                "--restart"
+            )
+        if whole:
+            state = self._averaged(model, loader, epoch)
+            if self._processes.first:
+                save_tensors(target, state)
+        if self._processes.first and self._place.is_dir():
+            shutil.rmtree(self._place)
+        return self._choice()
+
+    def notes(self) -> list[str]:
+        """What a reader of the result must be told."""
+        valley = self.valley()
+        notes = []
+        undefined = self._losses.count(None)
+        if undefined:
+            notes.append(
+                f"swad: the watched loss was undefined at {undefined} validation(s), which count "
+                "as outside the valley"
+            )
+        if valley.lowest is None:
+            return [
+                *notes,
+                "swad: the validation loss never converged (no validation was the lowest of "
+                f"{self._config.n_converge} in a row that begins with it), so that only the last "
+                f"{self._ends[-1][1] - self._start(len(self._ends) - 1)} steps are averaged",
+            ]
+        first, last = min(valley.segments), max(valley.segments)
+        end = "lasted to the end" if valley.died is None else f"ended by step {self._end(valley)}"
+        notes.append(
+            f"swad averages the weights after steps {self._start(first) + 1} to "
+            f"{self._ends[last][1]}; the valley, up to a validation loss of "
+            f"{valley.threshold:.4g}, {end}"
+        )
+        if valley.lowest == 0:
+            notes.append(
+                "swad: the validation loss converged at the first validation, as it also does "
+                "where it does not move at all; look at the curves"
+            )
+        return notes
+
+    def expect_segments(self) -> None:
+        """Check, before going on from a checkpoint, that what is sure to be averaged is there.
+
+        Raises:
+            InputError: If it is gone, because no later step brings it back.
+        """
+        if not self._losses or self._folder.selected(SWAD).is_file():
+            return
+        valley = self.valley()
+        sure = valley.segments if valley.lowest is not None else ()
+        for number in sure:
+            if not self._path(number).is_file():
+                raise InputError(
+                    f"cannot resume {self._folder.path}: {self._path(number)} is gone, and with it "
+                    "weights that SWAD averages. Put it back, or start anew with --restart"
+                )
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint needs."""
+        return {
+            "mean": dict(self._mean) if self._steps else {},
+            "steps": self._steps,
+            "losses": list(self._losses),
+            "ends": [list(end) for end in self._ends],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over the state of a checkpoint."""
+        device = self._fabric.device
+        self._mean = {name: value.to(device) for name, value in state["mean"].items()}
+        self._steps = int(state["steps"])
+        self._losses = list(state["losses"])
+        self._ends = [list(end) for end in state["ends"]]
+
+    @property
+    def _place(self) -> Path:
+        return self._folder.checkpoints / SWAD
+
+    def _path(self, number: int) -> Path:
+        return self._place / f"{number:06d}.safetensors"
+
+    def _start(self, number: int) -> int:
+        """Steps made before a segment."""
+        return self._ends[number - 1][1] if number else 0
+
+    def _end(self, valley: Valley) -> int | None:
+        return None if valley.died is None else self._ends[valley.died][1]
+
+    def _choice(self) -> dict[str, Any]:
+        valley = self.valley()
+        epoch, step = self._ends[max(valley.segments)]
+        lowest = len(self._losses) - 1 if valley.lowest is None else valley.lowest
+        return {"epoch": epoch, "step": step, "value": self._losses[lowest]}
+
+    def _averaged(self, model: FeatureModel, loader: TrainLoader, epoch: int) -> dict[str, Tensor]:
+        """State of the model with the averaged weights, and statistics that fit them."""
+        network = copy.deepcopy(model)
+        # Shared files of another machine may come late: the first process reads for all.
+        mean = self._mean_of_segments() if self._processes.first else None
+        mean = self._processes.from_first(mean)
+        with torch.no_grad():
+            for name, value in floating(network, cast=False).items():
+                value.copy_(mean[name])
+        if live_norms(network):
+            kept = Randomness(self._fabric.device)
+            before = kept.state_dict()
+            seed_process(self._seed, self._processes.rank)
+            with contextlib.closing(_endless(loader, epoch)) as batches:
+                some = itertools.islice(batches, self._config.bn_batches)
+                reestimate(network, some, self._processes, self._fabric.autocast())
+            kept.load_state_dict(before)
+        return dict(network.state_dict())
+
+    def _mean_of_segments(self) -> dict[str, Tensor]:
+        mean: dict[str, Tensor] = {}
+        weight = 0
+        for number, times in self.valley().segments.items():
+            segment = {k: v.double() for k, v in load_tensors(self._path(number)).items()}
+            weight += times
+            if not mean:
+                mean = segment
+            for name, value in mean.items():
+                # Equal weights stay what they are to the last bit.
+                value.lerp_(segment[name], times / weight)
+        return mean
+
+
+def floating(model: nn.Module, *, cast: bool = True) -> dict[str, Tensor]:
+    """Floating parameters by name, detached, in float32 or better; as they are without a cast."""
+    return {
+        name: value.detach().to(torch.promote_types(value.dtype, torch.float32))
+        if cast
+        else value.detach()
+        for name, value in model.named_parameters()
+        if value.is_floating_point()
+    }
+
+
+def _endless(loader: TrainLoader, epoch: int) -> Generator[Batch, None, None]:
+    """Training batches from an epoch on, without an end."""
+    for number in itertools.count(epoch):
+        with contextlib.closing(undisturbed(loader.batches(number))) as batches:
+            yield from batches

@@ -1,0 +1,163 @@
+"""What `medldr data` prints."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from medldr.commands.data import print_counts
+
+
+def _printed(records, width):
+    console = Console(file=io.StringIO(), width=width)
+    print_counts("counts", records, console)
+    return console.file.getvalue()
+
+
+def _record(split, domain, groups=0):
+    classes = {"buckle": 1, "nondisplaced": 1234, "displaced": 3}
+    return {"split": split, "domain": domain, "classes": classes, "rows": 1238, "groups": groups}
+
+
+def test_many_domains_stay_readable_in_80_columns():
+    domains = [f"scanner_{letter}" for letter in "abcd"]
+    records = [_record(s, d, groups=75) for s in ("train", "val", "test") for d in domains]
+    lines = _printed(records, 80).splitlines()
+    assert lines[1].split() == [
+        *("split", "domain", "buckle", "nondisplaced", "displaced", "images", "groups")
+    ]
+    assert lines[2].split() == ["train", "scanner_a", "1", "1,234", "3", "1,238", "75"]
+    assert len(lines) == 2 + 12
+
+
+def test_splits_without_domains_are_columns():
+    lines = _printed([_record(s, "") for s in ("train", "val", "test")], 80).splitlines()
+    assert lines[1].split() == ["train", "val", "test"]
+    assert lines[3].split() == ["nondisplaced", "1,234", "1,234", "1,234"]
+    assert lines[5].split() == ["images", "1,238", "1,238", "1,238"]
+
+
+# ---------------------------------------------------------------- medldr data check
+
+
+@pytest.fixture
+def checked(camelyon17_folder, medldr):
+    """Check the small Camelyon17 folder, or another place, by the command."""
+
+    def run(*words, folder=camelyon17_folder):
+        return medldr("data", "check", "camelyon17", folder, *words)
+
+    return run
+
+
+def _patches(folder):
+    return sorted(folder.rglob("*.png"))
+
+
+def test_counts_stand_beside_the_published_ones(checked):
+    ended = checked()
+    assert ended.code == 0, ended.err
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert ["split", "domain", "found", "published", "difference"] in lines
+    assert ["train", "hospital_0", "8", "53,425", "-53,417"] in lines
+    assert ["test", "hospital_2", "12", "85,054", "-85,042"] in lines
+    assert ["in", "all", "60", "455,954", "-455,894"] in lines
+    assert "0 files absent" in ended.out
+    assert "rows a run would use: train 24, id_val 12, val 12, test 12" in ended.out
+    assert "60 images read" in ended.out
+
+
+def test_files_that_are_not_whole_are_listed_with_exit_code_2(checked, camelyon17_folder):
+    absent, broken, *_ = _patches(camelyon17_folder)
+    absent.unlink()
+    broken.write_bytes(broken.read_bytes()[:2000])
+    (broken.parent / "more.png").touch()
+    ended = checked()
+    assert ended.code == 2
+    for word in ("1 file absent", absent.name, "1 file unreadable", f"{broken.name}: unreadable"):
+        assert word in ended.out
+    assert "1 file in no row of the table" in ended.out
+    assert "more.png" in ended.out
+    assert "camelyon17: 2 files are absent or unreadable" in ended.err
+    assert "data.on_bad_file=skip" in ended.err
+    left_out = checked("on_bad_file=skip")
+    assert left_out.code == 3
+    assert absent.name in left_out.out
+    assert "58 images read" in left_out.out
+
+
+def test_each_patch_is_decoded_once(checked, monkeypatch):
+    from medldr.data.reading import pictures
+
+    decoded = []
+    for name in ("decode", "whole"):
+        read = getattr(pictures, name)
+        monkeypatch.setattr(
+            pictures,
+            name,
+            lambda path, size, read=read, **keys: decoded.append(path) or read(path, size, **keys),
+        )
+    assert checked().code == 0
+    assert len(decoded) == len(set(decoded)) == 60
+
+
+def test_equal_and_constant_patches_are_told(checked, camelyon17_folder):
+    from PIL import Image
+
+    first, *_, last = _patches(camelyon17_folder)
+    Image.new("RGB", (96, 96), (9, 9, 9)).save(first)
+    last.write_bytes(_patches(camelyon17_folder)[2].read_bytes())
+    said = checked().out
+    assert "1 constant train image: 0" in said
+    assert "1 image(s) are byte-equal to one of another split" in said
+
+
+def test_a_patch_that_only_decoding_finds_broken_is_named_or_left_out(checked, camelyon17_folder):
+    victim = _patches(camelyon17_folder)[20]
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 500] = bytes(500)
+    victim.write_bytes(content)
+    refused = checked()
+    assert refused.code == 2
+    assert victim.name in refused.out + refused.err
+    skipped = checked("on_bad_file=skip")
+    assert skipped.code == 3
+    assert "59 images read" in skipped.out
+
+
+def test_long_lists_are_cut(checked, camelyon17_folder, monkeypatch):
+    monkeypatch.setattr("medldr.commands.data._LISTED", 3)
+    for path in _patches(camelyon17_folder)[:5]:
+        path.unlink()
+    ended = checked()
+    assert ended.out.count(".png") == 3
+    assert "  and 2 more" in ended.out
+
+
+@pytest.mark.parametrize("name", ["with space: and #", "[bracket]", "ü"])
+def test_any_folder_name_may_be_given_first(name, write_camelyon17, checked, tmp_path):
+    root = write_camelyon17(tmp_path / name)
+    assert checked(folder=root).code == 0
+    assert checked(folder=root / "camelyon17_v1.0").code == 0
+
+
+def test_a_folder_that_is_not_there_is_answered_with_the_layout(checked, tmp_path):
+    ended = checked(folder=tmp_path / "nowhere")
+    assert ended.code == 2
+    assert "patches/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png" in ended.err
+
+
+def test_the_folder_may_be_given_for_every_dataset(medldr, tmp_path):
+    random = np.random.default_rng(0)
+    arrays = {}
+    for part in ("train", "val", "test"):
+        arrays[f"{part}_images"] = random.integers(0, 256, (8, 28, 28), dtype=np.uint8)
+        arrays[f"{part}_labels"] = np.arange(8, dtype=np.uint8)[:, None] % 2
+    np.savez(tmp_path / "breastmnist.npz", **arrays)
+    for command in ("check", "stats"):
+        ended = medldr("data", command, "breastmnist", tmp_path, "md5=any")
+        assert ended.code == 0, ended.err
+    absent = medldr("data", "check", "breastmnist", tmp_path / "nowhere")
+    assert absent.code == 2
+    assert str(tmp_path / "nowhere") in absent.err

@@ -1,0 +1,252 @@
+"""Picture files: decoded as Pillow does, in any kind of indexing; faults found without decoding."""
+
+import multiprocessing
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medldr.data.reading.picture import ABSENT
+from medldr.data.reading.pictures import PictureFiles
+from medldr.errors import InputError
+
+SIZE = (12, 20)  # height and width differ, so that a swap is seen
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """Nine RGBA pictures in two folders: (folder, paths, expected pixels)."""
+    generator = np.random.default_rng(0)
+    paths, pixels = [], []
+    for number in range(9):
+        rgba = generator.integers(0, 256, (*SIZE, 4), dtype=np.uint8)
+        path = f"{'ab'[number % 2]}/ü {number}.png"
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        Image.fromarray(rgba).save(tmp_path / path)
+        paths.append(path)
+        pixels.append(rgba[..., :3].transpose(2, 0, 1))
+    return tmp_path, paths, np.stack(pixels)
+
+
+@pytest.fixture
+def pictures(drawn):
+    folder, paths, _ = drawn
+    return PictureFiles(folder, paths, SIZE)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [0, -1, np.int64(3), slice(2, 7), slice(None), slice(8, None, -3), np.array([5, 1, 1, 8])],
+    ids=str,
+)
+def test_indexing_is_that_of_an_array_and_alpha_is_dropped(pictures, drawn, rows):
+    expected = drawn[2]
+    found = pictures[rows]
+    assert found.dtype == np.uint8
+    assert found.flags.c_contiguous
+    assert np.array_equal(found, expected[rows])
+
+
+def test_a_row_beyond_the_end_is_an_index_error(pictures):
+    with pytest.raises(IndexError):
+        pictures[9]
+    assert pictures[np.array([], dtype=np.int64)].shape == (0, 3, *SIZE)
+
+
+def test_shape_and_bytes_are_known_before_anything_is_read(pictures):
+    assert pictures.shape == (9, 3, *SIZE)
+    assert (pictures.ndim, len(pictures), pictures.nbytes) == (4, 9, 9 * 3 * 12 * 20)
+    assert pictures.paths[1] == "b/ü 1.png"
+
+
+def _sum(pictures, rows, queue):
+    queue.put(int(pictures[rows].sum()))
+
+
+def test_a_forked_process_reads_the_same(pictures, drawn):
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=_sum, args=(pictures, slice(0, 4), queue))
+    process.start()
+    assert queue.get(timeout=30) == int(drawn[2][:4].sum())
+    process.join()
+
+
+# ---------------------------------------------------------------- stamp and digest
+
+
+def test_the_stamp_follows_names_sizes_and_times(drawn):
+    folder, paths, _ = drawn
+    first = PictureFiles(folder, paths, SIZE).stamp
+    assert PictureFiles(folder, paths, SIZE).stamp == first
+    assert PictureFiles(folder, paths[::-1], SIZE).stamp != first
+    stat = (folder / paths[0]).stat()
+    os.utime(folder / paths[0], ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    assert PictureFiles(folder, paths, SIZE).stamp != first
+
+
+def test_the_digest_follows_names_and_sizes_only(drawn):
+    folder, paths, _ = drawn
+    first = PictureFiles(folder, paths, SIZE).digest()
+    os.utime(folder / paths[0], (0, 0))
+    assert PictureFiles(folder, paths[::-1], SIZE).digest() == first
+    with (folder / paths[0]).open("ab") as file:
+        file.write(b"x")
+    assert PictureFiles(folder, paths, SIZE).digest() != first
+    assert PictureFiles(folder, paths[1:], SIZE).digest() != first
+
+
+def test_some_rows_are_pictures_of_their_own(pictures, drawn):
+    part = pictures.take(np.array([7, 2]))
+    assert part.shape == (2, 3, *SIZE)
+    assert np.array_equal(part[:], drawn[2][[7, 2]])
+    assert len({part.stamp, pictures.stamp, pictures.take(np.array([2, 7])).stamp}) == 3
+
+
+# ---------------------------------------------------------------- faults
+
+
+def spoil(path, how):
+    content = path.read_bytes()
+    if how == "absent":
+        path.unlink()
+    elif how == "a folder":
+        path.unlink()
+        path.mkdir()
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "a few bytes":
+        path.write_bytes(content[:10])
+    elif how == "half":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "zeros at the end":
+        path.write_bytes(content[: len(content) // 2] + bytes(len(content) - len(content) // 2))
+    elif how == "without its last chunk":
+        path.write_bytes(content[:-12])
+    elif how == "text":
+        path.write_text("<html>404 Not Found</html>")
+    elif how == "another size":
+        Image.new("RGB", SIZE).save(path)  # Pillow's order: this one is 20 high and 12 wide
+    elif how == "a dead link":
+        path.unlink()
+        path.symlink_to("nowhere.png")
+
+
+def decoded(pictures):
+    """The faults that decoding every picture finds."""
+    return pictures.faults(seen=lambda row, pixels: None)
+
+
+FAULTS = {
+    "absent": ABSENT,
+    "a folder": ABSENT,
+    "a dead link": ABSENT,
+    "empty": "the file is empty",
+    "a few bytes": "the file is cut off",
+    "half": "the file is cut off",
+    "zeros at the end": "the file is cut off",
+    "without its last chunk": "the file is cut off",
+    "text": "it is no PNG file",
+    "another size": "it has 20 x 12 pixels, not 12 x 20",
+}
+
+
+@pytest.mark.parametrize("how", FAULTS)
+def test_faults_are_found_without_decoding(drawn, how):
+    folder, paths, _ = drawn
+    spoil(folder / paths[4], how)
+    ((path, reason),) = PictureFiles(folder, paths, SIZE).faults()
+    assert path == paths[4]
+    assert FAULTS[how] in reason
+
+
+@pytest.mark.parametrize("how", [how for how in FAULTS if how != "without its last chunk"])
+def test_decoding_finds_them_too_and_asking_for_the_row_names_the_file(drawn, how):
+    folder, paths, _ = drawn
+    spoil(folder / paths[4], how)
+    pictures = PictureFiles(folder, paths, SIZE)
+    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
+    with pytest.raises(InputError, match=r"ü 4\.png cannot be used"):
+        pictures[4]
+    with pytest.raises(InputError, match=r"ü 4\.png cannot be used"):
+        pictures[2:6]
+
+
+def test_a_changed_byte_inside_is_found_by_decoding_alone(drawn):
+    folder, paths, _ = drawn
+    content = bytearray((folder / paths[4]).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / paths[4]).write_bytes(content)
+    pictures = PictureFiles(folder, paths, SIZE)
+    assert pictures.faults() == []
+    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
+
+
+def test_bytes_after_the_last_chunk_do_no_harm(drawn):
+    folder, paths, expected = drawn
+    with (folder / paths[4]).open("ab") as file:
+        file.write(b"padding of some archiver")
+    pictures = PictureFiles(folder, paths, SIZE)
+    assert pictures.faults() == []
+    assert np.array_equal(pictures[4], expected[4])
+
+
+def test_whole_files_have_no_faults_and_many_bad_ones_come_in_row_order(drawn, monkeypatch):
+    folder, paths, _ = drawn
+    assert decoded(PictureFiles(folder, paths, SIZE)) == []
+    monkeypatch.setattr("medldr.data.reading.pictures._STEP", 2)  # several pieces of work
+    for path in paths[::2]:
+        spoil(folder / path, "half")
+    found = PictureFiles(folder, paths, SIZE).faults()
+    assert [fault.path for fault in found] == paths[::2]
+
+
+def test_decoding_shows_the_pixels_of_each_whole_picture_once(drawn):
+    folder, paths, expected = drawn
+    spoil(folder / paths[4], "half")
+    seen = []
+    PictureFiles(folder, paths, SIZE).faults(seen=lambda row, pixels: seen.append((row, pixels)))
+    assert sorted(row for row, _ in seen) == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert all(np.array_equal(pixels, expected[row]) for row, pixels in seen)
+
+
+def test_a_page_description_is_no_picture_whatever_it_is_called(drawn, monkeypatch):
+    folder, paths, _ = drawn
+    Image.new("RGB", SIZE[::-1]).save(folder / paths[4], format="EPS")
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", None)  # calling it is a TypeError
+    pictures = PictureFiles(folder, paths, SIZE)
+    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
+    with pytest.raises(InputError, match=r"ü 4\.png cannot be used: unreadable"):
+        pictures[4]
+
+
+def test_a_file_that_goes_while_its_folder_is_listed_is_absent_and_no_other_is(drawn, monkeypatch):
+    folder, paths, _ = drawn
+    scandir = os.scandir
+
+    class Listed(list):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    def listing(place):
+        found = Listed(scandir(place))
+        if Path(place) == (folder / paths[4]).parent:
+            (folder / paths[4]).unlink()
+        return found
+
+    monkeypatch.setattr("medldr.data.reading.pictures.os.scandir", listing)
+    sizes = PictureFiles(folder, paths, SIZE).sizes
+    assert np.flatnonzero(sizes < 0).tolist() == [4]
+
+
+def test_other_kinds_of_pictures_are_read_too(tmp_path):
+    grey = np.arange(240, dtype=np.uint8).reshape(SIZE)
+    Image.fromarray(grey).save(tmp_path / "scan.tif")
+    pictures = PictureFiles(tmp_path, ["scan.tif"], SIZE)
+    assert pictures.faults() == decoded(pictures) == []
+    assert np.array_equal(pictures[0], np.stack([grey] * 3))

@@ -1,0 +1,447 @@
+"""Comparison of runs: paired draws, seeds as runs of one method, honest differences."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from medldr.errors import InputError
+from medldr.evaluation import compare, intervals, load_run, predictions_of
+from medldr.folders.files import RunFolder
+from medldr.folders.owner import owned
+
+
+@pytest.fixture
+def split():
+    """Predictions of a method with a given skill on the same 120 items of 30 patients."""
+
+    def build(skill, seed, name="test", n=120, offset=0):
+        items = np.random.default_rng(7)
+        label = items.integers(0, 3, n)
+        rng = np.random.default_rng(seed)
+        logits = rng.normal(size=(n, 3))
+        logits[np.arange(n), label] += skill
+        prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        return predictions_of(
+            "multi-class",
+            label,
+            prob,
+            split=name,
+            ids=[f"i{offset + i}" for i in range(n)],
+            group=[f"p{(offset + i) // 4}" for i in range(n)],
+            domain=[f"{name}_h{(i // 4) % 2}" for i in range(n)],
+        )
+
+    return build
+
+
+@pytest.fixture
+def study(run_folder, split):
+    """Two methods, three seeds each, and a third method of one seed."""
+    folders = []
+    for label, skill, seeds in (("erm", 0.8, 3), ("latentdr", 1.4, 3), ("mixup", 0.8, 1)):
+        for seed in range(seeds):
+            tables = {
+                "id_test": split(
+                    skill + 1.0, 10 * seed + int(10 * skill) + 100, "id_test", 80, 500
+                ),
+                "test": split(skill, 10 * seed + int(10 * skill)),
+            }
+            folders.append(
+                run_folder(f"{label}-{seed}", tables, label=label, identity=label, seed=seed)
+            )
+    return folders
+
+
+def pick(found, **wanted):
+    (row,) = [r for r in found["rows"] if all(r[k] == v for k, v in wanted.items())]
+    return row
+
+
+def test_mean_and_sd_are_over_seeds(study):
+    found = compare(study)
+    json.dumps(found, allow_nan=False)
+    row = pick(found, split="test", domain=None, metric="accuracy", method="latentdr")
+    values = []
+    for folder in study[3:6]:
+        table = load_run(folder).predictions["test"]
+        values.append((table.prob.argmax(1) == table.label).mean())
+    assert row["values"] == pytest.approx(values, abs=1e-12)
+    assert row["mean"] == pytest.approx(np.mean(values), abs=1e-12)
+    assert row["sd"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+    assert row["runs"] == 3
+    alone = pick(found, split="test", domain=None, metric="accuracy", method="mixup")
+    assert (alone["runs"], alone["sd"]) == (1, None)
+
+
+def test_the_paired_difference_equals_a_bootstrap_written_out(study):
+    """Loops over draws, with the groups shared and each method's runs drawn by themselves."""
+    found = compare(study)
+    runs = {
+        m: [load_run(f).predictions["test"] for f in study[a:b]]
+        for m, (a, b) in {"erm": (0, 3), "latentdr": (3, 6)}.items()
+    }
+    patients = np.unique(runs["erm"][0].group)
+    hits = {m: np.stack([(t.prob.argmax(1) == t.label) for t in ts]) for m, ts in runs.items()}
+    (groups,) = intervals.group_weights(30, 200, intervals.stream(0, "test"))
+    shares = {m: intervals.run_weights(3, 200, intervals.stream(0, "runs", m)) for m in runs}
+    rows_of = [np.flatnonzero(np.char.equal(runs["erm"][0].group, "p" + p[1:])) for p in patients]
+    order = np.argsort(np.char.add("g:", patients))
+    differences, mine = [], []
+    for b in range(200):
+        rows = np.concatenate([np.repeat(rows_of[order[g]], int(groups[g, b])) for g in range(30)])
+        mean = {m: (hits[m][:, rows].mean(axis=1) * shares[m][:, b]).sum() for m in runs}
+        differences.append(mean["latentdr"] - mean["erm"])
+        mine.append(mean["latentdr"])
+    row = pick(found, split="test", domain=None, metric="accuracy", method="latentdr")
+    low, high = np.quantile(differences, [0.025, 0.975])
+    assert row["difference"]["low"] == pytest.approx(low, abs=1e-12)
+    assert row["difference"]["high"] == pytest.approx(high, abs=1e-12)
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(mine, [0.025, 0.975])))
+    tail = min((np.array(differences) <= 0).sum(), (np.array(differences) >= 0).sum())
+    assert row["difference"]["p"] == pytest.approx(2 * (tail + 1) / 201)
+
+
+def test_holm_is_within_a_column_and_the_reference_has_no_difference(study):
+    found = compare(study)
+    for metric in ("accuracy", "auc"):
+        rows = [
+            r
+            for r in found["rows"]
+            if (r["split"], r["domain"], r["metric"]) == ("test", None, metric)
+        ]
+        assert [r["method"] for r in rows] == ["erm", "latentdr", "mixup"]
+        assert rows[0]["difference"] is None
+        p = {r["method"]: r["difference"]["p"] for r in rows[1:]}
+        expected = intervals.holm(p)
+        assert {r["method"]: r["difference"]["p_holm"] for r in rows[1:]} == expected
+        assert all(r["difference"]["p_holm"] >= r["difference"]["p"] for r in rows[1:])
+
+
+def test_a_better_method_is_found_and_an_equal_one_is_not(study):
+    found = compare(study)
+    better = pick(found, split="test", domain=None, metric="auc", method="latentdr")["difference"]
+    equal = pick(found, split="test", domain=None, metric="auc", method="mixup")["difference"]
+    assert better["low"] > 0
+    assert better["p_holm"] < 0.05
+    assert equal["low"] < 0 < equal["high"]
+
+
+def test_the_same_predictions_differ_by_exactly_nothing(run_folder, split):
+    tables = {"test": split(1.0, 3)}
+    one = run_folder("a", tables, label="a", identity="1")
+    other = run_folder("b", tables, label="b", identity="2")
+    for row in compare([one, other])["rows"]:
+        if row["method"] == "b":
+            assert row["difference"]["value"] == 0
+            assert (row["difference"]["low"], row["difference"]["high"]) == (0, 0)
+            assert row["difference"]["p"] == 1
+
+
+def test_pairing_makes_the_difference_surer_than_two_separate_intervals(run_folder, split):
+    first = split(1.0, 3)
+    prob = first.prob.copy()
+    prob[:6] = np.eye(3)[first.label[:6]]
+    tables = {"a": first, "b": dataclasses.replace(first, prob=prob)}
+    folders = [run_folder(k, {"test": t}, label=k, identity=k) for k, t in tables.items()]
+    row = pick(compare(folders), split="test", domain=None, metric="accuracy", method="b")
+    paired = row["difference"]["high"] - row["difference"]["low"]
+    assert paired < 0.7 * (row["high"] - row["low"])
+
+
+def test_any_method_can_be_the_reference(study):
+    found = compare(study, reference="latentdr")
+    assert found["reference"] == "latentdr"
+    assert (
+        pick(found, split="test", domain=None, metric="auc", method="erm")["difference"]["high"] < 0
+    )
+    with pytest.raises(InputError, match="Did you mean 'latentdr'"):
+        compare(study, reference="latendr")
+
+
+def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(study):
+    """Against the same pair with its second method as the reference, and Holm by hand."""
+    pairs = [("latentdr", "mixup"), ("erm", "mixup"), ("latentdr", "erm")]
+    found = compare(study, contrasts=pairs)
+    other = compare(study, reference="mixup")
+    for metric in ("accuracy", "nll"):
+        rows = [
+            r
+            for r in found["contrasts"]
+            if (r["split"], r["domain"], r["metric"]) == ("test", None, metric)
+        ]
+        assert [(r["method"], r["minus"]) for r in rows] == pairs
+        for row in rows[:2]:
+            same = pick(other, split="test", domain=None, metric=metric, method=row["method"])
+            for key in ("value", "low", "high", "p"):
+                assert row[key] == pytest.approx(same["difference"][key], abs=1e-12)
+        ranked = sorted(row["p"] for row in rows)
+        expected = np.maximum.accumulate(np.minimum(1, np.array(ranked) * [3, 2, 1]))
+        assert sorted(row["p_holm"] for row in rows) == pytest.approx(expected.tolist())
+    with pytest.raises(InputError, match="Did you mean 'mixup'"):
+        compare(study, contrasts=[("erm", "mixupp")])
+    assert compare(study)["contrasts"] == []
+
+
+def test_recall_of_each_class_is_a_mean_over_seeds_with_its_interval(study):
+    found = compare(study)
+    tables = [load_run(folder).predictions["test"] for folder in study[:3]]
+    for number, name in enumerate(tables[0].class_names):
+        (row,) = [
+            r
+            for r in found["classes"]
+            if (r["split"], r["class"], r["method"]) == ("test", name, "erm")
+        ]
+        there = tables[0].label == number
+        recalls = [(t.prob[t.label == number].argmax(1) == number).mean() for t in tables]
+        assert row["metric"] == "recall"
+        assert row["n"] == there.sum()
+        assert row["values"] == pytest.approx(recalls, abs=1e-12)
+        assert row["mean"] == pytest.approx(np.mean(recalls), abs=1e-12)
+        assert row["sd"] == pytest.approx(np.std(recalls, ddof=1), abs=1e-12)
+        assert 0 <= row["low"] < row["mean"] < row["high"] <= 1
+
+
+def test_recall_of_a_class_that_does_not_occur_is_undefined_with_a_reason(run_folder):
+    prob = np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    table = predictions_of("multi-class", [0, 1] * 15, prob)
+    (row,) = [r for r in compare([run_folder("a", {"test": table})])["classes"] if r["n"] == 0]
+    assert (row["mean"], row["reason"]) == (None, "no such class in the labels")
+
+
+def test_gaps_are_seen_minus_unseen(study):
+    found = compare(study)
+    (gap,) = [g for g in found["gaps"] if g["metric"] == "accuracy" and g["method"] == "erm"]
+    inside, outside = (
+        pick(found, split=s, domain=None, metric="accuracy", method="erm")["mean"]
+        for s in ("id_test", "test")
+    )
+    assert gap["value"] == pytest.approx(inside - outside, abs=1e-12)
+    assert 0 < gap["low"] < gap["value"] < gap["high"]
+
+
+def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(run_folder, split):
+    def run(seed, offset):
+        tables = {"id_val": split(2.0, seed, "id_val", 40, offset), "test": split(0.8, seed)}
+        name = f"erm-{seed}-{offset}"
+        return run_folder(name, tables, label="erm", identity="erm", seed=seed)
+
+    first = run(0, 500)
+    same = compare([first, run(1, 500)])
+    assert same["gaps"]
+    assert not any("id_val" in note for note in same["notes"])
+    other = compare([first, run(1, 504)])
+    assert not other["gaps"]
+    assert any("id_val: its items differ between the runs" in note for note in other["notes"])
+
+
+def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(run_folder, split):
+    def run(label, seed, offset):
+        tables = {"id_test": split(2.0, seed, "id_test", 40, offset), "test": split(0.8, seed)}
+        name = f"{label}-{seed}-{offset}"
+        return run_folder(name, tables, label=label, identity=label, seed=seed)
+
+    seeds = [run(label, seed, 500 + seed) for label in ("erm", "other") for seed in (0, 1)]
+    found = compare(seeds)
+    assert set(found["splits"]) == {"test"}
+    assert not found["gaps"]
+    assert [n for n in found["notes"] if n.startswith("id_test: its items differ")]
+    fixed = compare([run(label, seed, 600) for label in ("erm", "other") for seed in (0, 1)])
+    assert set(fixed["splits"]) == {"test", "id_test"}
+    # Methods that differ in it under one seed were not given the same data, which is a mistake.
+    with pytest.raises(InputError, match="their id_test items differ"):
+        compare([*seeds[:3], run("other", 1, 700)])
+
+
+def test_domains_have_rows_and_the_worst_has_its_own(study):
+    found = compare(study)
+    rows = [
+        pick(found, split="test", domain=d, metric="accuracy", method="erm")
+        for d in ("test_h0", "test_h1")
+    ]
+    assert all(r["low"] <= r["mean"] <= r["high"] for r in rows)
+    assert all(r["seen"] is False and r["few_groups"] for r in rows)
+    worst = pick(found, split="test", domain=None, metric="worst_domain", method="erm")
+    lowest = np.min([r["values"] for r in rows], axis=0)
+    assert worst["values"] == pytest.approx(lowest.tolist(), abs=1e-12)
+    assert worst["seen"] is None
+    assert found["splits"]["test"]["domains"]["test_h0"] == {
+        "n": 60,
+        "n_groups": 15,
+        "few_groups": True,
+    }
+
+
+def test_a_comparison_of_one_method_has_no_differences(study):
+    found = compare(study[:3])
+    assert all(row["difference"] is None for row in found["rows"])
+    assert found["methods"][0]["seeds"] == [0, 1, 2]
+
+
+def test_runs_of_one_label_but_two_configurations_are_two_methods(run_folder, split):
+    a = run_folder("a", {"test": split(1.0, 1)}, identity="1111")
+    b = run_folder("b", {"test": split(1.0, 2)}, identity="2222")
+    assert [m["method"] for m in compare([a, b])["methods"]] == ["erm (1111)", "erm (2222)"]
+
+
+def test_an_oracle_is_called_one_in_every_row(run_folder, split):
+    a = run_folder("a", {"test": split(1.0, 1)})
+    chosen = {"rule": "oracle_auc", "oracle": True}
+    b = run_folder("b", {"test": split(1.0, 2)}, label="dr", identity="2", selection=chosen)
+    found = compare([a, b])
+    assert {r["method"] for r in found["rows"]} == {"erm", "dr (oracle)"}
+    assert [m["oracle"] for m in found["methods"]] == [False, True]
+
+
+def test_differing_precision_data_and_splits_become_footnotes(run_folder, split):
+    a = run_folder("a", {"test": split(1.0, 1)})
+    other = {"precision": "bfloat16", "split_hash": "t", "protocol": "p+modified"}
+    b = run_folder("b", {"test": split(1.0, 2)}, label="dr", identity="2", **other)
+    found = compare([a, b])
+    assert found["methods"][0]["footnotes"] == []
+    texts = [found["footnotes"][n - 1] for n in found["methods"][1]["footnotes"]]
+    assert texts == [
+        "precision differs: b has bfloat16; a has float32.",
+        "split_hash differs: b has t; a has s.",
+    ]
+    assert [m["same_protocol"] for m in found["methods"]] == [True, False]
+
+
+def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_none(
+    run_folder, split
+):
+    facts = [
+        {"protocol": "camelyon17-wilds", "augmentation": "none"},
+        {"protocol": "camelyon17-wilds+modified", "augmentation": "none"},
+        {"protocol": "camelyon17-fish", "augmentation": "targeted"},
+        {"protocol": "camelyon17-wilds"},
+        {"protocol": "camelyon17-wilds", "augmentation": "targeted+modified"},
+    ]
+    folders = [
+        run_folder(name, {"test": split(1.0, 1)}, label=name, identity=name, **fact)
+        for name, fact in zip("abcde", facts, strict=True)
+    ]
+    found = compare(folders)
+    notes = [[found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]]
+    assert notes[:2] == [[], []]
+    assert notes[2] == [
+        "protocol differs: c has camelyon17-fish; a has camelyon17-wilds.",
+        "augmentation differs: c has targeted; a has none.",
+    ]
+    assert notes[3] == []  # a run that records no augmentation is older than the word
+    assert notes[4] == ["augmentation differs: e has targeted+modified; a has none."]
+
+
+def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
+    good = run_folder("good", {"test": split(1.0, 1)})
+    failed = run_folder("failed", {}, status="failed", error="ValueError: no")
+    running = run_folder("running", {}, status="running")
+    killed = run_folder("killed", {}, status="running")
+    gone = run_folder("gone", {"test": split(1.0, 2)}, seed=1)
+    (gone / "predictions.csv").unlink()
+    with owned(RunFolder(running)):
+        found = compare([good, failed, running, killed, gone])
+    reasons = {m["run"]: m["reason"] for m in found["missing"]}
+    assert reasons["failed"] == "failed: ValueError: no"
+    assert reasons["running"] == "running"
+    assert reasons["killed"] == "interrupted"
+    assert "predictions.csv missing; run `medldr evaluate" in reasons["gone"]
+    with pytest.raises(InputError, match="none of the 2 runs has a result"):
+        compare([failed, running])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.select(np.arange(119)), r"test items differ \(120 and 119 items; .*i119\)"),
+        (lambda t: dataclasses.replace(t, label=(t.label + 1) % 3), "the label of test item i0"),
+        (lambda t: dataclasses.replace(t, group=t.id), "the group of test item i0"),
+        (lambda t: dataclasses.replace(t, class_names=("x", "y", "z")), "class_names differ"),
+    ],
+)
+def test_runs_judged_on_other_items_are_refused(run_folder, split, change, said):
+    table = split(1.0, 1)
+    a = run_folder("a", {"test": table})
+    b = run_folder("b", {"test": change(table)}, seed=1)
+    with pytest.raises(InputError, match="a and b cannot be compared") as error:
+        compare([a, b])
+    assert error.match(said)
+
+
+def test_the_order_of_rows_does_not_count(run_folder, split):
+    table = split(1.0, 1)
+    a = run_folder("a", {"test": table})
+    mixed = table.select(np.random.default_rng(0).permutation(120))
+    b = run_folder("b", {"test": mixed}, label="dr", identity="2")
+    row = pick(compare([a, b]), split="test", domain=None, metric="auc", method="dr")
+    assert (row["difference"]["value"], row["difference"]["p"]) == (0, 1)
+
+
+def test_the_same_run_twice_is_refused(study):
+    with pytest.raises(InputError, match="erm with seed 0 is given more than once"):
+        compare([study[0], study[0]])
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(InputError, match="not a run folder"):
+        compare([tmp_path])
+
+
+def test_a_split_that_one_run_lacks_is_left_out_with_a_note(run_folder, split):
+    a = run_folder("a", {"test": split(1.0, 1), "id_test": split(1.0, 1, "id_test", 80, 500)})
+    b = run_folder("b", {"test": split(1.0, 2)}, seed=1)
+    found = compare([a, b])
+    assert list(found["splits"]) == ["test"]
+    assert found["gaps"] == []
+    assert found["notes"][0] == "id_test is left out: not every run has it."
+    with pytest.raises(InputError, match="no split of val"):
+        compare([a, b], splits=["val"])
+
+
+def test_an_undefined_metric_says_in_which_run_and_why(run_folder):
+    prob = [[0.1, 0.9], [0.2, 0.8]] * 15
+    broken = np.array(prob)
+    broken[0] = np.nan
+    a = run_folder("a", {"test": predictions_of("binary", [0, 1] * 15, prob)})
+    b = run_folder("b", {"test": predictions_of("binary", [0, 1] * 15, broken)}, seed=1)
+    found = compare([a, b])
+    row = pick(found, split="test", metric="accuracy")
+    assert row["mean"] is None
+    assert row["sd"] is None
+    assert row["values"] == [0.5, None]
+    assert row["reason"] == "b: the outputs of 1 of 30 items are not finite"
+
+
+def test_each_run_has_its_own_threshold(run_folder, make):
+    def run(name, seed, **more):
+        test = make("binary", n=80, seed=3)
+        val = make("binary", n=80, seed=seed, split="val")
+        return run_folder(name, {"val": val, "test": test}, **more)
+
+    folders = [run("a", 4), run("b", 5, label="dr", identity="2")]
+    found = compare(folders)
+    for folder, method in zip(folders, ("erm", "dr"), strict=True):
+        judged = json.loads((folder / "evaluation.json").read_text())
+        expected = judged["splits"]["test"]["metrics"]["sensitivity_at_specificity"]
+        row = pick(found, split="test", metric="sensitivity_at_specificity", method=method)
+        assert row["mean"] == expected["value"]
+        assert (row["low"], row["high"]) == (expected["low"], expected["high"])
+
+
+def test_multi_label_runs_with_missing_labels_are_compared_and_a_changed_label_is_found(
+    run_folder, make
+):
+    table = make("multi-label", n=40, k=2, missing=0.3, seed=1)
+    other = make("multi-label", n=40, k=2, missing=0.3, seed=2)
+    a = run_folder("a", {"test": table})
+    better = dataclasses.replace(other, label=table.label)
+    b = run_folder("b", {"test": better}, label="dr", identity="2")
+    row = pick(compare([a, b]), split="test", metric="exact_match", method="dr")
+    assert row["difference"]["value"] is not None
+    label = table.label.copy()
+    item = np.flatnonzero(label[:, 1] == 1)[0]
+    label[item, 1] = 0
+    c = run_folder("c", {"test": dataclasses.replace(table, label=label)}, seed=1)
+    with pytest.raises(InputError, match=f"the label of test item {table.id[item]} differs"):
+        compare([a, c])

@@ -1,0 +1,126 @@
+"""Files are written whole or not at all and read without executing anything."""
+
+import errno
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from medldr.errors import InputError
+from medldr.folders import files
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_temporary(tmp_path):
+    path = tmp_path / "a.txt"
+    files.write_text(path, "old")
+
+    def break_off():
+        with files.atomic(path) as temporary:
+            temporary.write_text("ne")
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        break_off()
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_full_disk_is_named_with_path_and_bytes(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    path = tmp_path / "x.json"
+    with pytest.raises(files.StorageError, match=r"no space left .*x\.json \(\d+ bytes needed\)"):
+        files.write_json(path, {"a": 1})
+    assert not path.exists()
+
+
+def test_a_file_size_limit_leaves_the_older_checkpoint_readable(tmp_path):
+    script = f"""
+import resource, signal, torch
+from medldr.folders import files
+path = {str(tmp_path / "last.ckpt")!r}
+files.save_checkpoint(path, {{"epoch": 1, "w": torch.zeros(10)}})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    files.save_checkpoint(path, {{"epoch": 2, "w": torch.zeros(100_000)}})
+except files.StorageError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "no space left" in done.stdout
+    assert "bytes needed" in done.stdout
+    assert files.load_checkpoint(tmp_path / "last.ckpt")["epoch"] == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["last.ckpt"]
+
+
+def test_appending_to_a_full_disk_leaves_whole_lines(tmp_path, monkeypatch):
+    path = tmp_path / "metrics.jsonl"
+    files.append_line(path, '{"epoch": 1}')
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(files.StorageError, match="no space"):
+        files.append_line(path, '{"epoch": 2}')
+    assert path.read_text() == '{"epoch": 1}\n'
+
+
+class _Evil:
+    def __reduce__(self):
+        return (os.system, ("true",))
+
+
+def test_a_foreign_pickle_is_refused_and_not_run(tmp_path):
+    path = tmp_path / "evil.ckpt"
+    torch.save({"x": _Evil()}, path)
+    with pytest.raises(InputError, match="refused"):
+        files.load_checkpoint(path)
+    path.write_bytes(pickle.dumps(_Evil()))
+    with pytest.raises(InputError, match=r"refused|damaged"):
+        files.load_checkpoint(path)
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path):
+    path = tmp_path / "last.ckpt"
+    files.save_checkpoint(path, {"w": torch.arange(1000)})
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(InputError, match=r"last\.ckpt"):
+        files.load_checkpoint(path)
+
+
+def test_weights_are_safetensors_only(tmp_path):
+    path = tmp_path / "model.safetensors"
+    torch.save({"w": torch.zeros(2)}, path)
+    with pytest.raises(InputError, match="safetensors"):
+        files.load_tensors(path)
+
+
+def test_equal_tensors_give_equal_bytes_whatever_their_order(tmp_path):
+    tensors = {"b": torch.arange(3.0), "a": torch.ones(2, 2).t()}
+    files.save_tensors(tmp_path / "1", tensors)
+    files.save_tensors(tmp_path / "2", dict(reversed(tensors.items())))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    assert torch.equal(files.load_tensors(tmp_path / "1")["b"], tensors["b"])
+
+
+def test_json_refuses_nan(tmp_path):
+    with pytest.raises(ValueError, match="JSON compliant"):
+        files.write_json(tmp_path / "a.json", {"auc": float("nan")})
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_unreadable_json_is_named(tmp_path):
+    with pytest.raises(InputError, match="there is no file"):
+        files.read_json(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(InputError, match=r"bad\.json"):
+        files.read_json(tmp_path / "bad.json")

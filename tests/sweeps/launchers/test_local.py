@@ -1,0 +1,149 @@
+"""Real processes: their devices, their output, how they are stopped, whom they do not outlive."""
+
+import signal
+import sys
+import time
+
+import pytest
+
+from medldr.sweeps.launchers import local
+from medldr.sweeps.launchers.base import Job
+
+SLOW = "import signal, sys, time; {}; print('ready', flush=True); time.sleep(60)"
+SAVES = "signal.signal(signal.SIGTERM, lambda *_: (print('saved', flush=True), sys.exit(143)))"
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+
+
+def _job(tmp_path, code, **facts):
+    return Job("a", (sys.executable, "-c", code), tmp_path / "a.log", **facts)
+
+
+def _until(happened, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def _end(handle):
+    _until(lambda: handle.poll() is not None)
+    return handle.poll()
+
+
+def _says(path, text):
+    return lambda: path.exists() and text in path.read_text()
+
+
+@pytest.mark.parametrize(("code", "ending"), [("pass", 0), ("raise SystemExit(3)", 3)])
+def test_the_exit_code_is_the_processs_own(tmp_path, code, ending):
+    (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
+    assert _end(handle) == ending
+
+
+def test_what_it_prints_is_added_to_its_log(tmp_path):
+    (tmp_path / "a.log").write_text("before\n")
+    code = "import sys; print('out', flush=True); print('err', file=sys.stderr)"
+    (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
+    _end(handle)
+    assert (tmp_path / "a.log").read_text() == "before\nout\nerr\n"
+
+
+def test_it_is_a_session_of_its_own_reads_nothing_and_is_deaf_to_sigusr2(tmp_path):
+    code = (
+        "import os, signal, sys; print(os.getsid(0) == os.getpid(), sys.stdin.read() == '', "
+        "signal.getsignal(signal.SIGUSR2) == signal.SIG_IGN)"
+    )
+    (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
+    assert _end(handle) == 0
+    assert (tmp_path / "a.log").read_text() == "True True True\n"
+
+
+def test_stopping_lets_it_save_and_killing_does_not(tmp_path):
+    (handle,) = local.local_launcher(1).start([_job(tmp_path, SLOW.format(SAVES))])
+    _until(_says(tmp_path / "a.log", "ready"))
+    assert handle.poll() is None
+    handle.stop()
+    assert _end(handle) == 143
+    assert "saved" in (tmp_path / "a.log").read_text()
+    (tmp_path / "a.log").unlink()
+    (handle,) = local.local_launcher(1).start([_job(tmp_path, SLOW.format(DEAF))])
+    _until(_says(tmp_path / "a.log", "ready"))
+    handle.stop()
+    handle.kill()
+    assert _end(handle) == -signal.SIGKILL
+    handle.stop()  # nothing is left to be stopped
+    handle.kill()
+
+
+def test_where_one_cannot_start_those_before_it_are_stopped(tmp_path, monkeypatch):
+    stopped = []
+
+    class Played:
+        def __init__(self, job, shares):
+            self.name = job.name
+            if self.name == "b":
+                raise BlockingIOError("no more processes")
+
+        def stop(self):
+            stopped.append(self.name)
+
+    monkeypatch.setattr(local, "LocalProcess", Played)
+    jobs = [Job(name, ("true",), tmp_path / "x.log") for name in "abc"]
+    with pytest.raises(BlockingIOError):
+        local.local_launcher(3).start(jobs)
+    assert stopped == ["a"]
+
+
+def test_devices_are_shared_out_evenly():
+    shares = local.Shares(["0", "1", "2"])
+    first, second = shares.take(2), shares.take(1)
+    assert (first, second) == (["0", "1"], ["2"])
+    assert shares.take(1) == ["0"]
+    shares.give(second)
+    assert shares.take(2) == ["1", "2"]
+    assert shares.take(9) == ["0", "1", "2"]  # the run itself says that there are not so many
+    assert shares.take(0) == []
+
+
+def test_without_devices_nothing_is_shared():
+    assert local.Shares([]).take(2) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "names"),
+    [
+        (None, 2, ["0", "1"]),
+        ("", 0, []),
+        ("3, 5", 2, ["3", "5"]),
+        ("GPU-aa,GPU-bb", 2, ["GPU-aa", "GPU-bb"]),
+        ("0,-1,1", 1, ["0"]),
+    ],
+)
+def test_the_users_choice_of_devices_is_kept(monkeypatch, given, count, names):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if given is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    assert local.visible_devices() == names
+
+
+def test_each_process_sees_its_own_devices_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(local, "visible_devices", lambda: ["4", "7"])
+    launcher = local.local_launcher()
+    assert launcher.slots == 2
+    code = "import os; print(os.environ.get('CUDA_VISIBLE_DEVICES'))"
+    words = (sys.executable, "-c", code)
+    jobs = [Job(n, words, tmp_path / n, devices=d) for n, d in [("a", 1), ("b", 1), ("c", 2)]]
+    handles = launcher.start(jobs)
+    for handle in handles:
+        _end(handle)
+    assert [(tmp_path / n).read_text().strip() for n in "abc"] == ["4", "7", "4,7"]
+
+
+def test_cores_are_shared_out_among_the_slots(monkeypatch):
+    monkeypatch.setattr(local, "cores", lambda: 8)
+    monkeypatch.setattr(local, "visible_devices", list)
+    assert [local.local_launcher(jobs).cores for jobs in (None, 2, 3, 100)] == [8, 4, 2, 1]
+    assert local.local_launcher().slots == 1

@@ -1,0 +1,453 @@
+"""Which member starts when and what becomes of it, with processes that are only played."""
+
+import io
+import json
+import signal
+import time
+
+import pytest
+from rich.console import Console
+
+from medldr.folders.owner import owned
+from medldr.folders.sweep_record import Member, SweepFolder
+from medldr.sweeps.launchers.base import Job, Launcher
+from medldr.sweeps.run import scheduler
+from medldr.sweeps.run.launches import at_work, note_launch
+from medldr.sweeps.run.progress import SweepProgress
+from medldr.sweeps.run.scheduler import Scheduler
+from medldr.sweeps.run.stopping import StopWatch
+from medldr.sweeps.status import standing_of
+
+
+class Stage:
+    """A sweep folder, and processes that end as they are told to.
+
+    `plays` says by run name what each start of it does: a function that is called when it ends,
+    and returns its exit code. `events` is what happened, in order.
+    """
+
+    def __init__(self, path, *members, slots=1):
+        self.folder = SweepFolder(path)
+        self.members = [m if isinstance(m, Member) else Member(m, m, 0, m, "c") for m in members]
+        self.plays = {}
+        self.polls = {}
+        self.events = []
+        self.most = 0
+        self.now = set()
+        self.watch = StopWatch()
+        self.text = io.StringIO()
+        self.launcher = Launcher(self._start, slots, cores=1, pause_s=0.0)
+
+    def _start(self, jobs):
+        return [Played(self, job.name) for job in jobs]
+
+    def run(self, **options):
+        progress = SweepProgress(len(self.members), Console(file=self.text, width=200))
+        with at_work(self.folder) as mine:
+            self.scheduler = Scheduler(
+                self.folder, self.members, self._job, self.launcher, progress, mine,
+                watch=self.watch, **options,
+            )  # fmt: skip
+            return self.scheduler.run()
+
+    def _job(self, name):
+        return Job(name, ("train", name), self.folder.log(name))
+
+    def says(self, name, status, **facts):
+        """Leave a run folder as a run leaves it."""
+        run = self.folder.run(name)
+        run.path.mkdir(parents=True, exist_ok=True)
+        run.run.write_text(json.dumps({"status": status, "times": {"starts": 1}, **facts}))
+        if status == "done":
+            run.evaluation.write_text("{}")
+            run.model.touch()
+
+    def done(self, name):
+        return lambda: self.says(name, "done") or 0
+
+
+class Played:
+    def __init__(self, stage, name):
+        self.stage, self.name = stage, name
+        self.left = stage.polls.get(name, 2)
+        self.stopped = self.code = None
+        stage.events.append(f"start {name}")
+        stage.now.add(name)
+        stage.most = max(stage.most, len(stage.now))
+
+    def poll(self):
+        self.left -= 1
+        if self.code is None and (self.left <= 0 or self.stopped):
+            play = self.stage.plays.get(self.name) or self.stage.done(self.name)
+            self.code = (self.stopped or play)()
+            self.stage.now.discard(self.name)
+            self.stage.events.append(f"end {self.name}")
+        return self.code
+
+    def stop(self):
+        self.stage.events.append(f"stop {self.name}")
+        self.stopped = lambda: self.stage.says(self.name, "interrupted") or 143
+
+    def kill(self):
+        self.stage.events.append(f"kill {self.name}")
+        self.stopped = lambda: -9
+
+
+def test_members_start_in_their_order_one_after_another(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c")
+    outcome = stage.run()
+    assert outcome.done == ["a", "b", "c"]
+    assert stage.events == ["start a", "end a", "start b", "end b", "start c", "end c"]
+    assert "=== " in stage.folder.log("a").read_text()
+
+
+@pytest.mark.parametrize(("slots", "most"), [(1, 1), (2, 2), (3, 3), (None, 4)])
+def test_no_more_run_at_once_than_the_launcher_takes(tmp_path, slots, most):
+    stage = Stage(tmp_path, *"abcd", slots=slots)
+    assert sorted(stage.run().done) == list("abcd")
+    assert stage.most == most
+
+
+def test_what_is_done_is_not_started_again(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "done")
+    assert stage.run().done == ["a", "b"]
+    assert stage.events == ["start b", "end b"]
+
+
+def test_a_failed_member_is_told_and_skipped_until_a_retry_is_asked_for(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "failed", error="InputError: no such file")
+    outcome = stage.run()
+    assert outcome.failed == {"a": "InputError: no such file"}
+    assert outcome.done == ["b"]
+    assert "no such file" in stage.text.getvalue()
+    again = Stage(tmp_path, "a", "b").run(retry_failed=True)
+    assert again.done == ["b", "a"]
+    assert not again.failed
+
+
+def test_an_interrupted_member_goes_on(tmp_path):
+    stage = Stage(tmp_path, "a")
+    stage.says("a", "interrupted")
+    assert stage.run().done == ["a"]
+    assert stage.events == ["start a", "end a"]
+
+
+def test_a_failing_member_does_not_stop_the_others(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.plays["a"] = lambda: stage.says("a", "failed", error="ValueError: boo") or 1
+    outcome = stage.run()
+    assert (outcome.done, outcome.failed) == (["b"], {"a": "ValueError: boo"})
+
+
+def test_an_ending_that_the_run_cannot_tell_is_recorded_and_forgotten_once_done(tmp_path):
+    stage = Stage(tmp_path, "a")
+
+    def die():
+        with stage.folder.log("a").open("a") as log:
+            log.write("terminate called without an active exception\n\n")
+        return -9
+
+    stage.plays["a"] = die
+    outcome = stage.run()
+    assert "SIGKILL" in outcome.failed["a"]
+    assert "terminate called" in outcome.failed["a"]
+    assert json.loads(stage.folder.ending("a").read_text())["code"] == -9
+    assert standing_of(stage.folder, "a").state == "failed"
+    again = Stage(tmp_path, "a")
+    assert again.run().done == ["a"]  # without being asked to retry
+    assert not stage.folder.ending("a").exists()
+
+
+def test_a_mistake_before_the_folder_exists_is_not_made_again_unasked(tmp_path):
+    stage = Stage(tmp_path, "a")
+
+    def refuse():
+        with stage.folder.log("a").open("a") as log:
+            log.write("error: machine.device: there is no cuda device here\n")
+        return 2
+
+    stage.plays["a"] = refuse
+    said = {"a": "machine.device: there is no cuda device here"}
+    assert stage.run().failed == said
+    again = Stage(tmp_path, "a")
+    assert again.run().failed == said
+    assert again.events == []
+    assert Stage(tmp_path, "a").run(retry_failed=True).done == ["a"]
+
+
+def test_a_retry_that_does_not_come_to_run_tells_why_and_not_what_was_before(tmp_path):
+    stage = Stage(tmp_path, "a")
+    stage.says("a", "failed", error="ValueError: boo")
+
+    def refuse():
+        with stage.folder.log("a").open("a") as log:
+            log.write("error: machine.device: there is no cuda device here\n")
+        return 2
+
+    stage.plays["a"] = refuse
+    said = {"a": "machine.device: there is no cuda device here"}
+    assert stage.run(retry_failed=True).failed == said
+    assert standing_of(stage.folder, "a").error == said["a"]
+    again = Stage(tmp_path, "a")
+    again.plays["a"] = lambda: (
+        again.says("a", "failed", error="ValueError: new", times={"starts": 2}) or 1
+    )
+    assert again.run(retry_failed=True).failed == {"a": "ValueError: new"}
+
+
+def test_a_retry_that_is_stopped_before_it_runs_is_interrupted(tmp_path):
+    stage = Stage(tmp_path, "a")
+    stage.says("a", "failed", error="ValueError: boo")
+    stage.plays["a"] = lambda: 143
+    outcome = stage.run(retry_failed=True)
+    assert not outcome.failed
+    assert stage.scheduler.interrupted == 1
+
+
+def test_an_unreadable_run_is_named_and_left_out(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "done")
+    stage.folder.run("a").run.write_text("{half")
+    outcome = stage.run()
+    assert outcome.done == ["b"]
+    assert "run.json" in outcome.left_out["a"]
+    assert "run.json" in stage.text.getvalue()
+
+
+def test_a_member_starts_after_those_it_needs(tmp_path):
+    stage = Stage(
+        tmp_path, Member("b", "b", 0, "b", "c", after=("a",)), "a", "x", slots=3
+    )  # fmt: skip
+    assert set(stage.run().done) == {"a", "b", "x"}
+    assert stage.events.index("end a") < stage.events.index("start b")
+
+
+def test_a_member_whose_predecessor_failed_is_left_out_and_so_are_its_own(tmp_path):
+    stage = Stage(
+        tmp_path, "a", Member("b", "b", 0, "b", "c", ("a",)), Member("c", "c", 0, "c", "c", ("b",))
+    )
+    stage.plays["a"] = lambda: stage.says("a", "failed", error="x") or 1
+    outcome = stage.run()
+    assert set(outcome.failed) == {"a"}
+    assert set(outcome.left_out) == {"b", "c"}
+    assert "a" in outcome.left_out["b"]
+
+
+def test_a_run_that_another_process_owns_is_waited_for_and_not_started(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "running")
+    with owned(stage.folder.run("a")):
+        # The other one finishes while b runs here.
+        stage.plays["b"] = lambda: stage.says("b", "done") or stage.says("a", "done") or 0
+        outcome = stage.run()
+    assert sorted(outcome.done) == ["a", "b"]
+    assert "start a" not in stage.events
+
+
+def test_a_run_that_another_process_owns_and_leaves_unfinished_is_taken_up(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "running")
+    other = owned(stage.folder.run("a"))
+    other.__enter__()
+    stage.plays["b"] = lambda: other.__exit__(None, None, None) or stage.done("b")()
+    assert sorted(stage.run().done) == ["a", "b"]
+    assert stage.events[-2:] == ["start a", "end a"]
+
+
+def test_a_run_that_another_process_moves_aside_is_started(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.says("a", "running")
+    other = owned(stage.folder.run("a"))
+    other.__enter__()
+
+    def aside():
+        stage.folder.run("a").path.rename(tmp_path / "aside")
+        return stage.done("b")()
+
+    stage.plays["b"] = aside
+    outcome = stage.run()
+    other.__exit__(None, None, None)
+    assert outcome.done == ["b", "a"]
+    assert not outcome.failed
+
+
+def test_what_another_sweep_has_brought_to_an_end_meanwhile_is_not_started(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c")
+
+    def meanwhile():
+        stage.says("b", "done")
+        stage.says("c", "failed", error="ValueError: boo")
+        return stage.done("a")()
+
+    stage.plays["a"] = meanwhile
+    outcome = stage.run()
+    assert outcome.done == ["a", "b"]
+    assert outcome.failed == {"c": "ValueError: boo"}
+    assert stage.events == ["start a", "end a"]
+
+
+def test_what_another_sweep_has_launched_is_waited_for_until_that_sweep_is_gone(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c")
+    other = at_work(stage.folder)
+    theirs = other.__enter__()
+    note_launch(theirs, "a", 0)
+
+    def meanwhile():
+        note_launch(theirs, "c", 0)
+        return stage.done("b")()
+
+    stage.plays["b"] = meanwhile
+    stage.watch.wait = lambda seconds: (
+        "c is being worked on" in stage.text.getvalue() and other.__exit__(None, None, None)
+    )
+    outcome = stage.run()
+    assert stage.events == [f"{what} {name}" for name in "bac" for what in ("start", "end")]
+    assert outcome.done == ["b", "a", "c"]
+
+
+def test_a_member_is_launched_until_it_runs(tmp_path):
+    stage = Stage(tmp_path, "a")
+    seen = []
+
+    class Watched(Played):
+        def poll(self):
+            seen.append(standing_of(stage.folder, "a").state)
+            return super().poll()
+
+    stage.launcher = Launcher(
+        lambda jobs: [Watched(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
+    )
+    stage.plays["a"] = lambda: 2
+    stage.run()
+    assert seen == ["launched", "launched"]
+    assert standing_of(stage.folder, "a").state == "failed"
+
+
+def test_losing_the_race_for_a_folder_is_no_failure(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    other = owned(stage.folder.run("a"))
+
+    def lose():
+        stage.says("a", "running")
+        other.__enter__()
+        return 2
+
+    stage.plays["a"] = lose
+    stage.plays["b"] = lambda: (
+        stage.says("a", "done") or other.__exit__(None, None, None) or stage.done("b")()
+    )
+    outcome = stage.run()
+    assert sorted(outcome.done) == ["a", "b"]
+    assert not outcome.failed
+    assert stage.events.count("start a") == 1
+
+
+def test_losing_it_to_one_that_is_gone_by_then_starts_the_member_again(tmp_path):
+    stage = Stage(tmp_path, "a")
+
+    def lose():
+        with stage.folder.log("a").open("a") as log:
+            log.write("error: S/a is in use by process 7 on node1. Wait for it\n")
+        stage.says("a", "interrupted")
+        stage.plays.clear()
+        return 2
+
+    stage.plays["a"] = lose
+    assert stage.run().done == ["a"]
+    assert stage.events.count("start a") == 2
+
+
+def test_a_signal_has_all_save_and_end(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c", "d", slots=2)
+    stage.plays["a"] = lambda: stage.done("a")() or stage.watch.note(signal.SIGTERM) or 0
+    stage.polls["b"] = 100
+    outcome = stage.run()
+    assert outcome.done == ["a"]
+    assert stage.events == ["start a", "start b", "end a", "stop b", "end b"]
+    assert stage.scheduler.interrupted == 1
+    assert standing_of(stage.folder, "b").state == "interrupted"
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_a_run_that_still_saves_when_its_job_has_ended_is_waited_for(tmp_path, monkeypatch, saves):
+    stage = Stage(tmp_path, "a")
+    stage.polls["a"] = 10**9
+    other = owned(stage.folder.run("a"))
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        if saves and len(naps) == 5:
+            stage.says("a", "interrupted")
+            other.__exit__(None, None, None)
+
+    class Job(Played):
+        def stop(self):
+            stage.says("a", "running")
+            other.__enter__()
+            self.stopped = lambda: -15
+
+    stage.launcher = Launcher(
+        lambda jobs: [Job(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
+    )
+    stage.watch.wait = lambda seconds: stage.watch.note(signal.SIGTERM)
+    monkeypatch.setattr(scheduler, "SAVING_S", 0.5)
+    real = time.sleep
+    monkeypatch.setattr(scheduler.time, "sleep", lambda seconds: (nap(seconds), real(0.01)))
+    stage.run()
+    assert stage.scheduler.interrupted == 1
+    assert (standing_of(stage.folder, "a").state == "interrupted") is saves
+    assert len(naps) == 5 or not saves
+    if not saves:
+        other.__exit__(None, None, None)
+
+
+def test_a_second_signal_does_not_wait(tmp_path):
+    stage = Stage(tmp_path, "a")
+
+    class Deaf(Played):
+        def stop(self):
+            stage.events.append("stop a")
+            stage.watch.note(signal.SIGINT)  # the user's second
+            self.left = 10**9
+
+    stage.launcher = Launcher(
+        lambda jobs: [Deaf(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
+    )
+    stage.plays["a"] = lambda: 0
+    calls = []
+
+    def asked():
+        calls.append(1)
+        if len(calls) == 2:
+            stage.watch.note(signal.SIGINT)
+
+    original = stage.watch.wait
+    stage.watch.wait = lambda seconds: (asked(), original(0))
+    Deaf.poll = lambda self: Played.poll(self) if self.stopped else None
+    stage.run()
+    assert stage.events == ["start a", "stop a", "kill a", "end a"]
+    assert stage.scheduler.interrupted == 1
+
+
+def test_a_fault_of_ours_leaves_nothing_running(tmp_path):
+    stage = Stage(tmp_path, "a", "b", slots=2)
+
+    def fault():
+        raise RuntimeError("ours")
+
+    stage.plays["a"] = fault
+    with pytest.raises(RuntimeError, match="ours"):
+        stage.run()
+    assert "stop b" in stage.events
+
+
+def test_each_start_and_ending_is_one_line_in_a_log(tmp_path):
+    stage = Stage(tmp_path, "a", "b")
+    stage.run()
+    lines = stage.text.getvalue().splitlines()
+    assert len(lines) == 4
+    assert "started a (1 of 2)" in lines[0]
+    assert "a done (0:00:0" in lines[1]

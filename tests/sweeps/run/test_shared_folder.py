@@ -1,0 +1,98 @@
+"""Two plans do not work in one folder, and what one takes from another's table is told."""
+
+import dataclasses
+import json
+
+import pytest
+
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.sweeps.run.launches import at_work
+from medldr.sweeps.run.shared_folder import left_behind, note_plan, refuse_others
+
+PLAN = Sweep(
+    "demo",
+    Layout("Demo", contrasts=(("a", "b"),), titles={"a": "A"}),
+    tuple(Member(f"a-00000000-s{seed}", "a", seed, "a", "c") for seed in range(3)),
+    ("seeds=[0,1,2]", "training.epochs=1"),
+)
+OTHER = dataclasses.replace(PLAN, members=PLAN.members[:1], overrides=("seeds=[0]",))
+RETITLED = dataclasses.replace(PLAN, layout=Layout("Other"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return SweepFolder(tmp_path / "S")
+
+
+def _finish(folder, *seeds):
+    for seed in seeds:
+        run = folder.run(f"a-00000000-s{seed}")
+        run.path.mkdir(parents=True)
+        run.run.write_text(json.dumps({"status": "done"}))
+        run.evaluation.write_text("{}")
+        run.model.touch()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    write_sweep(SweepFolder(tmp_path / "other"), dataclasses.replace(PLAN, name="another"))
+    with pytest.raises(InputError, match=r"'another', and this one is 'demo'.*--out"):
+        refuse_others(SweepFolder(tmp_path / "other"), PLAN)
+    run = RunFolder(tmp_path / "run")
+    run.path.mkdir()
+    run.run.write_text("{}")
+    with pytest.raises(InputError, match="folder of a run"):
+        refuse_others(SweepFolder(run.path), PLAN)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="is a file"):
+        refuse_others(SweepFolder(tmp_path / "file"), PLAN)
+
+
+@pytest.mark.parametrize("plan", [OTHER, RETITLED])
+def test_another_plan_is_refused_while_one_is_at_work(folder, plan):
+    with at_work(folder) as mine:
+        refuse_others(folder, plan)  # it has not said yet on what
+        note_plan(mine, PLAN)
+        refuse_others(folder, plan, mine)
+        with pytest.raises(InputError) as caught:
+            refuse_others(folder, plan)
+    assert str(caught.value) == (
+        f"{folder.path} is at work with another plan (3 runs: seeds=[0,1,2] training.epochs=1); "
+        "wait for it, or name another folder with --out"
+    )
+    refuse_others(folder, plan)
+
+
+def test_the_same_plan_in_other_words_may_join(folder):
+    with at_work(folder) as mine:
+        note_plan(mine, PLAN)
+        refuse_others(folder, dataclasses.replace(PLAN, overrides=("training.epochs=1",)))
+
+
+def test_a_killed_sweep_keeps_nobody_out(folder):
+    with at_work(folder) as mine:
+        note_plan(mine, PLAN)
+        owner = json.loads((mine / "owner.json").read_text())
+        (mine / "owner.json").write_text(json.dumps(owner | {"start": "another process"}))
+        refuse_others(folder, OTHER)
+
+
+def test_finished_runs_that_a_plan_leaves_out_are_counted(folder):
+    assert left_behind(folder, OTHER) is None
+    write_sweep(folder, PLAN)
+    _finish(folder, 0)
+    assert left_behind(folder, OTHER) is None
+    _finish(folder, 1)
+    assert left_behind(folder, PLAN) is None
+    assert left_behind(folder, OTHER) == (
+        f"1 finished run in {folder.path} is not of this plan; it stays, but not in its table (it "
+        "was: seeds=[0,1,2] training.epochs=1)"
+    )
+    _finish(folder, 2)
+    assert left_behind(folder, OTHER) == (
+        f"2 finished runs in {folder.path} are not of this plan; they stay, but not in its table "
+        "(it was: seeds=[0,1,2] training.epochs=1)"
+    )
+    write_sweep(folder, dataclasses.replace(PLAN, overrides=()))
+    assert left_behind(folder, OTHER).endswith("(it was: the sweep without changes)")

@@ -1,0 +1,115 @@
+"""Rules keep the first of the best finite values; unknown, absent and forbidden ones are named."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from medldr.errors import InputError
+from medldr.training.weights.selection import Selector
+from medldr.training.weights.selection_rules import parse_rules, rule_names, scored_splits
+
+ALL = {"train", "val", "id_val", "test", "target_in", "target_out"}
+
+
+def choose(name, values, splits=ALL):
+    [rule] = parse_rules([name], splits, oracle=True)
+    selector = Selector([rule])
+    for epoch, value in enumerate(values, start=1):
+        row = {"epoch": epoch, "step": 10 * epoch}
+        selector.offer(row | ({rule.column: value} if rule.column else {}))
+    return selector.chosen({name: Path(name)})[name], selector
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "epoch"),
+    [
+        ("val_auc", [0.5, 0.7, 0.7, 0.6], 2),
+        ("val_loss", [0.5, 0.4, 0.4, 0.6], 2),
+        ("val_accuracy", [0.9, 0.1], 1),
+        ("last", [0, 0, 0], 3),
+        ("val_auc", [math.nan, 0.1, 0.05], 2),
+        ("val_auc", [None, 0.0], 2),
+        ("val_auc", [0.3, math.nan, None, 0.2], 1),
+        ("val_loss", [math.nan, 9.0, math.inf, 8.0], 4),
+        ("val_loss", [None, math.nan], 1),
+        ("oracle_auc", [0.2, 0.4], 2),
+        ("id_val_balanced_accuracy", [0.2, 0.4, 0.3], 2),
+        ("val_domain_accuracy", [0.5, 0.6, 0.6], 2),
+        ("val_domain_loss", [0.5, 0.6, 0.4], 3),
+        ("oracle_out_accuracy", [0.2, 0.4, 0.4], 2),
+    ],
+)
+def test_the_first_of_the_best_finite_values_is_kept(name, values, epoch):
+    selection, _ = choose(name, values)
+    assert (selection.epoch, selection.step) == (epoch, 10 * epoch)
+    value = None if name == "last" else values[epoch - 1]
+    finite = value is not None and math.isfinite(value)
+    assert selection.value == (value if finite else None)
+    assert selection.oracle == name.startswith("oracle")
+
+
+def test_val_reads_the_split_that_selects_and_each_rule_its_own_column():
+    assert choose("val_auc", [0.5], {"train", "id_val"})[0].split == "id_val"
+    rules = parse_rules(["last", "val_auc", "id_val_auc", "oracle_auc"], ALL, oracle=True)
+    assert scored_splits(rules, ALL) == {"val": "val", "id_val": "id_val", "oracle": "test"}
+    assert scored_splits(rules[:1], {"train", "test"}) == {}
+    assert scored_splits(rules[:1], ALL) == {"val": "val"}
+
+
+def test_waiting_counts_evaluations_since_the_first_rule_improved():
+    _, selector = choose("val_auc", [0.5, 0.4, 0.6, 0.6, 0.1])
+    assert selector.waited == 2
+
+
+def test_state_survives_a_checkpoint():
+    selection, selector = choose("val_auc", [0.5, 0.7, 0.2])
+    other = Selector(selector.rules)
+    other.load_state_dict(selector.state_dict())
+    assert other.chosen({"val_auc": Path("val_auc")})["val_auc"] == selection
+    assert other.waited == 1
+
+
+def test_an_unknown_rule_is_named_with_the_nearest():
+    with pytest.raises(InputError, match=r"no rule 'val_acuracy'.*Did you mean 'val_accuracy'"):
+        parse_rules(["val_acuracy"], ALL)
+    with pytest.raises(InputError, match="no rule 'val_'"):
+        parse_rules(["val_"], ALL)
+    assert "last" in rule_names()
+
+
+def test_an_oracle_needs_the_key_that_allows_it():
+    with pytest.raises(InputError, match=r"oracle_auc reads the test split.*evaluation\.oracle"):
+        parse_rules(["val_auc", "oracle_auc"], ALL)
+    assert parse_rules(["oracle_auc"], ALL, oracle=True)[0].split == "test"
+
+
+def test_the_oracle_of_the_part_held_back_reads_that_part_alone():
+    rules = parse_rules(["oracle_out_accuracy", "oracle_accuracy"], ALL, oracle=True)
+    assert [(rule.split, rule.column) for rule in rules] == [
+        ("target_out", "oracle_out/accuracy"),
+        ("test", "oracle/accuracy"),
+    ]
+    assert all(rule.oracle for rule in rules)
+    assert scored_splits(rules[:1], ALL) == {"val": "val", "oracle_out": "target_out"}
+    with pytest.raises(InputError, match=r"oracle_out_accuracy reads the test.*evaluation\.oracle"):
+        parse_rules(["oracle_out_accuracy"], ALL)
+    with pytest.raises(InputError, match=r"'target_out' of held-out.*Set data\.held_out"):
+        parse_rules(["oracle_out_accuracy"], {"train", "val", "test"}, oracle=True)
+    with pytest.raises(InputError, match=r"Did you mean 'val_domain_accuracy'"):
+        parse_rules(["val_domain_acuracy"], ALL)
+
+
+def test_a_rule_without_its_split_is_refused():
+    with pytest.raises(InputError, match=r"val_auc needs a split 'id_val'.*\[last\]"):
+        parse_rules(["val_auc"], {"train", "test"})
+    with pytest.raises(InputError, match="id_val_auc needs a split 'id_val'"):
+        parse_rules(["id_val_auc"], {"train", "val"})
+
+
+def test_undefined_throughout_is_noted():
+    _, selector = choose("val_auc", [None, None])
+    assert selector.notes() == [
+        "val_auc was undefined at every evaluation; the first one's weights were kept"
+    ]
+    assert choose("val_auc", [None, 0.2])[1].notes() == []
