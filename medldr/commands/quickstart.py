@@ -13,7 +13,7 @@ from typing import Final
 from medldr.config import identify, load_config
 from medldr.folders.lifecycle import is_done
 from medldr.reporting import DEMONSTRATION, compare_runs
-from medldr.reporting.terminal import console
+from medldr.reporting.writers.terminal import console
 from medldr.run import train_run
 
 RUNS: Final = ("phantom_fracture_erm", "phantom_fracture_latentdr_pool")

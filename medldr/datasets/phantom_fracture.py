@@ -10,9 +10,9 @@ rib kinks, no line through it), *nondisplaced* (a thin dark line through the rib
 line, and the fragments stand offset).
 
 Domains are the scanners of `SCANNERS` (`medldr/datasets/_phantoms/scanner.py`), which differ in
-appearance only: noise, reconstruction kernel, intensity window, shading and slice thickness. Classes are
-equally frequent in every scanner and split. Groups are patients: one rib, one scanner, one split,
-1 to 3 volumes with a fracture each.
+appearance only: noise, reconstruction kernel, intensity window, shading and slice thickness.
+Classes are equally frequent in every scanner and split. Groups are patients: one rib, one scanner,
+one split, 1 to 3 volumes with a fracture each.
 
 Source:
     Our choice throughout. The scanners were fixed with ERM alone (`benchmarks/phantom_shift.py`)

@@ -4,13 +4,13 @@ What can go wrong while a page is made never costs a result: a figure that canno
 a sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
 """
 
-from medldr.reporting.augmentation import augmentation_id
-from medldr.reporting.comparison import DEMONSTRATION, compare_runs, write_comparison
-from medldr.reporting.page import ReportWarning, write_report, write_report_or_warn
-from medldr.reporting.published import Published, published, same_protocol
-from medldr.reporting.sweep_report import SweepReport, report_folder, write_sweep_report
-from medldr.reporting.sweep_terminal import print_sweep
-from medldr.reporting.terminal import comparison_table, print_run, run_table
+from medldr.reporting.pages.comparison import DEMONSTRATION, compare_runs, write_comparison
+from medldr.reporting.pages.run import ReportWarning, write_report, write_report_or_warn
+from medldr.reporting.pages.sweep_report import SweepReport, report_folder, write_sweep_report
+from medldr.reporting.published.augmentation import augmentation_id
+from medldr.reporting.published.numbers import Published, published, same_protocol
+from medldr.reporting.writers.sweep_terminal import print_sweep
+from medldr.reporting.writers.terminal import comparison_table, print_run, run_table
 
 __all__ = [
     "DEMONSTRATION",

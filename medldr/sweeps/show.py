@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from medldr.folders.sweep_record import Member
-from medldr.reporting.terminal import console
+from medldr.reporting.writers.terminal import console
 from medldr.sweeps.same_errors import alike, some_runs
 from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, State, SweepStatus
 

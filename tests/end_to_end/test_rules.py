@@ -13,8 +13,8 @@ from medldr.datasets import medmnist
 from medldr.evaluation import evaluate_rules as rules
 from medldr.folders import lifecycle
 from medldr.folders.files import RunFolder, load_tensors
-from medldr.reporting.rule_table import rule_table
-from medldr.reporting.source import read_run
+from medldr.reporting.read.run import read_run
+from medldr.reporting.sections.run_rules import rule_table
 
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
 SETTINGS = (

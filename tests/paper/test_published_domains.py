@@ -10,11 +10,11 @@ import pytest
 
 from medldr.config import packaged_configs
 from medldr.config.yaml import read_yaml
-from medldr.reporting import published
-from medldr.reporting.describe import method_id
-from medldr.reporting.published_domains import published_domains, same_domain
-from medldr.reporting.run_published import relation
-from medldr.reporting.source import RunSource
+from medldr.reporting.published import numbers as published
+from medldr.reporting.published.domains import published_domains, same_domain
+from medldr.reporting.read.describe import method_id
+from medldr.reporting.read.run import RunSource
+from medldr.reporting.sections.run_published import relation
 
 SETS = ("pacs", "vlcs", "office_home", "terra_incognita", "domain_net")
 ODD = {("terra_incognita", "LatentDR paper", "latentdr_sa")}

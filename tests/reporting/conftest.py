@@ -15,8 +15,8 @@ from medldr.evaluation import evaluate
 from medldr.evaluation.predictions.table import write_predictions
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
-from medldr.reporting import figures
-from medldr.reporting.sweep_content import sweep_content
+from medldr.reporting.figures import drawing as figures
+from medldr.reporting.pages.sweep import sweep_content
 from medldr.types import Predictions
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")

@@ -1,9 +1,9 @@
 """Become another program, one that does not outlive who started it.
 
 ``python -m medldr.sweeps.launchers.dies_with_parent PID WORD ...`` turns into the command WORD ...,
-which the system stops with SIGTERM as soon as process PID is gone (Linux; elsewhere it goes on alone), so that a
-run of a killed sweep saves its state and ends. SIGUSR2, by which schedulers announce the end of
-their time, is ignored: who started the run is told too, and stops it properly.
+which the system stops with SIGTERM as soon as process PID is gone (Linux; elsewhere it goes on
+alone), so that a run of a killed sweep saves its state and ends. SIGUSR2, by which schedulers
+announce the end of their time, is ignored: who started the run is told too, and stops it properly.
 
 A small program of its own, because code between fork and exec is unsafe beside threads.
 """

@@ -8,7 +8,7 @@ from typing import Final
 
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
-from medldr.reporting.measures import ALIASES, MEASURES
+from medldr.metrics import ALIASES, MEASURES
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.schema import TableContent
 

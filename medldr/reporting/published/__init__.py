@@ -1,0 +1,1 @@
+"""Numbers that others have published, and how ours relate to them."""

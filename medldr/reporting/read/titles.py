@@ -1,0 +1,56 @@
+"""What is printed for the rows and columns of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from medldr.folders.sweep_record import Member
+from medldr.reporting.published.numbers import METHOD_TITLES
+
+ORACLE = " (oracle)"
+ROW_TITLES = {
+    **METHOD_TITLES,
+    "erm_half_lr": "ERM, half the rate",
+    "latentdr_full_lr": "LatentDR (Pool), full rate",
+    "latentdr_sa_full_lr": "LatentDR (SA), full rate",
+    "mixstyle_cross_domain": "MixStyle, cross-domain",
+    "mmd_median": "MMD, median bandwidths",
+    "mldg_second_order": "MLDG, second order",
+}
+
+
+def printed_titles(
+    names: Iterable[str], known: Mapping[str, str], oracles: Iterable[str]
+) -> dict[str, str]:
+    """What is printed for each name; a title that two would share gets the name behind it."""
+    names, marked = list(dict.fromkeys(names)), set(oracles)
+    # A row of several axes is named by their values, each of which may have a title.
+    parts = [[name] if name in known else name.split(", ") for name in names]
+    titles = [", ".join(known.get(part, part) for part in several) for several in parts]
+    return {
+        name: (title if titles.count(title) == 1 else f"{title} [{name}]")
+        + (ORACLE if name in marked else "")
+        for name, title in zip(names, titles, strict=True)
+    }
+
+
+def one_configuration_a_row(
+    members: Iterable[Member], identity: Callable[[Member], str]
+) -> list[Member]:
+    """Give configurations that share a cell a row each, for they are different methods."""
+    members = list(members)
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    for member in members:
+        cells.setdefault((member.row, member.column), {})[identity(member)] = member.label
+    split: set[str] = {row for (row, _), found in cells.items() if len(found) > 1}
+
+    def own(member: Member) -> Member:
+        if member.row not in split:
+            return member
+        labels = list(cells[member.row, member.column].values())
+        alone = labels.count(member.label) == 1
+        name = member.label if alone else identity(member)
+        return replace(member, row=f"{member.row} ({name})")
+
+    return [own(member) for member in members]

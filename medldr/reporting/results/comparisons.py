@@ -1,0 +1,182 @@
+"""The columns of a sweep's table: each is one comparison of the runs in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from medldr.errors import InputError
+from medldr.evaluation import compare
+from medldr.evaluation.comparison.runs import Run, methods
+from medldr.reporting.read.privacy import hide_names
+from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.sections.comparison_tables import cell_of, rows_of
+
+STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
+"""Why a run has no result, the worst first."""
+
+_HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
+"""Of a long hash the first eight digits tell as much to a reader."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: the comparison of its runs, methods named as rows are printed.
+
+    Attributes:
+        name: What stands above it.
+        result: What `medldr.evaluation.compare` returns; None without any result.
+        planned: Runs that were planned, by row.
+        missing: Runs without a result, by row: how many of each state.
+        problem: Why its runs cannot be compared; empty if they can.
+        notes: What a reader must be told about it.
+        said: The problem word for word: for the terminal of whoever ran it, never for a page.
+    """
+
+    name: str
+    result: Mapping[str, Any] | None
+    planned: Mapping[str, int]
+    missing: Mapping[str, Mapping[str, int]]
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    said: str = ""
+
+    def row(
+        self, split: str, metric: str, row: str, domain: str | None = None
+    ) -> Mapping[str, Any] | None:
+        """The numbers of one row, as `compare` describes them; None where there are none."""
+        if self.result is None:
+            return None
+        if domain is None:
+            found: Mapping[str, Any] | None = cell_of(self.result, split, metric, row)
+            return found
+        there = rows_of(self.result, split, domain)
+        return next((r for r in there if (r["metric"], r["method"]) == (metric, row)), None)
+
+    def contrast(self, split: str, metric: str, pair: tuple[str, str]) -> dict[str, Any] | None:
+        """One row minus another; None where either has no result."""
+        wanted = (split, None, metric, *pair)
+        keys = ("split", "domain", "metric", "method", "minus")
+        for row in (self.result or {}).get("contrasts") or ():
+            if tuple(row[key] for key in keys) == wanted:
+                found: dict[str, Any] = row
+                return found
+        return None
+
+    def fewest_seeds(self, *rows: str) -> int:
+        """Seeds of the row that has the fewest of these; 0 where none has a result."""
+        there = (self.result or {}).get("methods") or ()
+        return min((len(m["seeds"]) for m in there if m["method"] in rows), default=0)
+
+    def footnotes(self, row: str) -> list[str]:
+        """In what a row differs from the reference although it must not."""
+        for method in (self.result or {}).get("methods") or ():
+            if method["method"] == row and self.result is not None:
+                texts = [self.result["footnotes"][n - 1] for n in method["footnotes"]]
+                return [_HASH.sub(r"\1", text) for text in texts]
+        return []
+
+    def why_missing(self, row: str) -> str:
+        """Why a row has no result here, in words; empty where no run was planned.
+
+        Example:
+            >>> column = Column("a", None, {"x": 3}, {"x": {"not run": 1, "failed": 2}})
+            >>> column.why_missing("x"), column.why_missing("y")
+            ('2 failed, 1 not run', '')
+        """
+        counts = self.missing.get(row) or {}
+        there = [state for state in STATES if counts.get(state)]
+        if len(there) == 1:
+            return there[0]
+        return ", ".join(f"{counts[state]} {state}" for state in there)
+
+    @property
+    def splits(self) -> list[str]:
+        """Splits that were compared, the test split first."""
+        found = list((self.result or {}).get("splits") or ())
+        return sorted(found, key=lambda split: split != "test")
+
+
+def columns(study: Study) -> list[Column]:
+    """Compare the runs of every column; what cannot be compared says so."""
+    return [_column(study, name) for name in study.columns]
+
+
+def splits(found: Sequence[Column]) -> list[str]:
+    """Splits that any column has, the test split first."""
+    there = {split for column in found for split in column.splits}
+    return [s for s in ("test", "id_test") if s in there]
+
+
+def _column(study: Study, name: str) -> Column:
+    entries = study.of(column=name)
+    planned = Counter(entry.member.row for entry in entries)
+    missing: dict[str, Counter[str]] = {row: Counter() for row in planned}
+    for entry in entries:
+        if entry.run is None:
+            missing[entry.member.row][entry.state] += 1
+    there = [entry for entry in entries if entry.run is not None]
+    if not there:
+        return Column(name, None, planned, missing)
+    try:
+        result, notes = _compare(study, name, there)
+    except InputError as error:
+        names = {text for e in there for text in (e.member.run, e.member.label)}
+        problem = hide_names(str(error), _ids(there), names)
+        return Column(name, None, planned, missing, problem=problem, said=str(error))
+    return Column(name, result, planned, missing, notes=tuple(notes))
+
+
+def _ids(entries: Sequence[Entry]) -> set[str]:
+    """Ids and groups of the items judged, which the reason of a refusal may name."""
+    tables = [t for e in entries if e.run is not None for t in e.run.predictions.values()]
+    return {str(name) for table in tables for names in (table.id, table.group) for name in names}
+
+
+def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[dict[str, Any], list[str]]:
+    row_of_run = {entry.member.run: entry.member.row for entry in entries}
+    runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run)
+    # The draws of a method follow its name, so that the numbers are those of `medldr compare`
+    # only if the runs keep their own.
+    row_of = {m.name: row_of_run[m.runs[0].name] for m in methods(runs)}
+    method_of = {row: method for method, row in row_of.items()}
+    reference = method_of.get(study.reference)
+    pairs = [
+        (method_of[one], method_of[other])
+        for one, other in study.layout.contrasts
+        if one in method_of and other in method_of
+    ]
+    result = _renamed(compare(runs, reference=reference, contrasts=pairs), row_of)
+    notes = [f"{name}: {note}" for note in result["notes"]]
+    if reference is None:
+        notes.append(f"{name}: {study.reference} has no result, so there are no differences to it.")
+        result["reference"] = study.reference
+        result["rows"] = [{**row, "difference": None} for row in result["rows"]]
+    return result, notes
+
+
+def _one_method_per_row(runs: Sequence[Run], row_of_run: Mapping[str, str]) -> list[Run]:
+    """Runs of one row and label as one method, also where the seed shows in their configuration.
+
+    A run that starts from another one's weights names that run's folder, which holds the seed.
+    """
+    first: dict[tuple[str, str], str] = {}
+    return [
+        replace(run, hash=first.setdefault((row_of_run[run.name], run.label), run.hash))
+        for run in runs
+    ]
+
+
+def _renamed(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    def each(key: str, *fields: str) -> list[dict[str, Any]]:
+        return [{**e, **{f: names[e[f]] for f in fields}} for e in result[key]]
+
+    return {
+        **result,
+        **{key: each(key, "method") for key in ("methods", "rows", "gaps", "classes")},
+        "contrasts": each("contrasts", "method", "minus"),
+        "reference": names[result["reference"]],
+    }

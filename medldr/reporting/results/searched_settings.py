@@ -1,0 +1,115 @@
+"""One setting of each row where a sweep searches among several, chosen without the test split.
+
+The main tables show of each method, in each column, the setting whose runs have the highest
+validation accuracy, as a user would have chosen it; the others stay in the section on the choice.
+So do runs that held out two domains, each of which others held out alone: they are there for
+cross-validation, and would make a column per pair.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from medldr.reporting.read.describe import held_out
+
+if TYPE_CHECKING:
+    from medldr.reporting.read.sweep import Entry
+
+JOINT: Final = ", "
+KEYS: Final = {
+    "val/domain_accuracy": "training-domain validation",
+    "val/accuracy": "accuracy on the validation split",
+}
+"""What a choice goes by, the first that every finished run of a cell has logged."""
+
+
+class Pick(NamedTuple):
+    """The setting that stands for a row in a column.
+
+    Attributes:
+        row: The method.
+        column: The column.
+        setting: Its name.
+        settings: How many there were.
+        by: What chose it; empty where no run had anything to go by.
+        incomplete: Settings that lack a result and were no candidates.
+    """
+
+    row: str
+    column: str
+    setting: str
+    settings: int
+    by: str
+    incomplete: tuple[str, ...]
+
+
+def method_and_setting(row: str, search: Sequence[int]) -> tuple[str, str]:
+    """A row's name without its settings, and these.
+
+    Example:
+        >>> method_and_setting("erm, lr-0.1, photo", [1])
+        ('erm, photo', 'lr-0.1')
+    """
+    parts = row.split(JOINT)
+    kept = [part for number, part in enumerate(parts) if number not in search]
+    taken = [part for number, part in enumerate(parts) if number in search]
+    return JOINT.join(kept), JOINT.join(taken)
+
+
+def chosen_settings(
+    entries: Iterable[Entry], search: Sequence[int]
+) -> tuple[list[Entry], list[Entry], list[Pick]]:
+    """Entries of the chosen settings, all others, and what was chosen; rows become methods.
+
+    Args:
+        entries: All runs, rows named as in the sweep file.
+        search: Positions of the settings among the parts of a row's name.
+    """
+    cells: dict[tuple[str, str], dict[str, list[Entry]]] = {}
+    placed: list[Entry] = []
+    shown: list[Entry] = []
+    others: list[Entry] = []
+    entries = list(entries)
+    held = [held_out(entry.config) for entry in entries]
+    alone = {domains[0] for domains in held if len(domains) == 1}
+    for entry, domains in zip(entries, held, strict=True):
+        row, setting = method_and_setting(entry.member.row, search)
+        own = replace(entry, member=replace(entry.member, row=row), setting=setting)
+        if len(domains) == 2 and alone.issuperset(domains):
+            others.append(own)
+            continue
+        placed.append(own)
+        cells.setdefault((row, own.member.column), {}).setdefault(setting, []).append(own)
+    picks = [_pick(row, column, found) for (row, column), found in cells.items()]
+    chosen = {(pick.row, pick.column): pick.setting for pick in picks}
+    for entry in placed:
+        at = (entry.member.row, entry.member.column)
+        (shown if entry.setting == chosen[at] else others).append(entry)
+    return shown, others, picks
+
+
+def _pick(row: str, column: str, settings: dict[str, list[Entry]]) -> Pick:
+    done = {
+        name: [e.source.rows for e in found if e.source is not None]
+        for name, found in settings.items()
+    }
+    # A setting that lacks a seed must not win by the luck of the others.
+    whole = {name: rows for name, rows in done.items() if len(rows) == len(settings[name])}
+    lacking = tuple(name for name in settings if name not in whole)
+    for key, said in KEYS.items():
+        best = {name: [_highest(rows, key) for rows in runs] for name, runs in whole.items()}
+        if best and all(value is not None for values in best.values() for value in values):
+            means = {name: statistics.fmean(v or 0.0 for v in best[name]) for name in best}
+            name = max(means, key=means.__getitem__)  # the first of equals
+            return Pick(row, column, name, len(settings), said, lacking)
+    most = max(settings, key=lambda name: len(done[name]))
+    return Pick(row, column, most, len(settings), "", lacking)
+
+
+def _highest(rows: Sequence[dict[str, Any]], key: str) -> float | None:
+    found = [row[key] for row in rows if isinstance(row.get(key), int | float)]
+    return max((float(v) for v in found if math.isfinite(v)), default=None)

@@ -1,0 +1,1 @@
+"""A document as HTML, Markdown, LaTeX, CSV, or on the terminal."""

@@ -1,0 +1,213 @@
+"""Tables as LaTeX with booktabs, and a document around them that compiles as it is."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import replace
+
+from medldr.reporting.document import Cell, Row, Table
+from medldr.reporting.pages.sweep import SweepContent
+
+WIDTH = 160
+"""Letters that fit beside each other on the page of the document."""
+GAP = 3
+"""Letters that the space between two columns takes."""
+SHOWN = ("result", "left_out", "choice", "differences", "published")
+"""Sections whose tables a paper prints; the rest is on the page."""
+
+_NAMED = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+    "\N{NO-BREAK SPACE}": "~", "–": "--", "—": "---", "−": "$-$", "±": r"$\pm$", "×": r"$\times$",
+    "…": r"\dots{}", "“": "``", "”": "''", "‘": "`", "’": "'", "≤": r"$\le$", "≥": r"$\ge$",
+    "†": r"$\dagger$", "→": r"$\to$", "°": r"$^\circ$", "µ": r"$\mu$", "·": r"$\cdot$",
+}  # fmt: skip
+_GREEK = {
+    name: rf"$\{name}$"
+    for name in ("alpha", "beta", "gamma", "delta", "epsilon", "lambda", "mu", "sigma", "tau")
+}
+_LETTERS = "ßæœøåÆŒØÅłŁı"
+_ACCENTS = set("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+"""What the plainest of LaTeX's fonts can set above and below a letter."""
+_MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
+_MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}"}
+
+
+def escape(text: str) -> str:
+    r"""A text that pdflatex prints as it is; what its fonts lack is spelled out.
+
+    Example:
+        >>> escape("batch_size 50 % & more"), escape("-0.5 to +1.0"), escape("müde α 骨")
+        ('batch\\_size 50 \\% \\& more', '$-$0.5 to +1.0', 'müde $\\alpha$ [U+9AA8]')
+    """
+    return "".join(map(_letter, _MINUS.sub("−", " ".join(text.split(" ")))))
+
+
+def _letter(letter: str) -> str:
+    if letter in _NAMED:
+        return _NAMED[letter]
+    if letter.isspace():
+        return " "
+    if letter.isascii():
+        return letter if letter.isprintable() else ""
+    parts = unicodedata.normalize("NFD", letter)
+    accented = len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS
+    if letter in _LETTERS or (accented and ord(letter) < 0x180):
+        return letter
+    name = unicodedata.name(letter, "").lower()
+    if name.startswith("greek small letter ") and name.rsplit(" ", 1)[-1] in _GREEK:
+        return _GREEK[name.rsplit(" ", 1)[-1]]
+    plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return "".join(_NAMED.get(c, c) for c in plain) or f"[U+{ord(letter):04X}]"
+
+
+def latex_table(table: Table, label: str) -> str:
+    """A table as a float: the spread beside a number, what else it says in small below it."""
+    counts = Counter(cell.count for row in table.rows for cell in row.cells if cell.count)
+    usual = counts.most_common(1)[0][0] if counts else ""
+    left = {0, *table.texts}
+    layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
+    lines = [
+        r"\begin{table}[htbp]",
+        r"\centering",
+        rf"\caption{{{escape(table.caption)}.}}",
+        rf"\label{{{label}}}",
+        r"\small",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        _line([escape(text) for text in table.columns]),
+        r"\midrule",
+    ]
+    rows = [_row(row, usual) for row in table.rows]
+    for number, row in enumerate(table.rows):
+        if row.apart and number and not table.rows[number - 1].apart:
+            lines.append(r"\midrule")
+        elif number and max(map(len, rows)) > 1:
+            lines.append(r"\addlinespace")  # else an interval is as near to the next number
+        lines += rows[number]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    notes = []
+    if usual:
+        runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
+        spread = any(cell.spread for row in table.rows for cell in row.cells)
+        what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
+        limits = r", 95\,\% interval" if table.intervals else ""
+        notes.append(f"{what} ({runs}){limits}.")
+    notes += [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
+    notes += [escape(note) for note in table.notes]
+    if notes:
+        lines += [r"\par\smallskip", r"{\footnotesize", *notes, r"\par}"]
+    lines.append(r"\end{table}")
+    return "\n".join(lines)
+
+
+def _row(row: Row, usual: str) -> list[str]:
+    """Lines of a row; how many runs a number comes from stands there only if that is unusual."""
+    tags = [tag for tag in row.tags if tag == "oracle" and "(oracle)" not in row.heading]
+    heading = escape(row.heading) + "".join(f" ({tag})" for tag in tags)
+    lines = [_line([heading + _above(row.mark), *(_number(cell) for cell in row.cells)])]
+    below = [
+        [cell.detail for cell in row.cells],
+        ["" if usual and cell.count == usual else cell.count or cell.extra for cell in row.cells],
+    ]
+    for texts in below:
+        if any(texts):
+            small = (rf"{{\scriptsize {escape(text)}}}" if text else "" for text in texts)
+            lines.append(_line(["", *small]))
+    return lines
+
+
+def _number(cell: Cell) -> str:
+    text = _MARKS.get(cell.style, "{}").format(escape(cell.text))
+    text += rf" $\pm$ {escape(cell.spread)}" if cell.spread else ""
+    return text + _above(cell.mark)
+
+
+def _above(sign: str) -> str:
+    return rf"\textsuperscript{{{sign}}}" if sign else ""
+
+
+def _line(cells: list[str]) -> str:
+    # A bracket or star here would be read as belonging to the line break before it.
+    start = "{}" if cells[0].startswith(("[", "*")) else ""
+    return f"{start}{' & '.join(cells)} \\\\"
+
+
+def fitting(table: Table) -> list[Table]:
+    """A table, in parts where it is too wide for a page.
+
+    Example:
+        >>> wide = Table("Accuracy", ["Method", *(f"hospital {n}, scanner 3" for n in range(10))])
+        >>> [(part.caption, len(part.columns) - 1) for part in fitting(wide)]
+        [('Accuracy (part 1 of 2)', 6), ('Accuracy (part 2 of 2)', 4)]
+        >>> fitting(Table("Accuracy", ["Method", "a"]))[0].caption
+        'Accuracy'
+    """
+    left = GAP + max(len(text) for text in (table.columns[0], *(r.heading for r in table.rows)))
+    starts, used = [0], left
+    for number, heading in enumerate(table.columns[1:]):
+        texts = [r.cells[number] for r in table.rows if number < len(r.cells)]
+        own = GAP + max(map(len, (heading, *(f"{c.text} ± {c.spread}" for c in texts))))
+        if used + own > WIDTH and number > starts[-1]:
+            starts.append(number)
+            used = left
+        used += own
+    if len(starts) < 2 or table.texts:  # words say what the numbers behind them are
+        return [table]
+    return [
+        replace(
+            table,
+            caption=f"{table.caption} (part {part} of {len(starts)})",
+            columns=[table.columns[0], *table.columns[1:][start:end]],
+            rows=[replace(row, cells=row.cells[start:end]) for row in table.rows],
+        )
+        for part, (start, end) in enumerate(zip(starts, [*starts[1:], None], strict=True), 1)
+    ]
+
+
+def latex_tables(content: SweepContent) -> str:
+    """`table.tex`: the tables alone, to be read by a document that uses booktabs."""
+    tables = [
+        (anchor, table)
+        for anchor in SHOWN
+        for whole in getattr(content.section(anchor), "tables", ())
+        for table in fitting(whole)
+    ]
+    banners = [f"% {' '.join(text.split())}" for _, text in content.banners]
+    head = ["% Made by medldr. Needs \\usepackage{booktabs}.", *banners]
+    numbered = [latex_table(t, f"tab:{anchor}-{n}") for n, (anchor, t) in enumerate(tables, 1)]
+    return "\n\n".join(["\n".join(head), *numbered]) + "\n"
+
+
+def latex_document(content: SweepContent) -> str:
+    """`report.tex`: a document that says what was found and reads `table.tex`."""
+    result = content.section("result")
+    banners = [rf"\noindent\textbf{{{escape(text)}}}\par\medskip" for _, text in content.banners]
+    items = [rf"\item {escape(lead)}" for lead in (result.leads if result is not None else [])]
+    found = [r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
+    missing = content.section("missing")
+    lost = missing.leads if missing is not None else []
+    lines = [
+        r"\documentclass[10pt]{article}",
+        r"\usepackage[utf8]{inputenc}",
+        r"\usepackage[a4paper,landscape,margin=18mm]{geometry}",
+        r"\usepackage{booktabs}",
+        r"\setcounter{totalnumber}{8}",
+        rf"\title{{{escape(content.title)}}}",
+        r"\author{}",
+        r"\date{}",
+        r"\begin{document}",
+        r"\maketitle",
+        rf"\noindent {escape(content.subtitle)}.\par\medskip",
+        *banners,
+        *found,
+        *(rf"\noindent {escape(text)}\par\medskip" for text in lost),
+        rf"\noindent {escape(result.small) if result is not None else ''}",
+        r"\input{table.tex}",
+        r"\end{document}",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,198 @@
+"""The comparison page and its terminal table say what `compare` found, no more and no less."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from medldr.errors import InputError
+from medldr.evaluation import compare
+from medldr.reporting import (
+    DEMONSTRATION,
+    compare_runs,
+    comparison_table,
+    print_run,
+    run_table,
+    write_comparison,
+)
+from medldr.reporting.pages.comparison import leads
+from medldr.reporting.sections.comparison_tables import show_p
+
+DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
+
+
+def printed(renderable, width=80):
+    out = Console(file=io.StringIO(), width=width, highlight=False)
+    out.print(renderable)
+    return out.file.getvalue()
+
+
+@pytest.fixture
+def runs(run_folder):
+    """Two methods, two seeds each, and a run that failed on a patient's file."""
+
+    def build(**texts):
+        made = [
+            run_folder(f"fracture_{method}-{mark * 8}-s{seed}", seed=seed + 10 * k, latent=bool(k),
+                       run={"seed": seed, "precision": "bfloat16" if k else "float32"}, **texts)
+            for k, (method, mark) in enumerate((("erm", "a"), ("latentdr_pool", "b")))
+            for seed in (0, 1)
+        ]  # fmt: skip
+        bad = run_folder("fracture_sa-cccccccc-s0")
+        bad.run.write_text(json.dumps({"status": "failed", "error": "OSError: DOE_JOHN.nii"}))
+        return [*made, bad]
+
+    return build
+
+
+def test_a_comparison_page_is_whole_and_true_to_the_comparison(runs, read, tmp_path):
+    folders = runs(**DOMAINS)
+    result = compare(folders)
+    path = write_comparison(
+        result, tmp_path / "c.html", "Two <methods>", remark=DEMONSTRATION, folders=folders[:4]
+    )
+    found = read(path)
+    assert found.errors == []
+    assert found.banners[0] == DEMONSTRATION
+    assert found.sections == ["result", "differences", "domains", "published", "curves", "runs",
+                              "glossary"]  # fmt: skip
+    assert "Two <methods>" in found.text
+    assert [url for url in found.urls if not url.startswith(("#", "data:"))] == []
+    assert len(set(found.ids)) == len(found.ids)
+    rows = {(r["split"], r["metric"], r["method"]): r for r in result["rows"] if not r["domain"]}
+    for row in rows.values():
+        if row["metric"] in ("accuracy", "auc", "balanced_accuracy", "ece"):
+            assert row["mean"] in found.values
+            if row["difference"]:
+                assert row["difference"]["value"] in found.values
+    one = rows["test", "accuracy", "fracture_latentdr_pool"]
+    cells = next(row for row in found.table("Method", "Runs") if row[0].startswith("latentdr_pool"))
+    assert cells[1] == "2"
+    assert cells[2] == (
+        f"{100 * one['mean']:.1f} {100 * one['low']:.1f} to {100 * one['high']:.1f} "
+        f"SD {100 * one['sd']:.1f}"
+    )
+    paired = one["difference"]
+    cells = found.table("Method", "Accuracy (%)")[0]
+    numbers = (
+        f"{100 * paired['value']:+.1f} {100 * paired['low']:+.1f} to {100 * paired['high']:+.1f} "
+    )
+    assert cells[1] == f"{numbers.replace('-', '−')}p {show_p(paired['p'])}"
+
+
+def test_runs_without_a_result_are_rows_and_name_no_patient(runs, tmp_path, read):
+    path = write_comparison(compare(runs()), tmp_path / "c.html", "t")
+    found = read(path)
+    row = next(row for row in found.table("Method", "Runs") if "fracture_sa" in row[0])
+    assert "no result" in row[0]
+    assert row[1] == "failed"
+    assert "DOE_" not in path.read_text()
+    assert "MRN-" not in path.read_text()
+    assert "1 run has no result" in found.text
+
+
+def test_rows_that_differ_in_precision_carry_a_footnote(runs, tmp_path, read):
+    found = read(write_comparison(compare(runs()), tmp_path / "c.html", "t"))
+    row = next(r for r in found.table("Method", "Runs") if r[0].startswith("latentdr_pool"))
+    assert row[0] == "latentdr_poola"
+    assert "precision differs" in found.text
+
+
+def test_our_numbers_stand_beside_the_published_ones(runs, tmp_path, read):
+    folders = runs()
+    found = read(write_comparison(compare(folders), tmp_path / "c.html", "t", None, folders[:4]))
+    rows = {row[0]: row[1:] for row in found.table("Method", "Protocol")}
+    assert rows["ERM, ResNet-18 (MedMNIST benchmark)"][0].startswith("medmnist-")
+    assert rows["latentdr_pool"][:2] == ["medmnist-28", "–"]
+    theirs = rows["LatentDR (Pool), ResNet-18 (LatentDR paper)"]
+    assert theirs[0].startswith("medmnist-224up")
+    assert theirs[1:] == ["no", "55.0", "–"]
+
+
+def test_an_interval_that_holds_zero_is_said_to_show_nothing():
+    row = {"split": "test", "domain": None, "seen": None, "metric": "accuracy", "mean": 0.5}
+    difference = {"value": 0.02, "low": -0.01, "high": 0.05, "reason": None, "p": 0.2}
+    result = {
+        "reference": "a", "methods": [{"method": "a"}, {"method": "b"}],
+        "splits": {"test": {"n": 10}},
+        "rows": [row | {"method": "a", "difference": None},
+                 row | {"method": "b", "difference": difference}],
+    }  # fmt: skip
+    (sentence,) = leads(result)
+    assert "b has 2.0 points more accuracy than a" in sentence
+    assert sentence.endswith("these data do not show a difference.")
+    difference["low"] = 0.01
+    assert leads(result)[0].endswith("The interval excludes zero.")
+
+
+def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, read):
+    oracle = {"rule": "oracle_auc", "split": "test", "oracle": True}
+    folders = [run_folder("x_erm-1-s0"), run_folder("x_best-2-s0", seed=3, selection=oracle)]
+    result = compare(folders)
+    found = read(write_comparison(result, tmp_path / "c.html", "t"))
+    assert any(banner.startswith("ORACLE SELECTION in best (oracle)") for banner in found.banners)
+    assert "(oracle)" in printed(comparison_table(result))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "auc", "nll"])
+def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, metric):
+    result = compare(runs(**DOMAINS))
+    text = printed(comparison_table(result, metric))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    factor, digits = (100, 1) if metric == "accuracy" else (1, 3)
+    for row in result["rows"]:
+        if row["metric"] == metric and row["domain"] is None:
+            assert f"{factor * row['mean']:.{digits}f} ±{factor * row['sd']:.{digits}f}" in text
+            if row["difference"]:
+                difference = f"{factor * row['difference']['value']:+.{digits}f}"
+                assert difference.replace("-", "−") in text
+    assert "no result: fracture_sa-cccccccc-s0 (failed)" in text
+    assert "precision differs" in text
+    assert "Test, unseen domain (c)" in text
+
+
+def test_an_unknown_metric_is_an_input_error_with_the_nearest_name(runs):
+    with pytest.raises(InputError, match=r"'acuracy'.*Did you mean 'accuracy'"):
+        comparison_table(compare(runs()), "acuracy")
+
+
+@pytest.mark.parametrize("task", ["multi-class", "binary", "ordinal", "multi-label"])
+def test_the_table_of_a_run_fits_80_columns_and_keeps_every_number(run_folder, task):
+    names = [f"a long class name, number {i}" for i in range(2 if task == "binary" else 3)]
+    domains = {"domains": ("the university hospital", "b", "c"), "held_out": ("b", "c")}
+    files = run_folder(task=task, names=names, **domains)
+    judged = json.loads(files.evaluation.read_text())
+    text = printed(run_table(judged))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    for split in judged["splits"].values():
+        assert f"{100 * split['metrics']['accuracy']['value']:.1f}" in text
+        assert f"{split['metrics']['auc']['value']:.3f}" in text
+    assert "(unseen)" in text
+
+
+def test_undefined_numbers_of_a_run_are_explained_below_its_table(run_folder):
+    judged = json.loads(run_folder(only=0).evaluation.read_text())
+    text = printed(run_table(judged))
+    assert "n/a: only one class in the labels" in " ".join(text.split())
+
+
+def test_print_run_says_where_things_are_and_that_nothing_was_done(run_folder, capsys):
+    files = run_folder()
+    print_run(files, fresh=False)
+    said = capsys.readouterr().out
+    assert said.startswith("This run was finished before")
+    assert f"run: {files.path}\n" in said
+
+
+@pytest.mark.usefixtures("quick")
+def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsys, read):
+    folders = [files.path for files in runs()]
+    result = compare_runs(folders, tmp_path / "c.html", metric="auc")
+    said = capsys.readouterr().out
+    assert "AUC, differences to erm" in said
+    assert f"page: {tmp_path / 'c.html'}\n" in said
+    assert result["reference"] == "fracture_erm"
+    assert "curves" in read(tmp_path / "c.html").sections

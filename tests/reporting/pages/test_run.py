@@ -1,0 +1,278 @@
+"""The page of a run: complete, true to its numbers, self-contained, safe, and never in the way."""
+
+import json
+import re
+
+import pytest
+
+from medldr.errors import InputError
+from medldr.metrics import measure
+from medldr.reporting import ReportWarning, write_report, write_report_or_warn
+from medldr.reporting.pages import run as page
+
+KINDS = {
+    "multi-class": ("multi-class", ("buckle", "nondisplaced", "displaced")),
+    "binary": ("binary", ("malignant", "normal, benign")),
+    "ordinal": ("ordinal", ("0", "1", "2", "3", "4")),
+    "multi-label": ("multi-label", ("nodule", "mass", "hernia")),
+}
+ALWAYS = ["result", "published", "splits", "curves", "latents", "confusion", "judging",
+          "classes", "settings", "provenance", "glossary"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_has_every_section_and_is_well_formed_for_every_task(kind, run_folder, read):
+    task, names = KINDS[kind]
+    found = read(write_report(run_folder(task=task, names=names)))
+    assert found.sections == ALWAYS
+    assert found.errors == []
+    assert len(set(found.ids)) == len(found.ids)
+    assert found.figures == found.captions == found.svgs == len(found.labels) > 5
+    assert all(len(label) > 20 for label in found.labels)
+    assert set(found.heads) == {"col", "row"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("quick")
+def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_folder, read):
+    task, names = KINDS[kind]
+    files = run_folder(task=task, names=names)
+    found = read(write_report(files))
+    judged = json.loads(files.evaluation.read_text())
+    rows = {row[0]: row[1:] for row in found.table("Measure")}
+    for i, split in enumerate(("test", "val")):
+        for key, number in judged["splits"][split]["metrics"].items():
+            title = measure(key).heading
+            if key == "sensitivity_at_specificity":
+                title = "Sensitivity at 90 % specificity (%)"
+            factor, digits = (100, 1) if title.endswith("(%)") else (1, 3)
+            shown = [f"{factor * number[end]:.{digits}f}" for end in ("value", "low", "high")]
+            assert rows[title.replace("\N{NO-BREAK SPACE}", " ")][i] == (
+                f"{shown[0]} {shown[1]} to {shown[2]}"
+            )
+            assert number["value"] in found.values
+    count = "Positive" if task == "multi-label" else "Images"
+    for name, numbers in judged["splits"]["test"]["classes"].items():
+        row = next(r for r in found.table("Label" if task == "multi-label" else "Class", count)
+                   if r[0] == name)  # fmt: skip
+        assert row[1] == str(numbers["n"])
+        assert f"{100 * numbers['recall']['value']:.1f} " in row[3]
+
+
+@pytest.mark.usefixtures("quick")
+def test_seen_and_unseen_domains_stand_side_by_side_and_the_worst_is_marked(run_folder, read):
+    files = run_folder(domains=("a", "b", "c"), held_out=("c",))
+    found = read(write_report(files))
+    assert "domains" in found.sections
+    splits = json.loads(files.evaluation.read_text())["splits"]
+    known = {**splits["test"]["domains"], **splits["id_test"]["domains"]}
+    worst = min(known, key=lambda name: known[name]["metrics"]["accuracy"]["value"])
+    rows = {row[0].split()[0]: row for row in found.table("Domain")}
+    assert set(rows) == {"a", "b", "c"}
+    assert "unseen" in rows["c"][0]
+    assert "unseen" not in rows["a"][0] + rows["b"][0]
+    assert [name for name, row in rows.items() if "worst" in row[0]] == [worst]
+    for name, row in rows.items():
+        assert row[2].startswith(f"{100 * known[name]['metrics']['accuracy']['value']:.1f} ")
+    assert "Test, unseen domain (c)" in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_domains_there_is_no_section_for_them(run_folder, read):
+    assert "domains" not in read(write_report(run_folder())).sections
+
+
+def test_an_undefined_number_is_shown_as_such_with_its_reason(run_folder, read):
+    files = run_folder(only=1, n=30)
+    path = write_report(files)
+    found = read(path)
+    auc = next(row for row in found.table("Measure") if row[0] == "AUC")
+    assert auc[1].startswith("n/a")
+    assert '<abbr title="only one class in the labels">n/a</abbr>' in path.read_text()
+    assert "There is no ROC curve: only one class in the labels." in found.text
+    assert "nan" not in found.text.lower().split()
+    assert found.errors == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_page_without_any_logged_evaluation_says_so(run_folder, read):
+    files = run_folder(epochs=1)
+    files.metrics.unlink()
+    found = read(write_report(files))
+    assert "there are no curves" in found.text
+    assert "latents" not in found.sections
+
+
+@pytest.mark.usefixtures("quick")
+def test_latent_curves_are_drawn_only_where_they_were_logged(run_folder, read):
+    found = read(write_report(run_folder(latent=False)))
+    assert "latents" not in found.sections
+    assert found.errors == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_loss_of_several_terms_is_not_laid_beside_the_validation_loss(run_folder, read):
+    several, one = run_folder("x-1-s0"), run_folder("y-1-s0", latent=False)
+    label = next(t for t in read(write_report(several)).labels if t.startswith("Loss over"))
+    assert "training, original latents: from 1.000 at epoch 1" in label
+    label = next(t for t in read(write_report(one)).labels if t.startswith("Loss over"))
+    assert "training: from 3.000 at epoch 1" in label
+
+
+def test_nothing_outside_the_page_is_referred_to(run_folder, read):
+    path = write_report(run_folder(domains=("a", "b")))
+    found = read(path)
+    assert found.urls
+    assert [url for url in found.urls if not url.startswith(("#", "data:"))] == []
+    assert {url[1:] for url in found.urls if url.startswith("#")} <= set(found.ids)
+    text = path.read_text()
+    assert re.findall(r"https?://", text) == []
+    assert "@import" not in text
+    assert set(re.findall(r"url\((.)", text)) <= {"#"}
+
+
+def test_names_of_classes_are_text_and_never_markup(run_folder, read):
+    names = ("<script>alert(1)</script>", 'a"b&c', "$x_1$")
+    path = write_report(run_folder(names=names))
+    found = read(path)
+    assert found.errors == []
+    assert "<script>alert" not in path.read_text()
+    assert [row[0] for row in found.table("Class")] == list(names)
+    assert path.read_text().count("could not be drawn") == 0
+
+
+@pytest.mark.usefixtures("quick")
+def test_no_id_or_group_of_a_patient_reaches_the_page(run_folder, read):
+    """Notes, command, configuration and the error of a run may all name one."""
+    files = run_folder(
+        notes=["constant image: scans/DOE_JANE_test_0003.nii.gz", "all of MRN-77test00001."],
+        config={
+            "data": {"name": "medmnist", "flag": "fracturemnist3d", "exclude": ["MRN-99", "MRN-98"]}
+        },
+        run={
+            "provenance": {"command": ["medldr", "train", "x", "data.exclude=[MRN-99,MRN-98]"]},
+            "status": "failed",
+            "error": "InputError: cannot read /scans/DOE_JOHN_0001.nii.gz",
+            "data": {"name": "own", "files": {"DOE_JIM.nii.gz": "abc"}},
+        },
+    )
+    files.bad_files.write_text("file,reason\nDOE_JACK.nii.gz,broken\n")
+    text = write_report(files).read_text()
+    assert "DOE_" not in text
+    assert "MRN-" not in text
+    found = read(files.report)
+    assert "constant image: [hidden id]" in found.text
+    assert "2 ids, hidden" in found.text
+    assert "1 unreadable file was left out" in found.text
+    assert "This run has failed (InputError)." in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_oracle_is_announced_before_any_number(run_folder, read):
+    files = run_folder(selection={"rule": "oracle_auc", "split": "test", "oracle": True})
+    text = read(write_report(files)).text
+    assert text.index("ORACLE SELECTION") < text.index("Result")
+    assert "upper bound" in text
+
+
+@pytest.mark.usefixtures("quick")
+def test_settings_begin_with_what_differs_from_the_defaults(run_folder, read):
+    found = read(write_report(run_folder()))
+    rows = {row[0]: row[1:] for row in found.table("Setting")}
+    assert rows["model.width"] == ["0.125", "1.0"]
+    assert rows["algorithm.degrade"] == ["pool", "attention"]
+    assert "training.batch_size" not in rows  # stated, but equal to its default
+    assert "batch_size: 128" in found.text  # in the whole configuration
+    assert "learning rate 0.0005 (0.001 × 0.5)" in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_configuration_that_cannot_be_read_here_is_still_shown_whole(run_folder, read):
+    config = {"algorithm": {"name": "nowhere.at_all"}}
+    found = read(write_report(run_folder(config=config)))
+    assert "cannot be told by this installation" in found.text
+    assert "name: nowhere.at_all" in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_folder, read):
+    exact, changed = (
+        run_folder("x-1-s0"),
+        run_folder("y-1-s0", run={"protocol": "medmnist-28+modified"}),
+    )
+    rows = read(write_report(exact)).table("Method")
+    same = {row[0]: row[2] for row in rows if row[1].startswith("medmnist-28") and row[2] != "–"}
+    assert same["ERM, ResNet-18 (MedMNIST benchmark)"] == "yes"
+    assert same["ERM, ResNet-50 (MedMNIST benchmark)"] == "no"  # another network
+    assert all(row[2] == "no" for row in rows if row[1].startswith("medmnist-224up"))
+    rows = read(write_report(changed)).table("Method")
+    assert {row[2] for row in rows[1:]} == {"no"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_validation_numbers_are_never_laid_beside_published_test_numbers(run_folder, read):
+    found = read(write_report(run_folder(splits=("val",))))
+    assert "published" not in found.sections
+    assert "No test split was scored" in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_without_an_evaluation_has_a_page_that_says_so(run_folder, read):
+    files = run_folder(run={"status": "interrupted"})
+    files.evaluation.unlink()
+    files.predictions.unlink()
+    found = read(write_report(files))
+    assert "This run was interrupted" in found.text
+    assert "not evaluated yet" in found.text
+    assert found.sections == ["result", "curves", "latents", "settings", "provenance"]
+    assert found.errors == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_broken_last_line_of_the_metrics_is_left_out_and_reported(run_folder, read):
+    files = run_folder()
+    with files.metrics.open("a") as file:
+        file.write('{"epoch": 4, "trai')
+    found = read(write_report(files))
+    assert "1 unreadable line of metrics.jsonl" in found.text
+    assert any("epoch 3" in label for label in found.labels)
+
+
+def test_a_folder_that_is_no_run_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="not a run folder"):
+        write_report(tmp_path)
+
+
+@pytest.mark.usefixtures("quick")
+def test_at_the_end_of_training_any_fault_of_the_page_is_a_warning(run_folder, monkeypatch):
+    files = run_folder()
+
+    def broken(source):
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(page, "run_page", broken)
+    with pytest.warns(ReportWarning, match=r"no such luck.*medldr report"):
+        assert write_report_or_warn(files) is None
+    assert not files.report.exists()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_stop_by_the_user_is_not_turned_into_a_warning(run_folder, monkeypatch):
+    def stopped(source):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(page, "run_page", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        write_report_or_warn(run_folder())
+
+
+def test_pages_are_light(run_folder):
+    names = [f"organ {i}" for i in range(11)]
+    files = run_folder(names=names, epochs=100, n=200, domains=("a", "b"))
+    assert write_report(files).stat().st_size < 1_500_000
+
+
+def test_equal_files_give_an_equal_page(run_folder):
+    files = run_folder()
+    first = write_report(files).read_bytes()
+    assert write_report(files).read_bytes() == first

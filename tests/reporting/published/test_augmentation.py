@@ -1,0 +1,227 @@
+"""Augmentation and protocol decide what may be compared: told everywhere, never merged silently."""
+
+import csv
+import io
+
+import pytest
+
+from medldr.config import load_config
+from medldr.folders.sweep_record import SweepFolder
+from medldr.reporting import write_report
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.published.augmentation import PUBLISHED, augmentation_id
+from medldr.reporting.read.sweep import read_study
+from medldr.reporting.results.comparisons import columns
+from medldr.reporting.results.grid import grid_table
+from medldr.reporting.sections.sweep_published import beside, published_tables
+from medldr.reporting.writers.csv import tidy_csv
+
+NAMES = ("normal", "tumor")
+WILDS, FISH = "camelyon17-wilds", "camelyon17-fish"
+
+
+def camelyon(augmentation, protocol=FISH):
+    """What `write_run` takes for a run on Camelyon17."""
+    transform = {
+        "none": {"name": "camelyon17", "targeted": False},
+        "targeted": {"name": "camelyon17", "targeted": True},
+        "generic": {"name": "rand_augment"},
+    }[augmentation]
+    config = {
+        "data": {"name": "camelyon17"},
+        "transform": transform,
+        "model": {"name": "densenet121", "width": 1.0},
+        "protocol": protocol,
+    }
+    run = {"data": {"name": "camelyon17"}, "protocol": protocol, "augmentation": augmentation}
+    return {"task": "binary", "names": NAMES, "config": config, "run": run}
+
+
+def unnamed(augmentation, protocol=FISH):
+    """The same for `sweep`, which names the data itself."""
+    made = camelyon(augmentation, protocol)
+    return {**made, "config": {k: v for k, v in made["config"].items() if k != "data"},
+            "run": {k: v for k, v in made["run"].items() if k != "data"}}  # fmt: skip
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("augmentation", "words", "same"),
+    [
+        ("none", "none", {"LatentDR (Pool), DenseNet-121 (LatentDR paper)": "81.3"}),
+        ("targeted", "targeted (stain jitter)", {"ERM, DenseNet-121 (LatentDR paper)": "84.3"}),
+        ("generic", "generic (RandAugment, Cutout)", {}),
+    ],
+)
+def test_the_page_names_the_augmentation_and_calls_only_equal_ones_the_same(
+    augmentation, words, same, run_folder, read
+):
+    found = read(write_report(run_folder(**camelyon(augmentation))))
+    assert f"Augmentation{words}" in found.text.replace("Augmentation ", "Augmentation")
+    rows = found.table("Method", "Protocol", "Augmentation", "Same protocol")
+    assert rows[0][:3] == ["This run", FISH, augmentation]
+    for row in rows[1:]:
+        equal = row[1].startswith(FISH) and row[2] == augmentation
+        assert row[3] == ("yes" if equal else "no"), row
+    told = {row[0]: row[4] for row in rows if row[3] == "yes"}
+    assert same.items() <= told.items()
+    assert bool(told) == (augmentation != "generic")
+    (generic,) = [row for row in rows[1:] if row[2] == "generic"]
+    assert generic[0].startswith("ERM, DenseNet-121 (WILDS 2.0 paper)")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_set_without_that_notion_has_no_column_for_it(run_folder, read):
+    found = read(write_report(run_folder()))
+    assert found.table("Method", "Protocol", "Same protocol")
+    assert "Augmentation" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("augmentation", "row", "value"),
+    [
+        ("none", "LatentDR (Pool)", 0.813),
+        ("targeted", "LatentDR (Pool)", 0.899),
+        ("none", "ERM", 0.723),
+        ("targeted", "ERM", 0.843),
+    ],
+)
+def test_a_sweep_stands_beside_the_published_number_of_its_own_augmentation(
+    sweep, augmentation, row, value
+):
+    study = read_study(
+        sweep({"erm": 1.0, "latentdr_pool": 1.0}, ("camelyon17",), (0,), n=20,
+              **unnamed(augmentation))
+    )  # fmt: skip
+    (found,) = [b for b in beside(study, "camelyon17", row, "accuracy") if b.same]
+    assert found.entry.value == value
+    assert found.entry.augmentation == augmentation
+
+
+def test_a_generic_augmentation_is_beside_no_targeted_number(sweep):
+    study = read_study(
+        sweep({"erm": 1.0, "latentdr_pool": 1.0}, ("camelyon17",), (0,), n=20,
+              **unnamed("generic"))
+    )  # fmt: skip
+    assert beside(study, "camelyon17", "LatentDR (Pool)", "accuracy") == []
+    (found,) = beside(study, "camelyon17", "ERM", "accuracy")
+    assert (found.entry.value, found.same) == (0.82, False)
+
+
+CHANGED = [
+    ("targeted", {"sigma": 0.05}),
+    ("targeted", {"probability": 1.0}),
+    ("targeted", {"reference": "white"}),
+    ("targeted", {"stains": ["haematoxylin", "eosin"]}),
+    ("generic", {"operations": 3}),
+]
+
+
+@pytest.mark.parametrize(("kind", "change"), CHANGED)
+def test_other_numbers_than_the_published_ones_make_another_augmentation(kind, change):
+    transform = camelyon(kind)["config"]["transform"]
+    assert augmentation_id({"transform": transform}) == kind
+    assert augmentation_id({"transform": transform | change}) == f"{kind}+modified"
+
+
+def test_without_jitter_its_numbers_do_not_matter():
+    transform = {"name": "camelyon17", "targeted": False, "sigma": 0.05}
+    assert augmentation_id({"transform": transform}) == "none"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [("targeted", "camelyon17_targeted"), ("targeted", "camelyon17_224_targeted"),
+     ("generic", "camelyon17_generic"), ("generic", "camelyon17_224_generic")],
+)  # fmt: skip
+def test_the_packaged_parts_have_the_published_numbers(kind, part):
+    config = load_config("camelyon17_erm", [f"transform={part}"])
+    assert augmentation_id(config.model_dump(mode="json")) == kind
+    assert PUBLISHED[kind].items() <= config.model_dump(mode="json")["transform"].items()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_changed_jitter_is_never_the_same_protocol(run_folder, read):
+    made = camelyon("targeted")
+    made["config"]["transform"] |= {"sigma": 0.2}
+    found = read(write_report(run_folder(**made)))
+    rows = found.table("Method", "Protocol", "Augmentation", "Same protocol")
+    assert rows[0][:3] == ["This run", FISH, "targeted+modified"]
+    assert {row[3] for row in rows[1:]} == {"no"}
+    assert "other numbers than published" in found.text
+
+
+def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
+    made = unnamed("targeted")
+    made["config"]["transform"] |= {"sigma": 0.2}
+    study = read_study(sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **made))
+    (found,) = beside(study, "camelyon17", "ERM", "accuracy")
+    assert (found.entry.value, found.augmentation) == (0.843, "targeted+modified")
+    assert not found.same
+    (table,) = published_tables(study, columns(study))
+    assert table.rows[0].cells[1].extra == "ours is modified"
+    ((_, note),) = table.footnotes
+    assert "Augmentation: targeted; ours: targeted+modified." in note
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_flat_table_tells_ours_and_theirs(sweep):
+    folder = sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("targeted"))
+    lines = csv.DictReader(io.StringIO(tidy_csv(sweep_content(folder))))
+    (line,) = [
+        r for r in lines if (r["metric"], r["split"]) == ("accuracy", "test") and not r["domain"]
+    ]
+    assert line["augmentation"] == line["published_augmentation"] == "targeted"
+    assert (line["published"], line["same_protocol"]) == ("0.843", "true")
+
+
+@pytest.fixture
+def two_rows(run_folder, tmp_path):
+    """A folder whose two rows differ in augmentation and protocol, on the same images."""
+    run_folder("camelyon17_erm-aaaaaaaa-s0", **camelyon("none", WILDS), n=20)
+    run_folder("camelyon17_targeted-bbbbbbbb-s0", **camelyon("targeted", WILDS), n=20)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("quick")
+def test_rows_that_differ_in_their_augmentation_carry_a_footnote(two_rows):
+    content = sweep_content(SweepFolder(two_rows))
+    table = grid_table(content.grids[0])
+    notes = dict(table.footnotes)
+    (told,) = [notes[s] for row in table.rows for s in row.cells[0].mark.split(",") if s]
+    assert told == (
+        "augmentation differs: camelyon17_targeted-bbbbbbbb-s0 has targeted; "
+        "camelyon17_erm-aaaaaaaa-s0 has none."
+    )
+
+
+@pytest.mark.usefixtures("quick")
+def test_rows_of_two_protocols_carry_a_footnote_on_the_number(sweep):
+    folder = sweep(
+        {"erm": 1.0, "mixup": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("none", WILDS)
+    )
+    (other,) = folder.path.glob("*mixup*")
+    text = (other / "run.json").read_text()
+    (other / "run.json").write_text(text.replace(WILDS, FISH))
+    study = read_study(folder)
+    (column,) = columns(study)
+    (note,) = column.footnotes("Mixup")
+    assert note.startswith("protocol differs: ")
+    assert note.endswith(f"has {WILDS}.")
+    content = sweep_content(folder)
+    table = grid_table(content.grids[0])
+    marked = {row.heading: row.cells[0].mark for row in table.rows}
+    assert not marked["ERM"]
+    assert dict(table.footnotes)[marked["Mixup"]] == note
+
+
+@pytest.mark.usefixtures("quick")
+def test_columns_of_one_data_set_under_two_protocols_are_told_apart(run_folder, tmp_path):
+    run_folder("camelyon17_wilds_erm-aaaaaaaa-s0", **camelyon("none", WILDS), n=20)
+    run_folder("camelyon17_fish_erm-bbbbbbbb-s0", **camelyon("none", FISH), n=20)
+    content = sweep_content(SweepFolder(tmp_path))
+    assert len(content.columns) == 2
+    note = grid_table(content.grids[0]).notes[-1]
+    assert note.startswith("Columns of camelyon17 follow different protocols")
+    assert f": {WILDS}" in note
+    assert f": {FISH}" in note

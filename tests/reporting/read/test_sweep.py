@@ -1,0 +1,195 @@
+"""What became of each run of a sweep: nothing is fatal, nothing is hidden, no patient is named."""
+
+import json
+
+import pytest
+
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder
+from medldr.folders.owner import owned
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.reporting.read.privacy import hide_names
+from medldr.reporting.read.sweep import read_study
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A sweep of nine runs that never ran, to be filled by a test."""
+    folder = SweepFolder(tmp_path / "S")
+    folder.logs.mkdir(parents=True)
+    members = tuple(Member(f"a-00000000-s{n}", "a", n, "erm", "octmnist") for n in range(9))
+    write_sweep(folder, Sweep("x", Layout("X"), members))
+    return folder
+
+
+def record(folder, name, **facts):
+    files = folder.run(name)
+    files.path.mkdir(exist_ok=True)
+    files.run.write_text(json.dumps(facts))
+    return files
+
+
+def end(folder, name, code, error, starts=0):
+    facts = {"code": code, "error": error, "starts": starts}
+    folder.ending(name).write_text(json.dumps(facts))
+
+
+def test_every_state_is_told(folder, run_folder):
+    name = "a-00000000-s{}".format
+    run_folder("S/" + name(0))
+    record(folder, name(1), status="failed", error="ValueError: no")
+    running = record(folder, name(2), status="running")
+    record(folder, name(3), status="running")
+    end(folder, name(4), -9, "killed by SIGKILL")
+    folder.run(name(5)).path.mkdir()
+    folder.run(name(5)).run.write_text("{broken")
+    record(folder, name(6), status="done")
+    record(folder, name(7), status="interrupted", times={"starts": 2})
+    end(folder, name(7), -11, "killed by SIGSEGV", starts=2)
+    with owned(RunFolder(running.path)):
+        study = read_study(folder)
+    found = [(entry.state, entry.error.split(";")[0]) for entry in study.entries]
+    assert found[:5] == [
+        ("done", ""),
+        ("failed", "ValueError: no"),
+        ("running", ""),
+        ("interrupted", ""),
+        ("failed", "killed by SIGKILL"),
+    ]
+    assert found[5][0] == "unreadable"
+    assert "run.json is not readable JSON" in found[5][1] or "hidden" in found[5][1]
+    assert found[6][0] == "no result"
+    assert found[7] == ("failed", "killed by SIGSEGV")
+    assert found[8] == ("not run", "")
+    assert study.entries[0].run is not None
+    assert study.entries[0].source is not None
+
+
+def test_an_ending_that_a_later_start_overtook_no_longer_counts(folder):
+    record(folder, "a-00000000-s0", status="interrupted", times={"starts": 2})
+    end(folder, "a-00000000-s0", -9, "killed by SIGKILL", starts=1)
+    end(folder, "a-00000000-s1", 143, "stopped")
+    assert [entry.state for entry in read_study(folder).entries[:2]] == ["interrupted", "failed"]
+
+
+def test_a_damaged_run_costs_only_itself(folder, run_folder):
+    run_folder("S/a-00000000-s0")
+    files = run_folder("S/a-00000000-s1", seed=1)
+    files.predictions.write_text("id,split\nx,test\n")
+    record(folder, "a-00000000-s2", no_status=True)
+    states = [entry.state for entry in read_study(folder).entries[:3]]
+    assert states == ["done", "unreadable", "unreadable"]
+
+
+def test_errors_name_no_patient(folder, run_folder):
+    run_folder("S/a-00000000-s0")
+    said = "OSError: cannot read item MRN-77test00003 of group PATIENT in DOE_JANE_test_0001.nii.gz"
+    record(folder, "a-00000000-s1", status="failed", error=f"{said} (training.batch_size 12)")
+    splits = {"splits": {"train": ["SMITH JOHN", "BAKER"]}}
+    folder.run("a-00000000-s1").splits.write_text(json.dumps(splits))
+    record(folder, "a-00000000-s2", status="failed", error="ValueError: BAKER; see SMITH JOHN")
+    first, second = (read_study(folder).entries[n].error for n in (1, 2))
+    for hidden in ("MRN", "DOE", "SMITH", "BAKER"):
+        assert hidden not in first + second
+    assert first.startswith("OSError: cannot read item")
+    assert "training.batch_size 12" in first
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("CUDA out of memory. Tried to allocate 2.00 GiB", True),
+        ("InputError: training.lr is -1; did you mean model.width?", True),
+        ("bfloat16 is not float32 on resnet18", True),
+        ("see evaluation.json and run.json", True),
+        ("broken: /data/hospital/anna", False),
+        ("broken: C:\\scans\\anna", False),
+        ("broken: anna.dcm", False),
+        ("broken: 20261128", False),
+        ("broken: p0012", False),
+        ("stopped in epoch 4/100", True),
+        ("model.name=resnet152 and data.download=true do not go together", True),
+        ("broken: model.name=resnet152 and data.root=/data/hospital/anna", False),
+        ("broken: training.init_from=anna.pt is no folder", False),
+        ("see https://download.pytorch.org/models/resnet18-f37072fd.pth", True),
+        ("broken: see https://pacs.example.org/patients/12345678", False),
+        ("broken: see https://pacs.example.org/anna.dcm", False),
+        ("broken: see https://zenodo.org.example.org/records/12345678", False),
+        ("broken: " + "123f" * 8, False),
+    ],
+)
+def test_what_helps_is_kept_and_what_may_name_somebody_goes(text, kept):
+    assert (hide_names(text, ()) == text) is kept
+    assert hide_names(text, ()).startswith(text.split(":")[0])
+
+
+def test_the_cure_of_a_missing_file_stays_readable():
+    cure = (
+        "Set data.root to the folder that has it, or fetch it by hand from "
+        "https://zenodo.org/records/10519652/files/retinamnist.npz?download=1 "
+        f"(MD5 {'bd4c' * 8}) into that folder, or allow the download with data.download=true."
+    )
+    text = f"InputError: retinamnist.npz is not in /home/anna/data. {cure}"
+    wanted = f"InputError: retinamnist.npz is not in [hidden name]. {cure}"
+    assert hide_names(text, ()) == wanted
+    sums = f"wrong checksum. MD5 expected {'a1' * 16}, found {'b2' * 16}."
+    assert hide_names(f"/home/anna/octmnist_224.npz: {sums}", ()) == f".../octmnist_224.npz: {sums}"
+    hidden = hide_names("/data/anna/octmnist_224.npz", {"octmnist_224.npz"})
+    assert hidden == "[hidden id]"
+
+
+def test_names_of_runs_stay():
+    name = "dermamnist_224up_erm-0a1b2c3d-s0"
+    assert hide_names(f"{name} has no weights", (), {name}) == f"{name} has no weights"
+    assert hide_names(f"{name} has no weights", ()).startswith("[hidden name]")
+
+
+def test_the_empty_group_of_items_without_groups_hides_nothing():
+    assert hide_names("their items differ: anna", {"", "anna"}) == "their items differ: [hidden id]"
+
+
+def test_a_long_error_is_cut_and_stands_on_one_line():
+    found = hide_names("word\n" * 200, ())
+    assert len(found) < 500
+    assert "\n" not in found
+
+
+def test_rows_and_columns_go_by_their_titles(tmp_path):
+    folder = SweepFolder(tmp_path)
+    rows = ("erm", "latentdr_sa", "own", "latentdr_sa, big", "twin")
+    members = tuple(
+        Member(f"{n}-00000000-s0", str(n), 0, row, "octmnist") for n, row in enumerate(rows)
+    )
+    titles = {"octmnist": "OCT", "big": "large", "twin": "ERM"}
+    layout = Layout(
+        "X", controls=("own",), contrasts=(("own", "erm"), ("gone", "erm")), titles=titles
+    )
+    write_sweep(folder, Sweep("x", layout, members))
+    study = read_study(folder)
+    assert study.rows == ["ERM [erm]", "LatentDR (SA)", "LatentDR (SA), large", "ERM [twin]", "own"]
+    assert study.columns == ["OCT"]
+    assert study.layout.controls == ("own",)
+    assert study.layout.contrasts == (("own", "ERM [erm]"),)
+    assert study.reference == "ERM [erm]"
+    assert study.keys["LatentDR (SA), large"] == "latentdr_sa, big"
+    assert study.notes == ("The sweep file speaks of a row 'gone' that no run belongs to.",)
+
+
+def test_configurations_that_share_a_cell_are_rows_of_their_own(tmp_path):
+    folder = SweepFolder(tmp_path)
+    names = ("a_12-00000000-s0", "a_12-00000000-s1", "a_24-11111111-s0")
+    members = tuple(
+        Member(name, name[:4], int(name[-1]), "a", column)
+        for name in names
+        for column in ("x", "y")
+        if column == "x" or name == names[0]
+    )
+    write_sweep(folder, Sweep("x", Layout("X"), members))
+    assert read_study(folder).rows == ["a (a_12)", "a (a_24)"]
+
+
+def test_a_sweep_without_runs_is_an_input_error(tmp_path):
+    folder = SweepFolder(tmp_path)
+    write_sweep(folder, Sweep("x", Layout("X"), ()))
+    with pytest.raises(InputError, match="names no run"):
+        read_study(folder)

@@ -1,0 +1,82 @@
+"""Each selection rule of a sweep has its own means, named, apart from the reported ones."""
+
+import csv
+import io
+import json
+import statistics
+
+import pytest
+
+from medldr.folders.sweep_record import read_sweep
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.results.by_rule import REPORTED, rule_means
+from medldr.reporting.writers.csv import tidy_csv
+
+FURTHER = {"id_val_accuracy": 0.9, "oracle_auc": 2.0}
+
+
+def accuracy(path):
+    return json.loads(path.read_text())["splits"]["test"]["metrics"]["accuracy"]["value"]
+
+
+@pytest.fixture
+def folder(sweep):
+    return sweep({"erm": 0.5, "mixup": 1.0}, ("octmnist",), (0, 1, 2), n=30, further=FURTHER)
+
+
+@pytest.mark.usefixtures("quick")
+def test_means_and_deviations_are_over_the_seeds_of_each_rules_own_evaluation(folder):
+    content = sweep_content(folder)
+    (table,) = [t for t in content.section("rules").tables if "Accuracy" in t.caption]
+    assert table.columns == ["Method", "val_auc", "id_val_accuracy", "oracle_auc (oracle)"]
+    for row, name in zip(table.rows, ("erm", "mixup"), strict=True):
+        runs = [folder.run(m.run) for m in read_sweep(folder).members if m.row == name]
+        expected = [[accuracy(run.evaluation) for run in runs]]
+        expected += [[accuracy(run.evaluation_of(rule)) for run in runs] for rule in FURTHER]
+        for cell, values in zip(row.cells, expected, strict=True):
+            assert cell.value == pytest.approx(statistics.mean(values))
+            assert cell.extra == f"SD {100 * statistics.stdev(values):.1f}, n 3"
+        assert [dict(table.footnotes).get(cell.mark) for cell in row.cells] == [
+            REPORTED,
+            None,
+            None,
+        ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_reported_numbers_are_those_of_the_grid(folder):
+    content = sweep_content(folder)
+    for found in rule_means(content.study, "octmnist", "accuracy", "test"):
+        if found.reported:
+            row = content.columns[0].row("test", "accuracy", found.row)
+            assert found.mean == pytest.approx(row["mean"])
+            assert found.sd == pytest.approx(row["sd"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_rule_that_not_every_run_was_judged_by_has_no_mean(folder):
+    run = folder.run(read_sweep(folder).members[0].run)
+    run.evaluation_of("id_val_accuracy").unlink()
+    table = sweep_content(folder).section("rules").tables[0]
+    cell = table.rows[0].cells[1]
+    assert (cell.text, cell.value) == ("n/a", None)
+    assert cell.reason == "judged or defined in 2 of 3 runs"
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_flat_table_has_a_line_for_each_further_rule_and_says_which_is_an_oracle(folder):
+    lines = list(csv.DictReader(io.StringIO(tidy_csv(sweep_content(folder)))))
+    found = [line for line in lines if line["kind"] == "rule" and line["metric"] == "accuracy"]
+    assert [(line["row"], line["rule"], line["oracle"]) for line in found] == [
+        ("erm", "id_val_accuracy", "false"),
+        ("erm", "oracle_auc", "true"),
+        ("mixup", "id_val_accuracy", "false"),
+        ("mixup", "oracle_auc", "true"),
+    ]
+    assert all(line["mean"] and line["sd"] and line["runs"] == "3" for line in found)
+    assert {line["rule"] for line in lines if line["kind"] == "result"} == {"val_auc"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sweep_of_one_rule_has_no_such_section(sweep):
+    assert sweep_content(sweep({"erm": 1.0}, ("octmnist",), (0,))).section("rules") is None

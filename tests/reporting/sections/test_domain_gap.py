@@ -1,0 +1,76 @@
+"""Wherever seen minus unseen is shown, the seen split is named."""
+
+import json
+
+import pytest
+
+from medldr.evaluation import compare
+from medldr.reporting import run_table, write_comparison, write_report
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.sections.comparison_tables import gap_table
+from medldr.reporting.sections.domain_gap import gap_sentence
+
+HOSPITALS = {"domains": ("hospital_0", "hospital_2"), "held_out": ("hospital_2",)}
+CAMELYON = {
+    **HOSPITALS,
+    "splits": ("id_val", "val", "test"),
+    "scored": {"splits": ("id_val", "val", "test")},
+}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("more", "split", "title"),
+    [
+        (HOSPITALS, "id_test", "test, seen domains (id_test)"),
+        (CAMELYON, "id_val", "validation, seen domains (id_val)"),
+    ],
+)
+def test_the_page_of_a_run_names_the_seen_split(more, split, title, run_folder, read):
+    files = run_folder(**more)
+    judged = json.loads(files.evaluation.read_text())
+    assert judged["gap"]["seen"] == split
+    found = read(write_report(files))
+    number = judged["gap"]["metrics"]["accuracy"]["value"]
+    sentence = f"Seen minus unseen domains, from {title} to test: {100 * number:+.1f} points"
+    assert found.text.count(sentence.replace("-", "−")) == 2  # the result and the domains
+    strip = "Test, seen domains" if split == "id_test" else "Validation, seen domains"
+    assert f"{strip} · 48 images" in found.text  # the cards of the seen split beside the unseen
+    domain = "hospital_0" if split == "id_test" else "hospital_0 (validation, seen domains)"
+    assert any(row[0].startswith(domain) for row in found.table("Domain"))
+    caption = " ".join(str(run_table(judged).caption).split())
+    assert f"from {title} to test" in caption
+
+
+def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
+    files = run_folder(**CAMELYON, selection={"rule": "id_val_auc", "split": "id_val"})
+    sentence = gap_sentence(json.loads(files.evaluation.read_text()))
+    assert sentence.endswith(
+        "id_val chose the weights (id_val_auc), so that the gap from it is too large."
+    )
+    table = gap_table(compare([files]))
+    (row,) = table.rows
+    assert dict(table.footnotes)[row.mark].startswith("id_val chose the weights (id_val_auc)")
+
+
+def test_nothing_is_said_where_it_was_not_measured(run_folder):
+    assert gap_sentence(json.loads(run_folder().evaluation.read_text())) == ""
+    assert gap_sentence({}) == ""  # an older run
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
+    run_folder, tmp_path, read
+):
+    folders = [run_folder(f"m_{name}-{name}-s0", **CAMELYON, seed=i) for i, name in enumerate("ab")]
+    result = compare(folders)
+    found = read(write_comparison(result, tmp_path / "c.html", "a and b", None, folders))
+    assert "Seen minus unseen domains, from validation, seen domains (id_val) to test" in found.text
+    assert list(result["splits"]) == ["test"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sweep_names_the_seen_split(sweep):
+    content = sweep_content(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON))
+    captions = [table.caption for table in content.section("domains").tables]
+    assert captions[-1].endswith("from validation, seen domains (id_val) to test")

@@ -1,0 +1,95 @@
+"""Groups on a page: only where they were asked for, the lowest first, true to the evaluation."""
+
+import json
+
+import pytest
+
+from medldr.reporting import run_table, write_report
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.pages.sweep_report import sweep_page
+from medldr.reporting.sections.groups import MOST, group_table
+from medldr.reporting.writers.csv import tidy_csv
+
+ASKED = {"per_group": True}
+
+
+@pytest.mark.usefixtures("quick")
+def test_no_name_of_a_group_is_on_a_page_unless_it_was_asked_for(run_folder, read):
+    path = write_report(run_folder())
+    found = read(path)
+    assert "groups" not in found.sections
+    assert "MRN-" not in path.read_text()
+    assert "Worst group" not in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_page_has_every_group_sorted_and_the_worst_in_its_headline(run_folder, read):
+    files = run_folder(scored=ASKED, domains=("a", "b"))
+    found = read(write_report(files))
+    split = json.loads(files.evaluation.read_text())["splits"]["test"]
+    rows = found.table("Group", "Domain", "Images")
+    assert len(rows) == len(split["groups"])
+    shown = [float(row[3]) for row in rows]
+    assert shown == sorted(shown)
+    for row in rows:
+        entry = split["groups"][row[0].split()[0]]
+        assert row[1] == entry["domain"]
+        assert row[2] == str(entry["n"])
+        assert row[3] == f"{100 * entry['accuracy']:.1f}"
+    worst = split["worst_group"]
+    assert [row[0] for row in rows if "worst" in row[0]] == [f"{worst['name']} worst"]
+    assert f"The worst one is {worst['name']} ({worst['n']} images)" in found.text
+    measured = next(row for row in found.table("Measure") if row[0] == "Worst group accuracy (%)")
+    accuracy = worst["accuracy"]
+    assert measured[1] == " ".join(
+        [f"{100 * accuracy['value']:.1f}", f"{100 * accuracy['low']:.1f}", "to",
+         f"{100 * accuracy['high']:.1f}"]
+    )  # fmt: skip
+    card = found.text.index("Worst group accuracy")
+    assert card < found.text.index("Results by split")
+    assert found.errors == []
+
+
+def test_of_thousands_of_groups_a_page_shows_the_lowest(run_folder):
+    groups = {
+        f"p{i}": {"n": 2, "correct": i % 3, "accuracy": (i % 3) / 2, "domain": ""}
+        for i in range(3 * MOST)
+    }
+    groups["unknown"] = {"n": 1, "correct": 0, "accuracy": None, "domain": ""}
+    table = group_table({"groups": groups, "worst_group": {"name": "p0"}})
+    assert len(table.rows) == MOST
+    assert {row.cells[1].value for row in table.rows} == {0.0}
+    assert table.notes == ["The 100 lowest of 301 groups; evaluation.json has all."]
+    assert "Domain" not in table.columns
+
+
+def test_an_older_evaluation_without_groups_has_no_table():
+    assert group_table({"metrics": {}}) is None
+
+
+def test_the_terminal_names_no_group(run_folder):
+    files = run_folder(scored=ASKED)
+    table = run_table(json.loads(files.evaluation.read_text()))
+    names = [str(cell) for cell in table.columns[0].cells]
+    assert "  worst group" in names
+    assert not any("MRN" in name for name in names)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(sweep):
+    content = sweep_content(sweep({"erm": 0.5, "latentdr_pool": 2.0}, ("octmnist",), scored=ASKED))
+    section = content.section("groups")
+    (table,) = section.tables
+    rows = {row.heading: row.cells[0] for row in table.rows}
+    column = content.columns[0]
+    for row, cell in rows.items():
+        assert cell.value == column.row("test", "worst_group", row)["mean"]
+    assert "interval lies at or above" in section.small
+    assert "MRN-" not in sweep_page(content)
+    lines = [line for line in tidy_csv(content).splitlines() if ",worst_group," in line]
+    assert len(lines) == 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sweep_without_groups_has_no_such_section(sweep):
+    assert sweep_content(sweep({"erm": 0.5}, ("octmnist",), (0,))).section("groups") is None

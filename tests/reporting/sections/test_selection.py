@@ -1,0 +1,236 @@
+"""The section on choice holds what each rule chose; main tables show one setting per method."""
+
+import itertools
+import json
+
+import pytest
+
+from medldr.errors import InputError
+from medldr.folders.sweep_record import read_sweep
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.read.sweep import read_study
+from medldr.reporting.results.candidates import candidates
+from medldr.reporting.results.held_out import left_out
+from medldr.reporting.results.searched_settings import method_and_setting
+from medldr.reporting.results.selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
+from medldr.reporting.sections.selection import choice_section
+from medldr.reporting.sections.sweep import Parts
+from medldr.sweeps.plan.expand import as_record, expand
+from medldr.sweeps.plan.file import load_sweep
+
+ALONE = [("photo",), ("sketch",)]
+PAIRS = [tuple(sorted(p)) for p in itertools.combinations(
+    ("art_painting", "cartoon", "photo", "sketch"), 2)]  # fmt: skip
+SETTINGS = ("lr-0.1", "lr-0.2")
+VAL = {"lr-0.1": (0.6, 0.9), "lr-0.2": (0.8, 0.7)}
+"""Validation accuracy at both evaluations."""
+INSIDE = {"lr-0.1": (0.5, 0.3), "lr-0.2": (0.4, 0.6)}
+"""Accuracy on each held-out domain's target_in; target_out is 0.05 higher."""
+
+
+def curve(row, domains, seed):
+    setting = row.split(", ")[1] if ", " in row else SETTINGS[0]
+    records = []
+    for number, (val, inside) in enumerate(zip(VAL[setting], INSIDE[setting], strict=True)):
+        record = {"step": 100 * (number + 1), "val/domain_accuracy": val + 0.01 * seed}
+        for domain in domains:
+            record[f"held_out/{domain}/target_in/accuracy"] = inside
+            record[f"held_out/{domain}/target_out/accuracy"] = inside + 0.05
+            record[f"held_out/{domain}/accuracy"] = inside
+        records.append(record)
+    return records
+
+
+def searched(held_sweep, held=ALONE, seeds=(0,), rows=SETTINGS, gone=(), **more):
+    """A sweep of one method in two settings."""
+    reach = {
+        f"erm, {s}": lambda domains, seed, s=s: None if (s, domains, seed) in gone else INSIDE[s][1]
+        for s in rows
+    }  # fmt: skip
+    layout = {"rows": "algorithm", "search": (1,)}
+    algorithms = {f"erm, {s}": {"name": "erm", "lr_scale": n + 1.0} for n, s in enumerate(SETTINGS)}
+    return held_sweep(reach, held, seeds, layout=layout, curve=curve, algorithms=algorithms, **more)
+
+
+def section_of(study):
+    return choice_section(Parts(study, [], ["accuracy"], ["test"], []))
+
+
+def rows_of(table):
+    return {row.heading: dict(zip(table.columns[1:], row.cells, strict=True)) for row in table.rows}
+
+
+def test_settings_are_parts_of_a_row_s_name():
+    assert method_and_setting("erm, lr-0.1, photo", (1,)) == ("erm, photo", "lr-0.1")
+    assert method_and_setting("a, b, c", (0, 2)) == ("b", "a, c")
+
+
+def test_main_tables_show_the_setting_that_validation_chose(held_sweep):
+    study = read_study(searched(held_sweep, seeds=(0, 1)))
+    assert study.rows == ["ERM"]
+    assert {(p.column, p.setting, p.settings) for p in study.picks} == {
+        ("held_out-photo", "lr-0.1", 2), ("held_out-sketch", "lr-0.1", 2),
+    }  # fmt: skip
+    assert {entry.setting for entry in study.entries} == {"lr-0.1"}
+    assert {entry.setting for entry in study.others} == {"lr-0.2"}
+    assert len(study.every) == 8
+    (found,) = left_out(study)
+    assert found.values("ERM", "photo", "target_in", "accuracy") == {0: 0.3, 1: 0.3}
+
+
+def test_a_setting_that_lacks_a_run_is_no_candidate_and_is_named(held_sweep):
+    gone = [("lr-0.1", ("photo",), 1)]
+    study = read_study(searched(held_sweep, seeds=(0, 1), gone=gone))
+    picks = {p.column: p for p in study.picks}
+    assert (picks["held_out-photo"].setting, picks["held_out-sketch"].setting) == SETTINGS[::-1]
+    assert picks["held_out-photo"].incomplete == ("lr-0.1",)
+    table = section_of(study).tables[0]
+    assert [cell.text for cell in table.rows[0].cells] == ["lr-0.2", "lr-0.1"]
+    assert dict(table.footnotes)["a"] == "No candidates, because a run is missing: lr-0.1."
+
+
+@pytest.mark.usefixtures("quick")
+def test_runs_of_settings_that_were_not_chosen_are_counted_and_told_to_be_missing(held_sweep):
+    gone = [("lr-0.2", ("photo",), 0)]
+    content = sweep_content(searched(held_sweep, gone=gone))
+    assert "3 of 4 runs with a result" in content.subtitle
+    (row,) = content.section("missing").tables[0].rows
+    assert (row.heading, row.cells[0].text) == ("1 run", "not run")
+    assert {row.title for grid in content.grids for row in grid.rows} == {"ERM"}
+
+
+def test_each_rule_s_choice_stands_with_its_setting_step_and_number(held_sweep):
+    held = [*ALONE, ("art_painting",), ("cartoon",), *PAIRS]
+    study = read_study(searched(held_sweep, held=held, plans=False))
+    assert study.columns == [f"held_out-{domains[0]}" for domains in held[:4]]
+    _, table = section_of(study).tables
+    assert table.columns == ["Method, held out", *RULES]
+    cells = rows_of(table)["ERM, photo"]
+    assert (cells[VALIDATION].value, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
+    for rule in (CROSS, ORACLE_LAST, ORACLE_ANY):
+        assert (cells[rule].value, cells[rule].detail) == (0.6, "lr-0.2, step 200"), rule
+    assert rows_of(table)["ERM, mean of 4"][CROSS].value == pytest.approx(0.6)
+    assert table.footnotes == []
+
+
+def test_cross_validation_without_its_pairs_is_a_dash_that_names_them(held_sweep):
+    study = read_study(searched(held_sweep))
+    _, table = section_of(study).tables
+    cells = rows_of(table)
+    dash = cells["ERM, photo"][CROSS]
+    assert dash.text == "–"
+    said = dict(table.footnotes)[dash.mark]
+    assert said == (
+        "No result, or no curve, of the runs that held out art_painting + photo (2 runs); "
+        "cartoon + photo (2 runs); photo + sketch (2 runs)."
+    )
+    assert cells["ERM, mean of 2"][CROSS].text == "–"
+    assert cells["ERM, mean of 2"][VALIDATION].value == pytest.approx(0.3)
+
+
+def test_the_last_weights_as_judged_choose_where_the_rule_last_was_asked_for(held_sweep):
+    folder = searched(held_sweep)
+    for member in read_sweep(folder).members:
+        files = folder.run(member.run)
+        judged = json.loads(files.evaluation.read_text())
+        reached = 0.75 if "lr-0.1" in member.run else 0.25
+        for part in ("target_in", "target_out"):
+            judged["splits"]["test"]["parts"][part]["metrics"]["accuracy"]["value"] = reached
+        chosen = {"rule": "last", "step": 300, "split": "", "value": None, "oracle": False}
+        files.evaluation_of("last").parent.mkdir(parents=True)
+        files.evaluation_of("last").write_text(json.dumps({**judged, "selection": chosen}))
+        run = json.loads(files.run.read_text())
+        files.run.write_text(json.dumps(run | {"selections": {"last": chosen}}))
+    _, table = section_of(read_study(folder)).tables
+    cell = rows_of(table)["ERM, sketch"][ORACLE_LAST]
+    assert (cell.value, cell.detail) == (0.75, "lr-0.1, step 300")
+
+
+def test_one_setting_with_curves_compares_the_rules_and_without_them_has_no_section(held_sweep):
+    rows = {"erm": lambda *_: 0.5}
+    study = read_study(held_sweep(rows, ALONE, (0,), curve=curve))
+    section = section_of(study)
+    (table,) = section.tables
+    cells = rows_of(table)["ERM, photo"]
+    assert (cells[VALIDATION].detail, cells[ORACLE_ANY].detail) == ("step 200", "step 100")
+    assert cells[ORACLE_ANY].value == 0.5
+    assert section.leads == []
+    assert any("upper bounds" in text for text in section.texts)
+
+
+def test_a_method_whose_rules_chose_alike_stands_beside_the_others(held_sweep):
+    def logged(row, domains, seed):
+        return curve(row, domains, seed) if row == "mixup" else []
+
+    rows = {"erm": lambda *_: 0.5, "mixup": lambda *_: 0.4}
+    (table,) = section_of(read_study(held_sweep(rows, ALONE, (0,), curve=logged))).tables
+    assert {name.split(",")[0] for name in rows_of(table)} == {"ERM", "Mixup"}
+
+
+def test_runs_without_curves_have_no_such_section(held_sweep):
+    study = read_study(held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,)))
+    assert section_of(study).empty
+    (found,) = candidates(study)
+    # What was judged at the end is known all the same.
+    assert [p.target_out for p in found.runs[0].evaluated] == [{"photo": 0.4}]
+
+
+def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_judged(held_sweep):
+    def logged(row, domains, seed):
+        return [{"step": s, "val/domain_accuracy": 0.5 + s / 1000} for s in (8, 16, 24)]
+
+    folder = held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,), curve=logged)
+    for rule in ("last", "oracle_out_accuracy"):
+        for member in read_sweep(folder).members:
+            files = folder.run(member.run)
+            chosen = {"rule": rule, "step": 24, "split": "", "value": None, "oracle": False}
+            files.evaluation_of(rule).parent.mkdir(parents=True)
+            judged = json.loads(files.evaluation.read_text())
+            files.evaluation_of(rule).write_text(json.dumps({**judged, "selection": chosen}))
+            run = json.loads(files.run.read_text())
+            run["selections"] = {**run.get("selections", {}), rule: chosen}
+            files.run.write_text(json.dumps(run))
+        (table,) = section_of(read_study(folder)).tables
+        cell = rows_of(table)["ERM, photo"][ORACLE_ANY]
+        assert cell.text == ("–" if rule == "last" else "50.0")
+    assert rows_of(table)["ERM, photo"][ORACLE_LAST].detail == "step 24"
+
+
+SEARCH = {
+    "common": {"extends": "run/retinamnist_erm"},
+    "axes": {"algorithm": ["erm", "latentdr_pool"], "training.lr": [0.01, 0.1]},
+    "table": {"search": "training.lr", "reference": "erm", "controls": ["latentdr_pool"]},
+}
+
+
+def test_a_sweep_file_names_the_axes_that_are_settings():
+    sweep = load_sweep(SEARCH)
+    record = as_record(sweep, expand(sweep, "runs/mine"))
+    assert record.layout.search == (1,)
+    assert record.layout.rows == "algorithm"
+    assert record.layout.reference == "erm"
+    assert [m.row for m in record.members][:2] == ["erm, lr-0.01", "erm, lr-0.1"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"search": ["training.rl"]}, "'training.rl' is no axis of this sweep. Did you mean"),
+        ({"search": ["lr"]}, "Did you mean 'training.lr'?"),
+        ({"search": "training.lr", "columns": "training.lr"}, "makes the columns, and no setting"),
+        ({"search": ["training.lr", "training.lr"]}, "stands twice"),
+        ({"search": "training.lr", "reference": "erm, lr-0.1"}, "is no row of this sweep"),
+    ],
+)
+def test_a_faulty_search_is_told_before_anything_starts(table, said):
+    with pytest.raises(InputError, match="table") as error:
+        load_sweep({**SEARCH, "table": table})
+    assert said in str(error.value)
+
+
+def test_where_all_axes_are_settings_the_sweep_s_entry_is_the_row():
+    axes = {"training.lr": [0.01, 0.1]}
+    sweep = load_sweep({**SEARCH, "axes": axes, "table": {"search": "training.lr"}})
+    record = as_record(sweep, expand(sweep, "runs/mine"))
+    assert record.layout.search == (1,)
+    assert {m.row for m in record.members} == {"sweep, lr-0.01", "sweep, lr-0.1"}

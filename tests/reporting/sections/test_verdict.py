@@ -1,0 +1,210 @@
+"""The verdict claims what corrected tests show and no more: made-up differences, worked by hand."""
+
+import numpy as np
+import pytest
+
+from medldr.evaluation import intervals
+from medldr.folders.sweep_record import Layout, Member
+from medldr.reporting.read.run import RunSource
+from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.caveats import CHANCE
+from medldr.reporting.sections.verdict import finding, verdict
+
+ROWS = {
+    "ERM": {"name": "erm", "lr_scale": 1.0},
+    "Pool": {"name": "latentdr", "lr_scale": 0.5},
+    "Half": {"name": "erm", "lr_scale": 0.5},
+    "Mixup": {"name": "mixup", "lr_scale": 1.0},
+}
+
+
+def number(value, p):
+    return {"value": value, "low": value - 0.02, "high": value + 0.02, "p": p, "p_holm": p}
+
+
+def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS, sets=("A", "B")):
+    """A study whose paired differences are given: ``differences[row][set]`` is (value, p)."""
+
+    def source(row):
+        config = {"algorithm": rows[row], "training": {"lr": 0.001}}
+        return RunSource(row, config, {}, [], None)
+
+    entries = tuple(
+        Entry(Member(f"{row}{name}", row, 0, row, name), "done", source=source(row))
+        for name in sets
+        for row in rows
+    )
+    controls = tuple(row for row in ("Half",) if row in rows)
+    layout = Layout("T", reference="ERM", controls=controls,
+                    contrasts=(("Pool", "Half"),) if contrasts else ())  # fmt: skip
+    columns = []
+    for place, name in enumerate(sets):
+        found = [
+            {"split": "test", "domain": None, "metric": "accuracy", "method": row,
+             "difference": number(*differences[row][place]) if row in differences else None}
+            for row in rows
+        ]  # fmt: skip
+        pairs = [
+            {"split": "test", "domain": None, "metric": "accuracy", "method": "Pool",
+             "minus": "Half", **number(*contrasts[place])}
+        ] if contrasts else []  # fmt: skip
+        methods = [
+            {
+                "method": row,
+                "seeds": list(seeds.get(row, (0, 1, 2)) if isinstance(seeds, dict) else seeds),
+            }
+            for row in rows
+        ]
+        result = {"rows": found, "contrasts": pairs, "methods": methods,
+                  "intervals": {"draws": draws}}  # fmt: skip
+        columns.append(Column(name, result, {}, {}))
+    return Study("t", layout, entries, {}, {}), columns
+
+
+def test_wins_losses_and_undecided_sets_are_counted_apart():
+    study, columns = build(
+        {"Pool": [(0.05, 0.004), (-0.04, 0.01), (0.03, 0.06)]}, sets=("A", "B", "C")
+    )
+    first, *_ = verdict(study, columns, "accuracy")
+    assert first == (
+        "Pool against ERM, accuracy (test): better in 1 of 3 (A +5.0 points, +3.0 to +7.0, "
+        "p 0.004), worse in 1 of 3 (B −4.0 points, −6.0 to −2.0, p 0.010), undecided in 1 of 3 "
+        "(C +3.0 points, +1.0 to +5.0, p 0.060)."
+    )
+
+
+def test_only_latentdr_is_asked_for_and_others_where_there_is_none():
+    differences = {"Pool": [(0.1, 0.01)] * 2, "Mixup": [(0.1, 0.01)] * 2}
+    assert not any("Mixup" in text for text in verdict(*build(differences), "accuracy"))
+    rows = {row: ROWS[row] for row in ("ERM", "Mixup")}
+    study, columns = build({"Mixup": [(0.1, 0.01)] * 2}, rows=rows)
+    assert verdict(study, columns, "accuracy")[0].startswith("Mixup against ERM")
+    assert "nothing to judge" in verdict(*build({}), "accuracy")[0]
+
+
+def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
+    gains = {"Pool": [(0.05, 0.01), (0.04, 0.01)], "Half": [(0.0, 0.9), (0.03, 0.02)]}
+    study, columns = build(gains, [(0.05, 0.01), (0.01, 0.3)])
+    sentences = verdict(study, columns, "accuracy")
+    assert sentences[1].startswith("Control: Half against ERM")
+    assert sentences[2] == (
+        "Pool against the control Half (both at learning rate 0.0005): better in 1 of 2 (A +5.0 "
+        "points, +3.0 to +7.0, p 0.010), undecided in 1 of 2 (B +1.0 points, −1.0 to +3.0, "
+        "p 0.300). In A the learning "
+        "rate alone does not explain the gain. In B the gain may come from the learning rate alone."
+    )
+
+
+def test_without_a_shown_gain_there_is_nothing_to_explain():
+    study, columns = build({"Pool": [(0.05, 0.2), (-0.04, 0.01)]}, [(0.05, 0.01), (0.1, 0.01)])
+    told = next(t for t in verdict(study, columns, "accuracy") if "control Half" in t)
+    assert told.endswith("There is no shown gain over ERM that the learning rate could explain.")
+
+
+def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
+    rows = {**ROWS, "Half": {"name": "erm", "lr_scale": 1.0}}
+    study, columns = build({"Pool": [(0.05, 0.01)] * 2}, [(0.05, 0.01)] * 2, rows=rows)
+    told = next(t for t in verdict(study, columns, "accuracy") if "control Half" in t)
+    assert "learning rate" not in told
+    assert "what the control shares with it alone does not explain" in told
+
+
+def test_the_caveat_counts_tests_columns_seeds_and_draws():
+    differences = {row: [(0.05, 0.01)] * 2 for row in ("Pool", "Mixup", "Half")}
+    last = " ".join(verdict(*build(differences, [(0.05, 0.01)] * 2), "accuracy")[-2:])
+    assert "Only accuracy is judged here" in last
+    assert "(3 with ERM, and by themselves 1 chosen pairs)" in last
+    assert "2 columns" in last
+    assert "With as few as 3 seeds" in last
+    assert "p below 0.05 in about 18" in last
+    assert "single" not in last
+    assert "no corrected p" not in last
+    alone = verdict(*build(differences, seeds=range(5), draws=99, sets=("A",)), "accuracy")[-1]
+    assert "columns" not in alone
+    assert "seeds" not in alone
+    # The smallest p of 99 draws is 2 / 100, and three tests make 0.06 of it.
+    assert "With 99 bootstrap draws no corrected p can be that small." in alone
+    assert intervals.holm(dict.fromkeys("abc", 2 / 100))["a"] == pytest.approx(0.06)
+
+
+def test_a_row_of_one_seed_is_not_judged_whatever_its_p():
+    gains = {"Pool": [(0.05, 0.001)] * 2, "Half": [(0.01, 0.9)] * 2}
+    study, columns = build(gains, [(0.05, 0.001)] * 2, seeds={"Pool": (0,), "Half": (0, 1)})
+    sentences = verdict(study, columns, "accuracy")
+    told = "not judged in 2 of 2 (A +5.0 points, a single seed; B +5.0 points, a single seed)."
+    assert sentences[0] == f"Pool against ERM, accuracy (test): {told}"
+    assert sentences[1].startswith("Control: Half against ERM, accuracy (test): undecided in 2")
+    assert told in sentences[2]
+    assert "no shown gain" in sentences[2]
+    assert "Rows with a single seed are not judged" in sentences[-2]
+    assert "With as few as 2 seeds" in sentences[-1]
+    # One seed of the reference is no better than one of the row.
+    alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": (0,)}), "accuracy")
+    assert "better" not in " ".join(alone)
+
+
+def test_another_rate_without_a_control_at_that_rate_is_told():
+    rows = {row: ROWS[row] for row in ("ERM", "Pool", "Mixup")}
+    gains = {"Pool": [(0.05, 0.01)] * 2}
+    told = verdict(*build(gains, rows=rows), "accuracy")[1]
+    assert told == (
+        "Pool: trained at learning rate 0.0005, ERM at 0.001. No control row shows what the rate "
+        "alone does, so that no difference can be put down to the method."
+    )
+    with_control = verdict(*build(gains, [(0.05, 0.01)] * 2), "accuracy")
+    assert not any("No control row" in text for text in with_control)
+    # A control that is there but not compared with the row does not answer the question.
+    assert any("No control row" in text for text in verdict(*build(gains), "accuracy"))
+    same = {**rows, "Pool": {"name": "latentdr", "lr_scale": 1.0}}
+    assert not any("No control row" in t for t in verdict(*build(gains, rows=same), "accuracy"))
+
+
+@pytest.mark.parametrize("seeds", CHANCE)
+def test_equal_methods_of_few_seeds_differ_as_often_as_the_caveat_says(seeds):
+    generator = np.random.default_rng(0)
+    below = 0
+    for repeat in range(600):
+        means = []
+        for name in ("a", "b"):
+            weights = intervals.run_weights(seeds, 200, intervals.stream(repeat, name))
+            means.append(generator.normal(size=seeds) @ weights)
+        below += intervals.p_value(means[0] - means[1]) < 0.05
+    # The standard error of a share of 0.35 in 600 is 0.019.
+    assert 100 * below / 600 == pytest.approx(CHANCE[seeds], abs=5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "p", "said"),
+    [
+        ("accuracy", 0.1, 0.049, "better"),
+        ("accuracy", -0.1, 0.049, "worse"),
+        ("nll", -0.1, 0.049, "better"),
+        ("accuracy", 0.1, 0.05, "undecided"),
+        ("accuracy", 0.0, 0.001, "undecided"),
+        ("accuracy", None, None, None),
+        ("dice_score", 0.1, 0.001, "undecided"),
+    ],
+)
+def test_a_finding_needs_a_small_corrected_p_and_a_better_side(metric, value, p, said):
+    assert finding(metric, {"value": value, "p_holm": p}) == said
+
+
+def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
+    study, columns = build({"Pool": [(0.05, 0.01)] * 2})
+    losses = {"ERM": 0.195, "Pool": 0.3}
+    columns[0].result["gaps"] = [
+        {"metric": "accuracy", "method": row, "value": value, "low": 0.091, "high": 0.295,
+         "seen": "id_val"}
+        for row, value in losses.items()
+    ]  # fmt: skip
+    told = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
+    assert told == [
+        "What ERM loses on unseen domains, accuracy, measured from validation, seen domains "
+        "(id_val): A +19.5 points, +9.1 to +29.5."
+    ]
+    assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]
+    for gap in columns[0].result["gaps"]:
+        gap["note"] = "id_val shares groups."
+    (told,) = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
+    assert told.endswith("+9.1 to +29.5. id_val shares groups.")

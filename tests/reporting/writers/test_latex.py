@@ -1,0 +1,132 @@
+"""LaTeX: tables hold the numbers, any name can be printed, the document compiles as it is."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from medldr.reporting.document import Cell, Row, Table
+from medldr.reporting.results.grid import make_grid
+from medldr.reporting.writers.latex import (
+    escape,
+    fitting,
+    latex_document,
+    latex_table,
+    latex_tables,
+)
+
+AWKWARD = '\\x{}$&#%_^~<>|"[*] -1 – — − ± × … “a” ’ ≤ † µ α ω é ą ß ł ő İ 骨 ½ ﬁ \u200b a\tb'
+needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
+
+
+def compile_(folder, name):
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", name],
+        cwd=folder, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    log = (folder / name).with_suffix(".log").read_text(errors="replace")
+    assert "LaTeX Error" not in log
+    assert "Missing character" not in log
+    return log
+
+
+@needs_latex
+def test_the_report_compiles_as_it_is_and_nothing_runs_over_the_page(whole, tmp_path):
+    (tmp_path / "report.tex").write_text(latex_document(whole), encoding="utf-8")
+    (tmp_path / "table.tex").write_text(latex_tables(whole), encoding="utf-8")
+    log = compile_(tmp_path, "report.tex")
+    assert "Overfull" not in log
+
+
+@needs_latex
+def test_the_tables_need_booktabs_alone_and_print_any_name(tmp_path):
+    table = Table(AWKWARD, ["Method", AWKWARD])
+    cell = Cell(AWKWARD, detail=AWKWARD, extra="[1]", mark=table.sign(AWKWARD), style="best")
+    rows = [Row(AWKWARD, [cell]), Row("[x]", [cell]), Row("* y", [Cell("2")], apart=True)]
+    table.rows = rows
+    text = latex_table(table, "tab:x")
+    (tmp_path / "t.tex").write_text(
+        "\\documentclass{article}\\usepackage{booktabs}\\begin{document}\n"
+        f"{text}\n\\ref{{tab:x}}\\end{{document}}\n",
+        encoding="utf-8",
+    )
+    compile_(tmp_path, "t.tex")
+
+
+def test_the_grid_has_marks_rules_and_every_number(whole):
+    text = latex_tables(whole)
+    first = text.split(r"\end{table}")[0]
+    assert r"Method & Derma\_1 & OCT & Average \\" in first
+    assert r"\toprule" in first
+    assert first.count(r"\midrule") == 2  # below the heading, and above the control
+    assert first.index(r"\bottomrule") > first.index("ERM, half the rate")
+    grid = make_grid(whole.study, whole.columns, "accuracy", "test")
+    for row in grid.rows:
+        sign = r"\textsuperscript{a}" if row.notes else ""  # one text for all rows at half the rate
+        line = next(x for x in first.splitlines() if x.startswith(f"{row.title}{sign} &"))
+        for cell, shown in zip(row.cells, line.removesuffix(r" \\").split(" & ")[1:], strict=False):
+            if cell.mean is None:
+                assert shown == "not run"
+                continue
+            number = f"{100 * cell.mean:.1f}"
+            marked = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}"}
+            spread = "" if cell.sd is None else rf" $\pm$ {100 * cell.sd:.1f}"
+            assert shown == marked.get(cell.mark, number) + spread
+    assert r"\textsuperscript{a} trained otherwise than ERM (in brackets): learning rate" in first
+    assert r"{\scriptsize n 1 of 2}" in first
+    assert r"\scriptsize n 2}" not in first  # that is the usual number, which the note gives
+    assert r"Mean $\pm$ SD over seeds ($n = 2$ unless noted)" in first
+    cell = Cell("1", count="n 3", spread="2")
+    derma = latex_table(Table("t", ["a", "b"], [Row("x", [cell])]), "l")
+    assert "($n = 3$)" in derma
+    assert r"\scriptsize n 3" not in derma
+    assert "Mixup (oracle)" in first
+    assert "ORACLE SELECTION" in text.splitlines()[2]
+    assert "DOE_JANE" not in text + latex_document(whole)
+
+
+def test_an_interval_stands_with_its_own_number():
+    cell = Cell("1", detail="0 to 2", count="n 1")
+    rows = [Row("x", [cell]), Row("y", [cell]), Row("z", [cell], apart=True)]
+    lines = latex_table(Table("t", ["a", "b"], rows), "l").splitlines()
+    first, last = lines.index(r"\midrule") + 1, lines.index(r"\bottomrule")
+    small = r" & {\scriptsize 0 to 2} \\"
+    assert lines[first:last] == [
+        r"x & 1 \\", small, r"\addlinespace", r"y & 1 \\", small, r"\midrule", r"z & 1 \\", small,
+    ]  # fmt: skip
+    plain = latex_table(Table("t", ["a", "b"], [Row(name, [Cell("1")]) for name in "xy"]), "l")
+    assert "addlinespace" not in plain
+
+
+def test_a_single_seed_is_promised_no_spread():
+    text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell("1", count="n 1")])]), "l")
+    assert r"A single seed ($n = 1$), 95\,\% interval." in text
+    assert "SD" not in text
+
+
+def test_minus_signs_are_set_as_such_but_hyphens_are_not():
+    assert escape("-0.5 to -0.1, medmnist-28, a-1") == "$-$0.5 to $-$0.1, medmnist-28, a-1"
+    assert escape("(-3)") == "($-$3)"
+
+
+def test_a_table_too_wide_for_a_page_is_printed_in_parts_that_hold_every_cell_once():
+    names = [f"terra_incognita, location_{n}" for n in range(22)]
+    cells = [Cell(str(n), mark="a") for n in range(22)]
+    table = Table("Accuracy", ["Method", *names], footnotes=[("a", "few groups")])
+    table.rows = [Row("ERM", cells, mark="a", apart=True)]
+    parts = fitting(table)
+    assert len(parts) > 3
+    assert [name for part in parts for name in part.columns[1:]] == names
+    assert [cell.text for part in parts for cell in part.rows[0].cells] == list(map(str, range(22)))
+    for part in parts:
+        assert (part.columns[0], part.rows[0].heading, part.rows[0].apart) == (
+            "Method",
+            "ERM",
+            True,
+        )
+        assert sum(map(len, part.columns)) < 160
+        assert part.footnotes == table.footnotes
+    assert fitting(Table("Accuracy", ["Method", *names[:4]])) == [
+        Table("Accuracy", ["Method", *names[:4]])
+    ]

@@ -1,0 +1,88 @@
+"""The terminal shows every number of the grids within 80 columns, and what is missing."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.writers.sweep_terminal import print_sweep, sweep_tables
+
+
+def printed(content, width=80):
+    out = Console(file=io.StringIO(), width=width, highlight=False)
+    out.print(sweep_tables(content, width))
+    return out.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_every_number_fits(whole, width):
+    text = printed(whole, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for grid in whole.grids:
+        factor, digits = (100, 1) if grid.metric == "accuracy" else (1, 3)
+        for row in grid.rows:
+            for cell in row.cells:
+                if cell.mean is not None and cell.sd is not None:
+                    shown = f"{factor * cell.mean:.{digits}f} ±{factor * cell.sd:.{digits}f}"
+                    assert shown in text
+
+
+def test_missing_runs_controls_and_the_oracle_are_told(whole):
+    text = printed(whole)
+    words = " ".join(text.split())
+    assert "(1/2)" in text
+    assert "controls" in text
+    assert "ORACLE SELECTION in Mixup (oracle)" in words
+    assert "failed: octmnist_mixup-" in words
+    assert "InputError: scans/DOE_JANE.nii: item MRN-77test00001 of batch_size 0" in words
+    assert "2 not run; octmnist_erm_half_lr-" in words
+    assert "-s0 and 1 more" in words
+    assert "sweep status" not in words  # without its folder there is nothing to point at
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_set_has_its_measures_side_by_side(sweep):
+    domains = {"domains": ("a", "b", "c"), "held_out": ("c",)}
+    folder = sweep({"erm": 1.0, "mixup": 1.5}, ("phantom_fracture",), n=30, **domains)
+    content = sweep_content(folder)
+    text = printed(content)
+    assert text.count("ERM") == 1  # all four numbers stand in one line
+    assert max(map(len, text.splitlines())) <= 80
+    assert "phantom_fracture" in text
+    assert "seen" in text
+    result = content.section("result").tables
+    assert [table.columns for table in result] == [
+        ["Method", "Accuracy (%), test", "AUC, test", "Accuracy (%), test, seen domains",
+         "AUC, test, seen domains"],
+    ]  # fmt: skip
+    assert len(content.section("differences").tables) == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_print_sweep_takes_a_folder(whole_folder, capsys):
+    print_sweep(whole_folder.path)
+    said = capsys.readouterr().out
+    assert "Accuracy (%): Test" in said
+    assert "report.html" not in said  # nothing was written
+    assert "bold" not in said  # what is captured shows no styles
+    hint = f"`medldr sweep status {whole_folder.path}` says all"
+    assert "".join(hint.split()) in "".join(said.split())
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("styled", [True, False])
+def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
+    def legend(content):
+        out = Console(file=io.StringIO(), width=80)
+        out.print(sweep_tables(content, styled=styled))
+        return " ".join(out.file.getvalue().split())
+
+    many = legend(whole)
+    assert "mean ±SD over seeds; (n/planned) where runs are missing" in many
+    alone = legend(sweep_content(sweep({"erm": 1.0, "mixup": 2.0}, ("octmnist",), (0,), n=30)))
+    assert "SD" not in alone
+    assert "planned" not in alone
+    for text in (many, alone):
+        assert ("best bold, second best underlined" in text) is styled
