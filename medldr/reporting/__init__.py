@@ -8,13 +8,11 @@ from medldr.reporting.pages.comparison import DEMONSTRATION, compare_runs, write
 from medldr.reporting.pages.run import ReportWarning, write_report, write_report_or_warn
 from medldr.reporting.pages.sweep_report import SweepReport, report_folder, write_sweep_report
 from medldr.reporting.published.augmentation import augmentation_id
-from medldr.reporting.published.numbers import Published, published, same_protocol
 from medldr.reporting.writers.sweep_terminal import print_sweep
 from medldr.reporting.writers.terminal import comparison_table, print_run, run_table
 
 __all__ = [
     "DEMONSTRATION",
-    "Published",
     "ReportWarning",
     "SweepReport",
     "augmentation_id",
@@ -22,10 +20,8 @@ __all__ = [
     "comparison_table",
     "print_run",
     "print_sweep",
-    "published",
     "report_folder",
     "run_table",
-    "same_protocol",
     "write_comparison",
     "write_report",
     "write_report_or_warn",

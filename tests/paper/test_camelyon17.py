@@ -6,7 +6,7 @@ import pytest
 
 from medldr.config import load_config, packaged_names
 from medldr.models import build_model
-from medldr.reporting.published import numbers as published
+from medldr.reporting.published.numbers import published
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 from medldr.types import DataSpec

@@ -10,8 +10,8 @@ import pytest
 
 from medldr.config import packaged_configs
 from medldr.config.yaml import read_yaml
-from medldr.reporting.published import numbers as published
 from medldr.reporting.published.domains import published_domains, same_domain
+from medldr.reporting.published.numbers import published
 from medldr.reporting.read.describe import method_id
 from medldr.reporting.read.run import RunSource
 from medldr.reporting.sections.run_published import relation

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from medldr.config import packaged_configs, packaged_names
-from medldr.reporting.published import numbers as published
+from medldr.reporting.published.numbers import published
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 

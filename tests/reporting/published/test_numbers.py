@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from medldr.reporting import same_protocol
-from medldr.reporting.published import numbers as published
+from medldr.reporting.published.numbers import published, same_protocol
 
 PAPER_SETS = ("dermamnist", "organsmnist", "octmnist", "fracturemnist3d")
 
