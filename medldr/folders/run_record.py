@@ -1,0 +1,165 @@
+"""`run.json`: what a run is, how it ended, and what it was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from pydantic import Field, PrivateAttr
+
+from medldr.folders.files import RunFolder, read_json, write_json
+from medldr.folders.records import Record, check_record, read_content
+
+Status = Literal["running", "interrupted", "done", "failed"]
+STATUSES: tuple[str, ...] = get_args(Status)
+
+CURE = "Put the file back, or start the run over with `medldr train ... --restart`"
+
+
+class Selection(Record):
+    """Which weights a rule chose.
+
+    Attributes:
+        rule: Its name.
+        split: The split that it read; None for a rule that reads none.
+        epoch: The epoch of the weights.
+        step: The step of the weights.
+        value: The metric there; None where the rule compares nothing.
+        oracle: Whether it looked at the test split.
+    """
+
+    rule: str
+    split: str | None = None
+    epoch: int | float | None = None
+    step: int | None = None
+    value: float | None = None
+    oracle: bool = False
+
+
+class Times(Record):
+    """When a run started and ended.
+
+    Attributes:
+        started: The first start.
+        starts: How often it was started.
+        latest_start: The last start.
+        seconds: Seconds spent, over all starts.
+        finished: When it ended; None while it runs.
+    """
+
+    started: str | None = None
+    starts: int = 0
+    latest_start: str | None = None
+    seconds: float = 0.0
+    finished: str | None = None
+
+
+class DataRecord(Record):
+    """The data a run was trained and judged on.
+
+    Attributes:
+        name: The dataset's name, with its image size where it has one.
+        notes: What a reader of any number from it must know.
+        files: Checksum of each file read, by name.
+        pack: The pack that the images were read from.
+    """
+
+    name: str | None = None
+    notes: tuple[str, ...] = ()
+    files: dict[str, str] = Field(default_factory=dict)
+    pack: str | None = None
+
+
+class SpecRecord(Record):
+    """What the network was told of the data; see `medldr.types.DataSpec`."""
+
+    task: str = ""
+    class_names: tuple[str, ...] = ()
+    class_counts: tuple[int, ...] = ()
+    channels: int = 0
+    spatial_size: tuple[int, ...] = ()
+    domains: tuple[str, ...] = ()
+    train_domains: tuple[str, ...] = ()
+
+
+class RunRecord(Record):
+    """`run.json`. A run writes it bit by bit, so all but its status may be absent.
+
+    Attributes:
+        status: How far the run is, as written; see `medldr.folders.lifecycle.status`.
+        error: What stopped it.
+        label: The configuration's label.
+        seed: The run's seed.
+        protocol: The protocol as configured, with ``+modified`` where a pinned key was changed.
+        hash: Identity of the configuration without the seed.
+        times: Starts and end.
+        provenance: Command, versions, code state, hardware.
+        data: The data.
+        data_hash: One number for all data.
+        split_hash: One number for the splits.
+        spec: What the network was told of the data.
+        precision: The precision used.
+        threads: Processor threads used.
+        batch_size: Images per step, over all processes.
+        sampler: How batches were drawn.
+        augmentation: The augmentation, as published numbers name it.
+        steps: Steps made.
+        epochs: Epochs made.
+        stopped_early: Whether early stopping ended the training.
+        selections: What each rule chose, the reported one first.
+        selection: What the reported rule chose.
+        notes: What a reader of the run's numbers must know.
+    """
+
+    status: Status
+    error: str | None = None
+    label: str | None = None
+    seed: int | None = None
+    protocol: str | None = None
+    hash: str | None = None
+    times: Times = Times()
+    provenance: dict[str, Any] = Field(default_factory=dict)
+    data: DataRecord = DataRecord()
+    data_hash: str | None = None
+    split_hash: str | None = None
+    spec: SpecRecord | None = None
+    precision: str | None = None
+    threads: int | None = None
+    batch_size: int | None = None
+    sampler: str | None = None
+    augmentation: str | None = None
+    steps: int | None = None
+    epochs: int | float | None = None
+    stopped_early: bool = False
+    selections: dict[str, Selection] = Field(default_factory=dict)
+    selection: Selection | None = None
+    notes: tuple[str, ...] = ()
+    _content: Mapping[str, Any] = PrivateAttr(default={})
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """The file as it was read, in its own order, with everything in it."""
+        return self._content
+
+
+def read_run_record(files: RunFolder) -> RunRecord:
+    """Read `run.json`.
+
+    Raises:
+        InputError: If it is absent or damaged, or does not say how the run ended.
+    """
+    content = read_content(files.run, CURE)
+    record = check_record(content, files.run, RunRecord, CURE)
+    record._content = content
+    return record
+
+
+def add_to_run_record(files: RunFolder, **facts: Any) -> None:
+    """Merge facts into `run.json`, one level deep; the file is made where there is none."""
+    known = dict(read_json(files.run)) if files.run.exists() else {}
+    for key, value in facts.items():
+        old = known.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            value = {**old, **value}
+        known[key] = value
+    write_json(files.run, known)
