@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -193,7 +193,7 @@ class EvaluationRecord(Record):
     """`evaluation.json`; what an older version did not write has its default."""
 
     schema_: int = Field(SCHEMA, alias="schema")
-    task: str
+    task: Literal["multi-class", "binary", "ordinal", "multi-label"]
     class_names: tuple[str, ...] = ()
     positive_class: str | None = None
     selection: Selection | None = None

@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from medldr.types import Predictions
+
 HIDDEN = "[hidden id]"
 HIDDEN_NAME = "[hidden name]"
 LONGEST_ERROR = 480
@@ -56,7 +58,16 @@ def read_ids(predictions: Path) -> frozenset[str]:
     with predictions.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             found.update(row[key] for key in ("id", "group") if row.get(key))
-    return frozenset(name for name in found if len(name) > 5 or not name.isdigit())
+    return _worth_hiding(found)
+
+
+def ids_of(table: Predictions) -> frozenset[str]:
+    """The same of predictions that were read already."""
+    return _worth_hiding({*table.id.tolist(), *table.group.tolist()} - {""})
+
+
+def _worth_hiding(names: Collection[str]) -> frozenset[str]:
+    return frozenset(name for name in names if len(name) > 5 or not name.isdigit())
 
 
 def hide_ids(text: str, ids: Collection[str]) -> str:
@@ -89,7 +100,7 @@ def read_split_ids(splits: Path) -> frozenset[str]:
         found = {str(name) for ids in content["splits"].values() for name in ids}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return frozenset()  # it only adds to what `hide_names` hides anyway
-    return frozenset(name for name in found if len(name) > 5 or not name.isdigit())
+    return _worth_hiding(found)
 
 
 def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> str:

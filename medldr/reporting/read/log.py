@@ -1,0 +1,70 @@
+"""`metrics.jsonl`: what a run logged while it trained."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+LogRow: TypeAlias = dict[str, Any]
+"""One evaluation: ``epoch``, ``step``, and numbers by slash-separated key."""
+
+
+def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
+    """Records of `metrics.jsonl` and what was wrong with it.
+
+    A resumed run may have written an evaluation twice; the later record holds. A broken line
+    (the process was killed while writing) is skipped and reported.
+    """
+    if not path.is_file():
+        return [], []
+    found: dict[tuple[Any, Any], LogRow] = {}
+    broken = 0
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            row = None
+        if not isinstance(row, dict):
+            broken += 1
+            continue
+        key = (row.get("epoch"), row.get("step"))
+        key = (number, None) if key == (None, None) else key
+        found.pop(key, None)
+        found[key] = row
+    problems = []
+    if broken:
+        lines = "line" if broken == 1 else "lines"
+        problems.append(f"{broken} unreadable {lines} of metrics.jsonl left out of the curves.")
+    return list(found.values()), problems
+
+
+def series(rows: Sequence[LogRow], key: str, axis: str) -> tuple[list[float], list[float]]:
+    """Defined, finite points (x, y) of one logged number.
+
+    Example:
+        >>> rows = [{"epoch": 1, "a": 1}, {"epoch": 2, "a": None}, {"epoch": 3, "a": 3}]
+        >>> series(rows, "a", "epoch")
+        ([1.0, 3.0], [1.0, 3.0])
+    """
+    points = [
+        (float(row[axis]), float(row[key]))
+        for row in rows
+        if _is_number(row.get(axis)) and _is_number(row.get(key))
+    ]
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def time_axis(rows: Sequence[LogRow]) -> str:
+    """``epoch``, or ``step`` where several evaluations share an epoch or epochs are not logged."""
+    epochs = [row.get("epoch") for row in rows]
+    distinct = len(set(epochs)) == len(epochs) and all(_is_number(epoch) for epoch in epochs)
+    return "epoch" if distinct or not any("step" in row for row in rows) else "step"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,199 @@
+"""Tables of estimates: numbers stay numbers until a writer prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from medldr.folders.evaluation_record import Number
+from medldr.metrics import Measure, measure
+
+DASH = "–"
+
+Mark = Literal["best", "second", "lowest"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number as a cell holds it.
+
+    Attributes:
+        mean: The number itself, or a mean over runs; None where it is undefined.
+        sd: Standard deviation over runs (ddof 1); None for a single one.
+        se: Standard error, where a table shows it in place of an interval.
+        low: Lower end of the interval; None where there is none.
+        high: Upper end of the interval.
+        n: Runs it is the mean of; None for a number that is no such mean.
+        planned: Runs that were planned; None where that is of no interest.
+        reason: Why it is undefined, or a remark on a number that is defined.
+        marks: ``best`` and ``second`` of a column, ``lowest`` of a row.
+    """
+
+    mean: float | None = None
+    sd: float | None = None
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    planned: int | None = None
+    reason: str = ""
+    marks: tuple[Mark, ...] = ()
+
+    @classmethod
+    def of(cls, number: Number) -> Estimate:
+        """A number of `evaluation.json`."""
+        return cls(mean=number.value, low=number.low, high=number.high, reason=number.reason or "")
+
+    @property
+    def count(self) -> str:
+        """How many runs it is the mean of, in words; empty where that is not known.
+
+        Example:
+            >>> Estimate(n=3, planned=3).count, Estimate(n=2, planned=3).count
+            ('n 3', 'n 2 of 3')
+        """
+        if self.n is None:
+            return ""
+        whole = self.planned in (None, 0, self.n)
+        return f"n {self.n}" if whole else f"n {self.n} of {self.planned}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    Attributes:
+        content: A number with what is known of it, a count, or words.
+        metric: How the number is printed; needed for an `Estimate` alone.
+        signed: Whether it is a difference, printed with its sign.
+        detail: A small second line, where it is not the interval.
+        extra: A small third line, where it is not the spread and the number of runs.
+        mark: Footnote signs, comma-separated; `Table.sign` gives them.
+        style: ``missing``, ``same`` or ``wide``, or empty.
+        order: What the page sorts words by; None: not at all.
+    """
+
+    content: Estimate | int | str = DASH
+    metric: Measure | None = None
+    signed: bool = False
+    detail: str = ""
+    extra: str = ""
+    mark: str = ""
+    style: str = ""
+    order: float | None = None
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Its number; None where it holds none that is defined."""
+        held = self.content if isinstance(self.content, Estimate) else None
+        return None if held is None or held.mean is None else held
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is known here."""
+        return self.content == DASH
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row.
+
+    Attributes:
+        heading: What it is a row of.
+        cells: One per further column.
+        tags: Words behind the heading, such as ``control``.
+        style: Class of the style sheet.
+        mark: Footnote signs of the heading.
+        apart: Below a line of its own, whatever the others are sorted by.
+    """
+
+    heading: str
+    cells: Sequence[Cell]
+    tags: tuple[str, ...] = ()
+    style: str = ""
+    mark: str = ""
+    apart: bool = False
+
+
+@dataclass
+class Table:
+    """A table.
+
+    Attributes:
+        caption: What it shows.
+        columns: Headings of all columns, the first being that of the row headings.
+        rows: From top to bottom.
+        footnotes: (sign, text), in order of appearance.
+        notes: Sentences below the footnotes.
+        texts: Positions of columns that hold words, which are aligned to the left.
+        intervals: Whether its numbers have 95% intervals.
+        code: Whether its cells are keys and values of a configuration.
+    """
+
+    caption: str
+    columns: list[str]
+    rows: list[Row] = field(default_factory=list)
+    footnotes: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    texts: tuple[int, ...] = ()
+    intervals: bool = True
+    code: bool = False
+
+    def sign(self, text: str) -> str:
+        """The sign of a footnote; the same text always has the same sign.
+
+        Example:
+            >>> table = Table("t", ["a"])
+            >>> table.sign("x"), table.sign("y"), table.sign("x")
+            ('a', 'b', 'a')
+        """
+        for sign, known in self.footnotes:
+            if known == text:
+                return sign
+        number = len(self.footnotes)
+        sign = chr(97 + number) if number < 26 else f"z{number - 25}"
+        self.footnotes.append((sign, text))
+        return sign
+
+    def number(self, key: str, estimate: Estimate | None, *, signed: bool = False) -> Cell:
+        """A cell with an estimate; its reason becomes a footnote.
+
+        Args:
+            key: The metric.
+            estimate: The number; None for one that was not computed.
+            signed: Whether it is a difference.
+        """
+        if estimate is None:
+            return Cell()
+        reason = estimate.reason or ("undefined" if estimate.mean is None else "")
+        mark = self.sign(reason) if reason else ""
+        return Cell(replace(estimate, reason=reason), measure(key), signed, mark=mark)
+
+
+def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
+    """Several tables of one number per row as one table with a column for each.
+
+    Args:
+        caption: Of the new table.
+        parts: Heading of the new column, and the table whose first column of numbers it gets.
+    """
+    table = Table(caption, [parts[0][1].columns[0], *(heading for heading, _ in parts)])
+    found = [{row.heading: row for row in part.rows} for _, part in parts]
+    rows = {row.heading: row for _, part in reversed(parts) for row in part.rows}
+    order = list(dict.fromkeys(row.heading for _, part in parts for row in part.rows))
+
+    def signed(part: Table, mark: str) -> str:
+        texts = dict(part.footnotes)
+        return ",".join(table.sign(texts[sign]) for sign in mark.split(",") if sign)
+
+    for heading in sorted(order, key=lambda name: rows[name].apart):
+        cells, marks = [], ""
+        for (_, part), there in zip(parts, found, strict=True):
+            if heading in there and not marks:
+                marks = signed(part, there[heading].mark)
+            cell = there[heading].cells[0] if heading in there else Cell()
+            cells.append(replace(cell, mark=signed(part, cell.mark)))
+        table.rows.append(replace(rows[heading], cells=cells, mark=marks))
+    table.notes = list(dict.fromkeys(note for _, part in parts for note in part.notes))
+    return table

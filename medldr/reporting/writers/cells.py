@@ -1,0 +1,86 @@
+"""Cells as text: the one place where an estimate is printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from medldr.metrics import Measure, measure
+from medldr.reporting.table import Cell, Estimate
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A cell as text.
+
+    Attributes:
+        text: The number or words.
+        detail: The interval, or another small line.
+        extra: The spread and the number of runs, or another small line.
+        value: What a page sorts by; None where it cannot.
+        reason: Why the number is undefined.
+        spread: The standard deviation alone; it is part of `extra` too.
+        count: The number of runs alone, likewise.
+        style: Class of the style sheet.
+    """
+
+    text: str
+    detail: str = ""
+    extra: str = ""
+    value: float | None = None
+    reason: str = ""
+    spread: str = ""
+    count: str = ""
+    style: str = ""
+
+
+def printed(cell: Cell) -> Printed:
+    """A cell as every writer prints it.
+
+    Example:
+        >>> from medldr.metrics import measure
+        >>> cell = Cell(Estimate(0.7349, sd=0.01, low=0.7, high=0.76, n=3), measure("accuracy"))
+        >>> found = printed(cell)
+        >>> found.text, found.detail, found.extra
+        ('73.5', '70.0 to 76.0', 'SD 1.0, n 3')
+    """
+    held = cell.content
+    if isinstance(held, int):
+        return Printed(f"{held:,}", cell.detail, cell.extra, float(held), style=cell.style)
+    if isinstance(held, str):
+        return Printed(held, cell.detail, cell.extra, cell.order, style=cell.style)
+    if held.mean is None:
+        extra = cell.extra or held.count
+        return Printed("n/a", cell.detail, extra, reason=held.reason, style=cell.style)
+    known = measure("") if cell.metric is None else cell.metric
+    spread = "" if held.sd is None else known.show(held.sd)
+    ranks = [mark for mark in held.marks if mark != "lowest"]
+    return Printed(
+        text=known.show_difference(held.mean) if cell.signed else known.show(held.mean),
+        detail=cell.detail or _below(held, known, signed=cell.signed),
+        extra=cell.extra or ", ".join(filter(None, (f"SD {spread}" if spread else "", held.count))),
+        value=held.mean,
+        spread=spread,
+        count=held.count,
+        style=cell.style or "".join(ranks),
+    )
+
+
+def _below(held: Estimate, known: Measure, *, signed: bool) -> str:
+    if "lowest" in held.marks:
+        return "lowest"
+    if held.se is not None:
+        return f"SE {known.show(held.se)}"
+    return interval(held, known, signed=signed)
+
+
+def interval(held: Estimate, known: Measure, *, signed: bool = False, between: str = " to ") -> str:
+    """The ends of an interval in words; empty where there is none.
+
+    Example:
+        >>> interval(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
+        '65.0 to 75.0'
+    """
+    if held.low is None or held.high is None:
+        return ""
+    show = known.show_difference if signed else known.show
+    return f"{show(held.low)}{between}{show(held.high)}"
