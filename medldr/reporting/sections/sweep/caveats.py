@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.read.sweep import Study
+from medldr.reporting.results.comparison_records import Contrast, Score
 from medldr.reporting.results.comparisons import Column
 
 ALPHA = 0.05
@@ -36,8 +37,9 @@ def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) ->
 
 
 def _tests(study: Study, columns: Sequence[Column], metric: str, split: str) -> str:
-    tests = [_count(c, "rows", split, metric) for c in columns]
-    pairs = [_count(c, "contrasts", split, metric) for c in columns]
+    there = [column.comparison for column in columns if column.comparison is not None]
+    tests = [_count(c.scores, split, metric) for c in there]
+    pairs = [_count(c.contrasts, split, metric) for c in there]
     text = (
         f"A difference counts as shown where its p is below {ALPHA:g} after Holm's correction over "
         f"the comparisons of its column ({_most(tests)} with {study.reference}"
@@ -46,7 +48,7 @@ def _tests(study: Study, columns: Sequence[Column], metric: str, split: str) -> 
         f"zero although the difference is undecided. Undecided does not mean equal. Only "
         f"{spoken(metric)} is judged here; other measures are in the tables."
     )
-    draws = min((column.result or {})["intervals"]["draws"] for column in columns)
+    draws = min(c.intervals.draws for c in there if c.intervals is not None)
     if 2 / (draws + 1) * max(tests) >= ALPHA:
         text += f" With {draws} bootstrap draws no corrected p can be that small."
     if len(columns) > 1:
@@ -55,7 +57,8 @@ def _tests(study: Study, columns: Sequence[Column], metric: str, split: str) -> 
 
 
 def _seeds(columns: Sequence[Column]) -> list[str]:
-    seeds = {len(m["seeds"]) for column in columns for m in (column.result or {})["methods"]}
+    there = [column.comparison for column in columns if column.comparison is not None]
+    seeds = {len(method.seeds) for comparison in there for method in comparison.methods}
     texts = []
     if 1 in seeds:
         texts.append(
@@ -73,14 +76,13 @@ def _seeds(columns: Sequence[Column]) -> list[str]:
     return texts
 
 
-def _count(column: Column, key: str, split: str, metric: str) -> int:
+def _count(entries: Sequence[Score] | Sequence[Contrast], split: str, metric: str) -> int:
     """How many comparisons Holm's correction counted in a column."""
-    found = [
-        row["difference"] if key == "rows" else row
-        for row in (column.result or {key: ()})[key]
-        if (row["split"], row["domain"], row["metric"]) == (split, None, metric)
-    ]
-    return sum(number is not None and number["p"] is not None for number in found)
+    return sum(
+        e.difference is not None and e.difference.p is not None
+        for e in entries
+        if (e.split, e.domain, e.metric) == (split, None, metric)
+    )
 
 
 def _most(counts: Sequence[int]) -> str:

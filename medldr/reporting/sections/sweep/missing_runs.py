@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from medldr.reporting.document import Cell, Row, Table
 from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.document import Bullets, Section
+from medldr.reporting.results.comparisons import STATES, Column
+from medldr.reporting.table import DASH, Cell, Row, Table
 
 SHOWN = 3
 """Names of runs that a row of the table gives."""
 
 _END = re.compile(r"(?<=[.!?])\s")
+
+
+def missing_runs(study: Study, columns: Sequence[Column]) -> Section:
+    """Runs without a result, and columns that could not be compared."""
+    section = Section("missing", "Runs without a result", "Missing")
+    section.add(Bullets([f"{c.name} is left out: {c.problem}" for c in columns if c.problem]))
+    section.add(missing_table(study))
+    return section
+
+
+def missing_text(counts: Mapping[str, int]) -> str:
+    """Why runs of a cell have no result, in words; empty where all have one.
+
+    Example:
+        >>> missing_text({"not run": 1, "failed": 2}), missing_text({"failed": 2})
+        ('2 failed, 1 not run', 'failed')
+    """
+    there = [state for state in STATES if counts.get(state)]
+    if len(there) == 1:
+        return there[0]
+    return ", ".join(f"{counts[state]} {state}" for state in there)
 
 
 def missing_table(study: Study) -> Table | None:
@@ -20,7 +43,7 @@ def missing_table(study: Study) -> Table | None:
     for (state, error), entries in _groups(study, lambda entry: entry.error).items():
         names = [entry.member.run for entry in entries]
         count = f"{len(names)} run{'' if len(names) == 1 else 's'}"
-        cells = [Cell(state, style="missing"), Cell(error or "–", style="wide")]
+        cells = [Cell(state, style="missing"), Cell(error or DASH, style="wide")]
         table.rows.append(Row(count, [*cells, Cell(_some(names), style="wide")]))
     if any(entry.run is None and entry.error for entry in study.every):
         table.notes.append(
