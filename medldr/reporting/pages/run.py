@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from medldr.reporting.document import Document
 from medldr.reporting.read.configuration import dataset_name
-from medldr.reporting.read.describe import method_title
+from medldr.reporting.read.method import method_title
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.run.banners import banners, notes
 from medldr.reporting.sections.run.curves import curves, latents

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any
 from medldr.config.protocol import MODIFIED
 from medldr.metrics import measure
 from medldr.reporting.document import Cell, Row, Table
-from medldr.reporting.published.augmentation import augmentation_id
-from medldr.reporting.read.describe import (
-    ALGORITHM_TITLES,
-    MODEL_TITLES,
-    dataset_name,
+from medldr.reporting.read.describe import dataset_name
+from medldr.reporting.read.method import (
+    augmentation_id,
     method_id,
+    model_title,
+    row_titles,
     section,
 )
 from medldr.reporting.sections.comparison_tables import cell_of
@@ -43,12 +43,6 @@ if TYPE_CHECKING:
 
 SHOWN = ("accuracy", "auc")
 """Metrics that published tables give."""
-
-METHOD_TITLES = {
-    **ALGORITHM_TITLES,
-    "latentdr_sa": "LatentDR (SA)",
-    "latentdr_pool": "LatentDR (Pool)",
-}
 
 
 @dataclass(frozen=True)
@@ -80,8 +74,8 @@ class Published:
     @property
     def title(self) -> str:
         """Method and network in words."""
-        method = METHOD_TITLES.get(self.method, self.method)
-        return f"{method}, {MODEL_TITLES.get(self.model, self.model)}"
+        method = row_titles().get(self.method, self.method)
+        return f"{method}, {model_title(self.model)}"
 
     def matches(self, protocol: str, augmentation: str) -> bool:
         """Whether a number of ours may be compared as it is: equal protocol and augmentation."""

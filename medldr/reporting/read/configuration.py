@@ -7,7 +7,12 @@ from typing import Any
 
 
 def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A section of a configuration; a bare name counts as a section, an absent one is empty."""
+    """A section of a configuration; a bare name counts as a section, an absent one is empty.
+
+    Example:
+        >>> section({"model": "resnet18"}, "model"), section({}, "model")
+        ({'name': 'resnet18'}, {})
+    """
     value = config.get(name)
     if isinstance(value, str):
         return {"name": value}

@@ -13,8 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from medldr.reporting.published.domains import published_domains, same_domain
 from medldr.reporting.read.describe import dataset_name, held_out, is_swad, section
+from medldr.reporting.read.method import row_titles
 from medldr.reporting.read.sweep import Entry, Study
-from medldr.reporting.read.titles import ROW_TITLES, printed_titles
+from medldr.reporting.read.titles import printed_titles
 from medldr.reporting.results.searched_settings import JOINT
 from medldr.reporting.results.target_parts import target_value
 
@@ -179,7 +180,7 @@ def _methods(
         for entry, _, domains in places
         if entry.member.row in chosen_by_oracle
     }
-    titles = printed_titles(stripped.values(), {**ROW_TITLES, **study.layout.titles}, oracles)
+    titles = printed_titles(stripped.values(), {**row_titles(), **study.layout.titles}, oracles)
     averaged = any(is_swad(entry.config) for entry, _, _ in places)
     plain = {
         stripped[entry.member.row, domains]

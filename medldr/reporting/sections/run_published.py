@@ -12,7 +12,8 @@ from medldr.reporting.published.domains import (
     published_domains,
     same_domain,
 )
-from medldr.reporting.read.describe import MODEL_TITLES, dataset_name, held_out, method_id, section
+from medldr.reporting.read.describe import dataset_name, held_out, method_id, section
+from medldr.reporting.read.method import model_title
 from medldr.reporting.read.run import RunSource
 from medldr.reporting.results.target_parts import target_value
 
@@ -74,7 +75,7 @@ def protocol_cell(
     model = str(section(source.config, "model").get("name"))
     signs = []
     if model != entry.model:
-        theirs, ours = (MODEL_TITLES.get(name, name) for name in (entry.model, model))
+        theirs, ours = map(model_title, (entry.model, model))
         signs.append(table.sign(f"{theirs}; ours is {ours}."))
     if entry.search and said in (SAME, BUT_SEARCH):
         what = "the best of several settings" if searched else "a single setting"

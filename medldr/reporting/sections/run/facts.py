@@ -7,9 +7,13 @@ from typing import Any
 
 from medldr.folders.run_record import RunRecord, Selection
 from medldr.metrics import PERCENT, measure, rule_text
-from medldr.reporting.published.augmentation import augmentation_id, augmentation_title
 from medldr.reporting.read.configuration import dataset_name, held_out, section
-from medldr.reporting.read.describe import MODEL_TITLES, method_title
+from medldr.reporting.read.method import (
+    augmentation_id,
+    augmentation_title,
+    method_title,
+    model_title,
+)
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.run.rules import metric_of
 
@@ -54,7 +58,7 @@ def model_text(config: Mapping[str, Any], record: RunRecord | None) -> str:
     pictures = spec is not None and len(spec.spatial_size) == 2
     model = section(config, "model")
     name = str(model.get("name", "unknown model"))
-    parts = [MODEL_TITLES.get(name, name)]
+    parts = [model_title(name)]
     if model.get("stem"):
         parts.append(f"{model['stem']} stem")
     if model.get("conv") and not pictures:  # they have plain 2D convolutions whatever it says
