@@ -9,13 +9,19 @@ from enum import Enum
 
 from medldr.config.protocol import MODIFIED
 from medldr.reporting.published.augmentation import augmentation_id
-from medldr.reporting.published.numbers import SELECTIONS, Published, published
+from medldr.reporting.published.numbers import (
+    SELECTIONS,
+    TRAINING_DOMAIN,
+    Published,
+    published,
+    same_domain,
+)
 from medldr.reporting.read.describe import dataset_name, method_id, section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Study
 
 PAPER = "LatentDR paper"
-RULES = dict.fromkeys(("val_domain_accuracy", "id_val_domain_accuracy", "swad"), SELECTIONS[0])
+RULES = dict.fromkeys(("val_domain_accuracy", "id_val_domain_accuracy", "swad"), TRAINING_DOMAIN)
 """Rules of ours that choose weights as benchmarks with held-out domains do."""
 
 
@@ -172,17 +178,32 @@ def nearest_first(ours: Sequence[Ours]) -> list[dict[str, Published]]:
     return [groups[who] for who in sorted(groups, key=distance)]
 
 
-def by_source(dataset: str, method: str) -> list[list[Published]]:
+def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Published | None]]:
     """Numbers of a method on held-out domains: those of one source, selection and protocol.
 
-    In the order of `SELECTIONS`, then of the names of the sources.
+    Args:
+        dataset: The data set.
+        method: The method.
+        domains: The domains, however they are written; `MEAN` is the mean over all.
+
+    Returns:
+        For each source that has any a number per domain, None where it has none there; in the
+        order of `SELECTIONS`, then of the names of the sources.
+
+    Example:
+        >>> [[p and p.value for p in found] for found in by_source("pacs", "erm+swad", ["Photo"])]
+        [[0.973]]
     """
     groups: dict[tuple[int, str, str], list[Published]] = {}
     for entry in published(dataset, method=method):
         if entry.domain:
             place = (SELECTIONS.index(entry.selection), entry.source, entry.protocol)
             groups.setdefault(place, []).append(entry)
-    return [groups[place] for place in sorted(groups)]
+    found = [
+        [next((e for e in groups[place] if same_domain(e.domain, name)), None) for name in domains]
+        for place in sorted(groups)
+    ]
+    return [numbers for numbers in found if any(numbers)]
 
 
 def mean_of_all(values: Sequence[float | None]) -> float | None:

@@ -29,7 +29,8 @@ METRICS = ("accuracy", "auc")
 MEAN = "mean"
 """In place of a domain: the mean over all of them."""
 
-SELECTIONS = ("training-domain", "leave-one-domain-out", "oracle")
+TRAINING_DOMAIN = "training-domain"
+SELECTIONS = (TRAINING_DOMAIN, "leave-one-domain-out", "oracle")
 """How benchmarks with held-out domains choose settings and weights, in the order of tables."""
 
 METHOD_TITLES = {
@@ -150,11 +151,6 @@ def published(
         entry for entry in _by_dataset().get(dataset, ())
         if all(getattr(entry, key) == value for key, value in asked.items())
     )  # fmt: skip
-
-
-def published_sets() -> list[str]:
-    """Data sets with published numbers, in alphabetical order."""
-    return sorted(_by_dataset())
 
 
 def domain_names(dataset: str) -> list[str]:

@@ -46,10 +46,10 @@ def comparison_published(result: Mapping[str, Any], runs: Mapping[str, RunFiles]
         if files is not None:
             name = method["method"]
             rows.append(OwnRow(name, Ours.of(files), numbers.get(name, {})))
-    return test_split_table(rows)
+    return ours_and_published(rows)
 
 
-def test_split_table(own: Sequence[OwnRow]) -> Table | None:
+def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
     """Ours and published results, nearest first; None where none were published."""
     groups = nearest_first([row.ours for row in own])
     if not groups:

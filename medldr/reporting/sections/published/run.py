@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, by_source
-from medldr.reporting.published.numbers import METRICS, same_domain
+from medldr.reporting.published.numbers import METRICS
 from medldr.reporting.read.describe import held_out
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.target_parts import target_value
-from medldr.reporting.sections.published.cells import (
-    explain_spreads,
-    number_cell,
-    protocol_cell,
-    published_cell,
-    who,
-)
-from medldr.reporting.sections.published.comparison import OwnRow, test_split_table
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.sections.published.cells import METRIC, TARGET, Place, add_rows, finished
+from medldr.reporting.sections.published.comparison import OwnRow, ours_and_published
+from medldr.reporting.table import Estimate, Table
 
 
 def run_published(files: RunFiles) -> Table | None:
@@ -28,9 +22,9 @@ def run_published(files: RunFiles) -> Table | None:
     test = None if files.evaluation is None else files.evaluation.splits.get("test")
     if test is None:
         return None
-    numbers = {key: Estimate.of(test.metrics[key]) for key in METRICS if key in test.metrics}
-    whole = OwnRow("This run", Ours.of(files), numbers)
-    return (test_split_table([whole]) if test.metrics else None) or _held_out(files)
+    numbers = {key: Estimate.of(number) for key, number in test.metrics.items() if key in METRICS}
+    own = [OwnRow("This run", Ours.of(files), numbers)] if test.metrics else []
+    return ours_and_published(own) or _held_out(files)
 
 
 def _held_out(files: RunFiles) -> Table | None:
@@ -43,16 +37,10 @@ def _held_out(files: RunFiles) -> Table | None:
     if len(domains) != 1:
         return None
     table = Table(
-        f"Ours and published, {domains[0]} held out, on target_in",
-        ["Method", "Protocol", measure("accuracy").heading],
+        f"Ours and published, {domains[0]} held out, on {TARGET}",
+        ["Method", "Protocol", measure(METRIC).heading],
         texts=(1,),
     )
-    own = number_cell("accuracy", target_value(files.evaluation, "target_in", "accuracy"))
-    table.rows.append(Row("This run", [Cell(ours.protocol or "none"), own], style="reference"))
-    for entries in by_source(ours.dataset, ours.method):
-        entry = next((e for e in entries if same_domain(e.domain, domains[0])), None)
-        if entry is not None:
-            first = protocol_cell(table, ours, entry)
-            table.rows.append(Row(who(entry), [first, published_cell(table, entry, first.style)]))
-    explain_spreads(table)
-    return table if len(table.rows) > 1 else None
+    place = Place(ours, target_value(files.evaluation, TARGET, METRIC))
+    add_rows(table, "This run", [place], by_source(ours.dataset, ours.method, domains))
+    return finished(table)
