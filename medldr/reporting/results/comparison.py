@@ -1,0 +1,246 @@
+"""The one typed view of what `medldr.evaluation.compare` returns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from medldr.folders.evaluation_record import IntervalRecord
+from medldr.reporting.results.comparison_records import (
+    ClassScore,
+    Contrast,
+    Difference,
+    Gap,
+    Method,
+    Missing,
+    Score,
+    Size,
+)
+from medldr.reporting.table import Estimate
+
+__all__ = [
+    "ClassScore",
+    "Comparison",
+    "Contrast",
+    "Difference",
+    "Gap",
+    "Method",
+    "Missing",
+    "Score",
+    "Size",
+]
+
+S = TypeVar("S", Score, ClassScore, Gap)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison.
+
+    Attributes:
+        task: The task.
+        reference: The method that differences are taken to.
+        methods: In their order.
+        splits: Size of each split compared.
+        scores: One per split, domain, metric and method.
+        classes: One per split, class and method.
+        gaps: One per metric and method.
+        contrasts: One per split, domain, metric and pair.
+        footnotes: On methods that differ from the reference.
+        missing: Runs without a result.
+        notes: What a reader must know of all of it.
+        intervals: How the intervals were made; None where that is not known.
+    """
+
+    task: str
+    reference: str
+    methods: tuple[Method, ...]
+    splits: Mapping[str, Size]
+    scores: tuple[Score, ...] = ()
+    classes: tuple[ClassScore, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
+    footnotes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    notes: tuple[str, ...] = ()
+    intervals: IntervalRecord | None = None
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Comparison:
+        """The view of what `medldr.evaluation.compare` returns."""
+        footnotes = tuple(result["footnotes"])
+        made = result["intervals"]
+        return cls(
+            task=result["task"],
+            reference=result["reference"],
+            methods=tuple(_method(entry, footnotes) for entry in result["methods"]),
+            splits={name: _size(about) for name, about in result["splits"].items()},
+            scores=tuple(map(_score, result["rows"])),
+            classes=tuple(map(_class_score, result["classes"])),
+            gaps=tuple(
+                Gap(e["metric"], e["method"], e["seen"], _estimate(e), e["note"] or "")
+                for e in result["gaps"]
+            ),
+            contrasts=tuple(
+                Contrast(
+                    e["split"], e["domain"], e["metric"], e["method"], e["minus"], _difference(e)
+                )
+                for e in result["contrasts"]
+            ),
+            footnotes=footnotes,
+            missing=tuple(Missing(entry["run"], entry["reason"]) for entry in result["missing"]),
+            notes=tuple(result["notes"]),
+            intervals=None if made is None else IntervalRecord.model_validate(made),
+        )
+
+    @functools.cached_property
+    def _by_place(self) -> dict[tuple[str, str | None, str, str], Score]:
+        return {(s.split, s.domain, s.metric, s.method): s for s in self.scores}
+
+    def score(
+        self, split: str, metric: str, method: str, domain: str | None = None
+    ) -> Score | None:
+        """One metric of one method; None where it was not computed."""
+        return self._by_place.get((split, domain, metric, method))
+
+    def estimate(
+        self, split: str, metric: str, method: str, domain: str | None = None
+    ) -> Estimate | None:
+        """Mean over runs of one metric of one method; None where it was not computed."""
+        found = self.score(split, metric, method, domain)
+        return None if found is None else found.estimate
+
+    def difference(
+        self, split: str, metric: str, method: str, domain: str | None = None
+    ) -> Difference | None:
+        """One method minus the reference; None for the reference, or where it was not computed."""
+        found = self.score(split, metric, method, domain)
+        return None if found is None else found.difference
+
+    def contrast(self, split: str, metric: str, method: str, minus: str) -> Difference | None:
+        """One method minus another on a whole split; None where either has no result."""
+        wanted = (split, None, metric, method, minus)
+        return next((c.difference for c in self.contrasts if c[:5] == wanted), None)
+
+    def gap(self, metric: str, method: str) -> Gap | None:
+        """What a method loses on unseen domains; None where that was not measured."""
+        return next((g for g in self.gaps if (g.metric, g.method) == (metric, method)), None)
+
+    def metrics(self, split: str | None = None) -> list[str]:
+        """Metrics computed on a whole split, or on any."""
+        found = (s for s in self.scores if s.domain is None and split in (None, s.split))
+        return list(dict.fromkeys(score.metric for score in found))
+
+    def differs(self, metric: str) -> bool:
+        """Whether any split has a defined difference of this metric."""
+        return any(
+            s.metric == metric and s.domain is None and s.difference is not None
+            and s.difference.estimate.mean is not None
+            for s in self.scores
+        )  # fmt: skip
+
+    def unseen(self, split: str) -> list[str]:
+        """Domains of a split no training row came from; empty if one did from any of them."""
+        found = {s.domain: s.seen for s in self.scores if s.split == split and s.domain is not None}
+        return [] if any(found.values()) else list(found)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the methods, in their order."""
+        return [method.name for method in self.methods]
+
+    @property
+    def others(self) -> list[Method]:
+        """All methods but the reference."""
+        return [method for method in self.methods if method.name != self.reference]
+
+    def renamed(self, names: Mapping[str, str]) -> Comparison:
+        """The same comparison with other names for its methods.
+
+        Args:
+            names: The new name of each method.
+        """
+
+        def each(entries: tuple[S, ...]) -> tuple[S, ...]:
+            return tuple(entry._replace(method=names[entry.method]) for entry in entries)
+
+        return replace(
+            self,
+            reference=names[self.reference],
+            methods=tuple(replace(method, name=names[method.name]) for method in self.methods),
+            scores=each(self.scores),
+            classes=each(self.classes),
+            gaps=each(self.gaps),
+            contrasts=tuple(
+                c._replace(method=names[c.method], minus=names[c.minus]) for c in self.contrasts
+            ),
+        )
+
+    def short_names(self) -> tuple[str, Comparison]:
+        """Take off what all method names begin with, up to an underscore: it says nothing.
+
+        Returns:
+            What was taken off, empty where nothing was; and the comparison with the short names.
+
+        Example:
+            >>> methods = (Method("octmnist_erm"), Method("octmnist_latentdr_sa"))
+            >>> common, short = Comparison("binary", "octmnist_erm", methods, {}).short_names()
+            >>> common, short.names, short.reference
+            ('octmnist', ['erm', 'latentdr_sa'], 'erm')
+        """
+        words = [name.split("_") for name in self.names]
+        count = 0
+        for column in zip(*(parts[:-1] for parts in words), strict=False):
+            if len(set(column)) > 1:
+                break
+            count += 1
+        if count == 0 or len(words) < 2:
+            return "", self
+        common = "_".join(words[0][:count])
+        return common, self.renamed({n: n.removeprefix(f"{common}_") for n in self.names})
+
+    def controls_last(self, controls: Collection[str]) -> Comparison:
+        """The same comparison with the controls marked as such, below all other methods."""
+        marked = [replace(method, control=method.name in controls) for method in self.methods]
+        return replace(self, methods=tuple(sorted(marked, key=lambda method: method.control)))
+
+
+def _method(entry: Mapping[str, Any], footnotes: tuple[str, ...]) -> Method:
+    same = ("label", "hash", "protocol", "precision", "data_hash", "split_hash", "selection",
+            "oracle", "same_protocol")  # fmt: skip
+    return Method(
+        entry["method"],
+        seeds=tuple(entry["seeds"]),
+        runs=tuple(entry["runs"]),
+        footnotes=tuple(footnotes[number - 1] for number in entry["footnotes"]),
+        **{key: entry[key] for key in same},
+    )
+
+
+def _size(about: Mapping[str, Any]) -> Size:
+    domains = {name: _size(size) for name, size in about.get("domains", {}).items()}
+    return Size(about["n"], about["n_groups"], about["few_groups"], domains)
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    other = None if row["difference"] is None else _difference(row["difference"])
+    place = (row["split"], row["domain"], row["metric"], row["method"])
+    return Score(*place, _estimate(row, "mean"), other, row["runs"], row["seen"])
+
+
+def _class_score(row: Mapping[str, Any]) -> ClassScore:
+    place = (row["split"], row["class"], row["n"], row["metric"], row["method"])
+    return ClassScore(*place, _estimate(row, "mean"), row["runs"])
+
+
+def _difference(entry: Mapping[str, Any]) -> Difference:
+    return Difference(_estimate(entry), entry["p"], entry["p_holm"])
+
+
+def _estimate(entry: Mapping[str, Any], mean: str = "value") -> Estimate:
+    return Estimate(
+        entry[mean], entry.get("sd"), low=entry["low"], high=entry["high"],
+        reason=entry["reason"] or "",
+    )  # fmt: skip
