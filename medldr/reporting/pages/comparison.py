@@ -12,7 +12,8 @@ from medldr.reporting.sections.comparison.differences import differences
 from medldr.reporting.sections.comparison.domains import domains
 from medldr.reporting.sections.comparison.result import result
 from medldr.reporting.sections.comparison.runs import curves, glossary, runs
-from medldr.reporting.sections.comparison_published import published
+from medldr.reporting.sections.beside_published import beside_published
+from medldr.reporting.sections.published.comparison import comparison_published
 
 DEMONSTRATION = "A demonstration of the tool, not evidence for the method."
 
@@ -34,7 +35,7 @@ def comparison_page(
         notes(found),
         differences(found),
         domains(found),
-        published(found, files),
+        beside_published(comparison_published(found, files)),
         curves(found, files),
         runs(found),
         glossary(found),

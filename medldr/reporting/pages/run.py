@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medldr.reporting.document import Document
+from medldr.reporting.document import Document, Section
 from medldr.reporting.read.configuration import dataset_name
 from medldr.reporting.read.method import method_title
 from medldr.reporting.read.run import RunFiles
@@ -16,7 +16,14 @@ from medldr.reporting.sections.run.result import result
 from medldr.reporting.sections.run.rules import rules
 from medldr.reporting.sections.run.settings import settings
 from medldr.reporting.sections.run.splits import glossary, splits
-from medldr.reporting.sections.run_published import published
+from medldr.reporting.sections.beside_published import beside_published
+from medldr.reporting.sections.published.run import run_published
+
+
+def published(files: RunFiles) -> Section | None:
+    """The numbers of a run beside published ones; None where nothing was published."""
+    return beside_published(run_published(files))
+
 
 SECTIONS = (
     result, notes, published, splits, rules, domains, groups, curves, latents, confusion, judging,
