@@ -50,9 +50,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
     return table
 
 
-def _cell(
-    table: Table, metric: str, column: Column, row: str, found: Estimate | None
-) -> Cell:
+def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate | None) -> Cell:
     if found is None:
         missing = missing_text(column.missing.get(row, {}))
         return Cell(missing, style="missing") if missing else Cell()

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from medldr.reporting.read.describe import held_out
+from medldr.reporting.read.log import LogRow
+from medldr.reporting.read.titles import JOINT, name_parts
 
 if TYPE_CHECKING:
     from medldr.reporting.read.sweep import Entry
 
-JOINT: Final = ", "
 KEYS: Final = {
     "val/domain_accuracy": "training-domain validation",
     "val/accuracy": "accuracy on the validation split",
@@ -28,7 +29,7 @@ KEYS: Final = {
 
 
 class Pick(NamedTuple):
-    """The setting that stands for a row in a column.
+    """The setting that the main tables show of a row in a column.
 
     Attributes:
         row: The method.
@@ -54,14 +55,14 @@ def method_and_setting(row: str, search: Sequence[int]) -> tuple[str, str]:
         >>> method_and_setting("erm, lr-0.1, photo", [1])
         ('erm, photo', 'lr-0.1')
     """
-    parts = row.split(JOINT)
-    kept = [part for number, part in enumerate(parts) if number not in search]
-    taken = [part for number, part in enumerate(parts) if number in search]
+    parts = list(enumerate(name_parts(row)))
+    kept = [part for number, part in parts if number not in search]
+    taken = [part for number, part in parts if number in search]
     return JOINT.join(kept), JOINT.join(taken)
 
 
 def chosen_settings(
-    entries: Iterable[Entry], search: Sequence[int]
+    entries: Sequence[Entry], search: Sequence[int]
 ) -> tuple[list[Entry], list[Entry], list[Pick]]:
     """Entries of the chosen settings, all others, and what was chosen; rows become methods.
 
@@ -71,9 +72,7 @@ def chosen_settings(
     """
     cells: dict[tuple[str, str], dict[str, list[Entry]]] = {}
     placed: list[Entry] = []
-    shown: list[Entry] = []
     others: list[Entry] = []
-    entries = list(entries)
     held = [held_out(entry.config) for entry in entries]
     alone = {domains[0] for domains in held if len(domains) == 1}
     for entry, domains in zip(entries, held, strict=True):
@@ -85,31 +84,33 @@ def chosen_settings(
         placed.append(own)
         cells.setdefault((row, own.member.column), {}).setdefault(setting, []).append(own)
     picks = [_pick(row, column, found) for (row, column), found in cells.items()]
-    chosen = {(pick.row, pick.column): pick.setting for pick in picks}
-    for entry in placed:
-        at = (entry.member.row, entry.member.column)
-        (shown if entry.setting == chosen[at] else others).append(entry)
+    chosen = {(pick.row, pick.column, pick.setting) for pick in picks}
+    shown: list[Entry] = []
+    for own in placed:
+        at = (own.member.row, own.member.column, own.setting)
+        (shown if at in chosen else others).append(own)
     return shown, others, picks
 
 
 def _pick(row: str, column: str, settings: dict[str, list[Entry]]) -> Pick:
-    done = {
-        name: [e.source.rows for e in found if e.source is not None]
+    logs = {
+        name: [e.files.log for e in found if e.files is not None]
         for name, found in settings.items()
     }
     # A setting that lacks a seed must not win by the luck of the others.
-    whole = {name: rows for name, rows in done.items() if len(rows) == len(settings[name])}
+    whole = {name: found for name, found in logs.items() if len(found) == len(settings[name])}
     lacking = tuple(name for name in settings if name not in whole)
     for key, said in KEYS.items():
-        best = {name: [_highest(rows, key) for rows in runs] for name, runs in whole.items()}
-        if best and all(value is not None for values in best.values() for value in values):
-            means = {name: statistics.fmean(v or 0.0 for v in best[name]) for name in best}
+        best = {name: [_highest(log, key) for log in found] for name, found in whole.items()}
+        known = {name: [v for v in values if v is not None] for name, values in best.items()}
+        if best and known == best:
+            means = {name: statistics.fmean(values) for name, values in known.items()}
             name = max(means, key=means.__getitem__)  # the first of equals
             return Pick(row, column, name, len(settings), said, lacking)
-    most = max(settings, key=lambda name: len(done[name]))
+    most = max(settings, key=lambda name: len(logs[name]))
     return Pick(row, column, most, len(settings), "", lacking)
 
 
-def _highest(rows: Sequence[dict[str, Any]], key: str) -> float | None:
-    found = [row[key] for row in rows if isinstance(row.get(key), int | float)]
-    return max((float(v) for v in found if math.isfinite(v)), default=None)
+def _highest(log: Sequence[LogRow], key: str) -> float | None:
+    found = [float(row[key]) for row in log if isinstance(row.get(key), int | float)]
+    return max((value for value in found if math.isfinite(value)), default=None)
