@@ -11,6 +11,7 @@ from rich.text import Text
 from medldr.metrics import measure
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
 from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import span
 from medldr.reporting.writers.cells import printed
 
 WIDTH = 80
