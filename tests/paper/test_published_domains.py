@@ -7,14 +7,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from medldr.reporting.published.domains import published_domains, same_domain
+from medldr.reporting.sections.run_published import relation
 
 from medldr.config import packaged_configs
 from medldr.config.yaml import read_yaml
-from medldr.reporting.published.domains import published_domains, same_domain
 from medldr.reporting.published.numbers import published
 from medldr.reporting.read.describe import method_id
 from medldr.reporting.read.run import RunSource
-from medldr.reporting.sections.run_published import relation
 
 SETS = ("pacs", "vlcs", "office_home", "terra_incognita", "domain_net")
 ODD = {("terra_incognita", "LatentDR paper", "latentdr_sa")}

@@ -1,19 +1,15 @@
 """Published numbers, each with the protocol it was measured under; never taken for our own.
 
-Source:
-    The MedMNIST benchmark's table and the comparison table of the LatentDR paper, as printed. The
-    paper's row ERM† is MedMNIST's own and stands here once, under MedMNIST. Which protocol id a
-    row gets is our reading: `medmnist-28` is 28 pixels with the small stem and, in 3D, ACS
-    convolutions; `medmnist-224up` is upsampled to 224 pixels and, in 3D, plain 3D convolutions,
-    which is the row that the paper compares with.
+Every file in ``tables`` holds what one paper or benchmark printed. The lines with ``#`` at its head
+say how its protocols were read. To add numbers, add a file or extend one; nothing else changes.
 
-    Camelyon17: the tables of WILDS and of the LatentDR paper. `camelyon17-fish` is 224 pixels and
-    the recipe of Fish, which the paper says it follows. `camelyon17-wilds` is 96 pixels and the
-    recipe of WILDS' code as it is now, of 10 epochs; the numbers of the benchmark's paper are of 5
-    (`camelyon17-wilds-v1`), so that no published number has it. What WILDS 2.0 trained with, and
-    whose protocol the paper's Mixup† follows, is not said where we read them, so that they are the
-    same as nobody's. The paper's rows with a dagger are others' and stand here under whom they
-    belong to; its 82.0 under targeted augmentation is WILDS 2.0's number of a generic one.
+Source:
+    The tables as printed. A number that a paper quotes from others, as the LatentDR paper does with
+    a dagger, is listed once, under those whom it belongs to. Where two printed copies differ, its
+    note says so. Which protocol id a number gets, and which ± is a standard error, is our reading.
+
+    Numbers of leave-one-domain-out benchmarks are of a ResNet-50 that started from ImageNet's
+    weights, and of the 80 % of the held-out domain.
 """
 
 from __future__ import annotations
@@ -21,34 +17,31 @@ from __future__ import annotations
 import csv
 import functools
 import importlib.resources
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from medldr.config.protocol import MODIFIED
-from medldr.metrics import measure
-from medldr.reporting.document import Cell, Row, Table
-from medldr.reporting.published.augmentation import augmentation_id
-from medldr.reporting.read.describe import (
-    ALGORITHM_TITLES,
-    MODEL_TITLES,
-    dataset_name,
-    method_id,
-    section,
-)
-from medldr.reporting.sections.comparison_tables import cell_of
+from medldr.reporting.read.method import model_title, row_titles
 
-if TYPE_CHECKING:
-    from medldr.reporting.read.run import RunSource
+METRICS = ("accuracy", "auc")
+"""Metrics that were published, in the order of tables."""
 
-SHOWN = ("accuracy", "auc")
-"""Metrics that published tables give."""
+MEAN = "mean"
+"""In place of a domain: the mean over all of them."""
 
-METHOD_TITLES = {
-    **ALGORITHM_TITLES,
-    "latentdr_sa": "LatentDR (SA)",
-    "latentdr_pool": "LatentDR (Pool)",
+TRAINING_DOMAIN = "training-domain"
+SELECTIONS = (TRAINING_DOMAIN, "leave-one-domain-out", "oracle")
+"""How benchmarks with held-out domains choose settings and weights, in the order of tables."""
+
+OTHER_METHODS = {
+    "interdomain_mixup": "Mixup between domains",
+    "mtl": "MTL",
+    "arm": "ARM",
+    "rsc": "RSC",
+    "selfreg": "SelfReg",
+    "mdsdi": "mDSDI",
 }
+"""Methods that only others have."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +50,20 @@ class Published:
 
     Attributes:
         dataset: Data set, without its image size: ``dermamnist``.
-        protocol: Protocol id: ``medmnist-28``, ``camelyon17-fish`` ...; ``unstated`` is no one's.
+        protocol: Protocol id: ``medmnist-28``, ``swad`` ...; ``unstated`` is no one's.
         model: Network: ``resnet18``.
-        method: ``erm``, ``mixup``, ``latentdr_pool`` ...
+        method: ``erm``, ``erm+swad``, ``latentdr_pool`` ...
         augmentation: ``none``, ``targeted`` or ``generic``; empty for sets without that notion.
+        selection: One of `SELECTIONS`; empty for a set with a fixed test split.
+        search: What was searched for the best settings of the number; empty: they are known, and
+            ours.
+        domain: The held-out domain, or ``mean`` over all of them; empty for a fixed test split.
         metric: ``accuracy`` or ``auc``.
         value: As a fraction of one.
+        sd: Standard deviation over seeds; None where none was printed.
+        se: Standard error over trials; None where none was printed.
         source: Who published it.
-        note: What else is known of how it was made.
+        note: What else is known of how it was made, and other printed copies of it.
     """
 
     dataset: str
@@ -72,27 +71,21 @@ class Published:
     model: str
     method: str
     augmentation: str
+    selection: str
+    search: str
+    domain: str
     metric: str
     value: float
+    sd: float | None
+    se: float | None
     source: str
     note: str
 
     @property
     def title(self) -> str:
         """Method and network in words."""
-        method = METHOD_TITLES.get(self.method, self.method)
-        return f"{method}, {MODEL_TITLES.get(self.model, self.model)}"
-
-    def matches(self, protocol: str, augmentation: str) -> bool:
-        """Whether a number of ours may be compared as it is: equal protocol and augmentation."""
-        return same_protocol(protocol, self.protocol) and augmentation == self.augmentation
-
-
-@functools.cache
-def _all() -> tuple[Published, ...]:
-    file = importlib.resources.files("medldr.reporting.published") / "numbers.csv"
-    rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
-    return tuple(Published(value=float(row.pop("value")), **row) for row in rows)
+        method = OTHER_METHODS.get(self.method) or row_titles().get(self.method, self.method)
+        return f"{method}, {model_title(self.model)}"
 
 
 def published(
@@ -103,8 +96,25 @@ def published(
     model: str | None = None,
     protocol: str | None = None,
     augmentation: str | None = None,
+    selection: str | None = None,
+    domain: str | None = None,
+    source: str | None = None,
 ) -> tuple[Published, ...]:
-    """Published numbers for a data set; several where several groups report the same thing.
+    """Published numbers of a data set; several where several groups report the same thing.
+
+    Args:
+        dataset: The data set.
+        metric: One metric alone.
+        method: One method alone.
+        model: One network alone.
+        protocol: One protocol alone.
+        augmentation: One augmentation alone.
+        selection: One way to choose settings and weights alone.
+        domain: One held-out domain alone, or `MEAN`; empty: numbers of a fixed test split alone.
+        source: One source alone.
+
+    Returns:
+        By file, and in a file as printed there.
 
     Example:
         >>> ours = published("fracturemnist3d", metric="accuracy", method="latentdr_pool")
@@ -113,137 +123,67 @@ def published(
         >>> [(p.source, p.value) for p in published(
         ...     "dermamnist", metric="accuracy", method="erm", model="resnet18",
         ...     protocol="medmnist-224up")]
-        [('MedMNIST benchmark', 0.754), ('LatentDR paper', 0.758)]
+        [('LatentDR paper', 0.758), ('MedMNIST benchmark', 0.754)]
         >>> [(p.protocol, p.value) for p in published(
         ...     "camelyon17", method="latentdr_sa", augmentation="targeted")]
         [('camelyon17-fish', 0.91)]
+        >>> [(p.source, p.value, p.se) for p in published("pacs", method="mldg", domain=MEAN)]
+        [('DomainBed', 0.849, 0.01)]
+        >>> ours = published("pacs", method="latentdr_pool", domain="sketch")
+        >>> [(p.protocol, p.value, p.sd) for p in ours]
+        [('swad', 0.792, 0.017)]
+        >>> published("phantom_fracture")
+        ()
     """
-    wanted = {"metric": metric, "method": method, "model": model, "protocol": protocol}
-    wanted["augmentation"] = augmentation
+    wanted = {
+        "metric": metric, "method": method, "model": model, "protocol": protocol,
+        "augmentation": augmentation, "selection": selection, "domain": domain, "source": source,
+    }  # fmt: skip
+    asked = {key: value for key, value in wanted.items() if value is not None}
     return tuple(
-        entry for entry in _all()
-        if entry.dataset == dataset
-        and all(value is None or getattr(entry, key) == value for key, value in wanted.items())
+        entry for entry in _by_dataset().get(dataset, ())
+        if all(getattr(entry, key) == value for key, value in asked.items())
     )  # fmt: skip
 
 
-def same_protocol(ours: str, theirs: str) -> bool:
-    """Whether two numbers may be compared as they are: only if the ids are equal.
+def domain_names(dataset: str) -> list[str]:
+    """Domains of a data set that were held out one by one, as published tables name them.
 
     Example:
-        >>> same_protocol("medmnist-28", "medmnist-28")
-        True
-        >>> same_protocol("medmnist-28+modified", "medmnist-28"), same_protocol("", "")
-        (False, False)
+        >>> domain_names("pacs"), domain_names("dermamnist")
+        (['art_painting', 'cartoon', 'photo', 'sketch'], [])
     """
-    return bool(ours) and ours == theirs
+    names = dict.fromkeys(entry.domain for entry in published(dataset))
+    return [name for name in names if name not in ("", MEAN)]
 
 
-def published_table(source: RunSource, split: Mapping[str, Any]) -> Table | None:
-    """Our numbers on the test split beside the published ones; None where none are known."""
-    numbers: Mapping[str, Any] = split.get("metrics") or {}
-    ours = [Ours("This run", source, {key: numbers.get(key) for key in SHOWN})]
-    return _table(ours) if numbers else None
+def same_domain(one: str, other: str) -> bool:
+    """Whether two names mean one domain: case, spaces and underscores do not count.
+
+    Example:
+        >>> same_domain("Real World", "real_world"), same_domain("art_painting", "Art")
+        (True, False)
+    """
+    return _letters(one) == _letters(other)
 
 
-def comparison_published_table(
-    result: Mapping[str, Any], sources: Mapping[str, RunSource]
-) -> Table | None:
-    """All methods on the test split beside the published ones; None where none are known."""
-    if "test" not in result["splits"]:
-        return None
-    ours = []
-    for method in result["methods"]:
-        source = next((sources[run] for run in method["runs"] if run in sources), None)
-        if source is None:
-            continue
-        numbers = {}
-        for key in SHOWN:
-            row = cell_of(result, "test", key, method["method"])
-            if row is not None:
-                numbers[key] = {**row, "value": row["mean"]}
-        ours.append(Ours(method["method"], source, numbers))
-    return _table(ours)
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-@dataclass(frozen=True)
-class Ours:
-    """One of our rows: its heading, a run of it, and its numbers by metric."""
-
-    title: str
-    source: RunSource
-    numbers: Mapping[str, Mapping[str, Any] | None]
-
-    @property
-    def augmentation(self) -> str:
-        """As published numbers name it."""
-        return augmentation_id(self.source.config)
+@functools.cache
+def _by_dataset() -> dict[str, list[Published]]:
+    found: dict[str, list[Published]] = {}
+    for entry in _read():
+        found.setdefault(entry.dataset, []).append(entry)
+    return found
 
 
-def _table(ours: Sequence[Ours]) -> Table | None:
-    sets = {dataset_name(one.source.config, one.source.run) for one in ours}
-    entries = published(sets.pop()) if len(sets) == 1 else ()
-    if not entries:
-        return None
-    told = any(entry.augmentation for entry in entries)
-    words = ["Protocol", *(["Augmentation"] if told else []), "Same protocol"]
-    texts = tuple(range(1, 1 + len(words)))
-    table = Table("Ours and published, test split", ["Method", *words], texts=texts)
-    table.columns += [measure(key).heading for key in SHOWN]
-    if told:
-        table.notes.append("The same protocol also means the same augmentation.")
-    for one in ours:
-        cells = [Cell(one.source.protocol or "none")]
-        cells += [Cell(one.augmentation or "other")] if told else []
-        cells.append(Cell("–"))
-        cells += [table.number(key, one.numbers.get(key)) for key in SHOWN]
-        table.rows.append(Row(one.title, cells, style="reference"))
-    groups: dict[tuple[str, ...], dict[str, Published]] = {}
-    for entry in entries:
-        who = (entry.protocol, entry.method, entry.model, entry.augmentation, entry.source)
-        groups.setdefault(who, {})[entry.metric] = entry
-    table.rows += [_row(table, g, ours) for g in sorted(groups.values(), key=_order(ours))]
-    return table
-
-
-def _order(ours: Sequence[Ours]) -> Callable[[Mapping[str, Published]], Any]:
-    """Nearest first: our network, our protocol, our methods."""
-    protocols = {one.source.protocol.removesuffix(MODIFIED) for one in ours}
-    methods = {method_id(one.source.config) for one in ours}
-    augmentations = {one.augmentation.removesuffix(MODIFIED) for one in ours}
-    models = {section(one.source.config, "model").get("name") for one in ours}
-
-    def key(group: Mapping[str, Published]) -> Any:
-        entry = next(iter(group.values()))
-        return (
-            entry.model not in models,
-            entry.protocol not in protocols,
-            entry.method not in methods,
-            entry.augmentation not in augmentations,
-            entry.source,
-            entry.protocol,
-        )
-
-    return key
-
-
-def _row(table: Table, group: Mapping[str, Published], ours: Sequence[Ours]) -> Row:
-    entry = next(iter(group.values()))
-    # One id covers two published networks, and our protocol pins one of them.
-    same = [
-        one.title
-        for one in ours
-        if entry.matches(one.source.protocol, one.augmentation)
-        and section(one.source.config, "model").get("name") == entry.model
-    ]
-    said = "no" if not same else "yes" if len(same) == len(ours) else f"as {', '.join(same)}"
-    sign = table.sign(f"{entry.source}: {entry.note}.")
-    cells = [Cell(entry.protocol, mark=sign)]
-    cells += [Cell(entry.augmentation)] if "Augmentation" in table.columns else []
-    cells.append(Cell(said, style="same" if same else ""))
-    for key in SHOWN:
-        found = group.get(key)
-        cells.append(
-            Cell("–") if found is None else Cell(measure(key).show(found.value), value=found.value)
-        )
-    return Row(f"{entry.title} ({entry.source})", cells)
+def _read() -> Iterator[Published]:
+    folder = importlib.resources.files("medldr.reporting.published") / "tables"
+    files = [file for file in folder.iterdir() if file.name.endswith(".csv")]
+    for file in sorted(files, key=lambda file: file.name):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        for row in csv.DictReader(itertools.dropwhile(lambda line: line.startswith("#"), lines)):
+            numbers = {key: float(row[key]) if row[key] else None for key in ("value", "sd", "se")}
+            yield Published(**row | numbers)

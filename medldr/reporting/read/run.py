@@ -40,6 +40,7 @@ class RunFiles:
         skipped_files: Number of files listed in `bad_files.csv`.
         problems: What could not be read, in words for the reader.
         ids: Ids and groups of its items, which no page may show.
+        stated: The resolved configuration as it was written, which may hold ids.
         notes: What a reader of any number must know: of the data, the run, the evaluation.
     """
 
@@ -54,6 +55,7 @@ class RunFiles:
     skipped_files: int = 0
     problems: tuple[str, ...] = ()
     ids: frozenset[str] = frozenset()
+    stated: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -128,6 +130,7 @@ def read_run(
         skipped_files=_count_lines(files),
         problems=tuple(problems),
         ids=ids,
+        stated=config,
         notes=tuple(dict.fromkeys(hide_ids(note, ids) for notes in said for note in notes)),
     )
 

@@ -22,10 +22,11 @@ from medldr.folders.owner import is_owned
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import OpenFolder, lay_out
+from medldr.reporting.read.method import row_titles
 from medldr.reporting.read.privacy import hide_names, read_ids, read_split_ids
 from medldr.reporting.read.run import RunFiles, read_run
 from medldr.reporting.read.searched_settings import Pick, chosen_settings
-from medldr.reporting.read.titles import ROW_TITLES, one_configuration_a_row, printed_titles
+from medldr.reporting.read.titles import one_configuration_a_row, printed_titles
 
 STOPPED = (130, 143, -2, -15)
 """Exit codes of a run that was asked to stop and can continue."""
@@ -251,7 +252,7 @@ def _printed(
     layout, others = sweep.layout, list(others)
     every = [*entries, *others]
     oracles = {e.member.row for e in entries if e.run is not None and e.run.oracle}
-    rows = printed_titles([e.member.row for e in every], {**ROW_TITLES, **layout.titles}, oracles)
+    rows = printed_titles([e.member.row for e in every], {**row_titles(), **layout.titles}, oracles)
     columns = printed_titles([e.member.column for e in every], layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]

@@ -6,20 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from medldr.folders.sweep_record import Member
-from medldr.reporting.published.numbers import METHOD_TITLES
 
 JOINT = ", "
 """Between the parts of the name of a row."""
 ORACLE_MARK = " (oracle)"
-ROW_TITLES = {
-    **METHOD_TITLES,
-    "erm_half_lr": "ERM, half the rate",
-    "latentdr_full_lr": "LatentDR (Pool), full rate",
-    "latentdr_sa_full_lr": "LatentDR (SA), full rate",
-    "mixstyle_cross_domain": "MixStyle, cross-domain",
-    "mmd_median": "MMD, median bandwidths",
-    "mldg_second_order": "MLDG, second order",
-}
 
 
 def name_parts(name: str) -> list[str]:

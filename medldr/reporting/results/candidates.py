@@ -113,6 +113,7 @@ def _judged(files: RunFiles, domain: str) -> dict[str, Evaluated]:
     found = {}
     for rule, (chosen, evaluation) in files.by_rule.items():
         inside, outside = (target_value(evaluation, part, "accuracy") for part in PARTS)
-        if rule != AVERAGED and None not in (chosen.step, inside, outside):
+        if inside is not None and outside is not None and chosen.step is not None:
             found[rule] = Evaluated(chosen.step, None, {domain: inside}, {domain: outside})
+    found.pop(AVERAGED, None)
     return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from medldr.folders.evaluation_record import EvaluationRecord, Number
-from medldr.reporting.read.describe import dataset_name, held_out
+from medldr.reporting.read.configuration import dataset_name, held_out
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.held_runs import held_runs

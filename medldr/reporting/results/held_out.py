@@ -71,6 +71,8 @@ class HeldOut:
 
     def values(self, row: str, domain: str, target: str, metric: str) -> dict[int, float]:
         """A metric of a method's runs on a domain, by seed; runs without it are left out."""
+        if domain not in self.domains:
+            return {}
         found: dict[int, float] = self.table(row, target, metric)[domain].dropna().to_dict()
         return found
 

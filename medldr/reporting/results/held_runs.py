@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from medldr.reporting.published.domains import published_domains, same_domain
-from medldr.reporting.read.describe import dataset_name, held_out, is_swad
+from medldr.reporting.published.numbers import domain_names, same_domain
+from medldr.reporting.read.configuration import dataset_name, held_out, is_swad
+from medldr.reporting.read.method import row_titles
 from medldr.reporting.read.sweep import Entry, Study
-from medldr.reporting.read.titles import JOINT, ROW_TITLES, name_parts, printed_titles
+from medldr.reporting.read.titles import JOINT, name_parts, printed_titles
 
 _AXES: Final = ("held_out", "data")
 """Parts of a row's name that say which domain was held out."""
@@ -60,7 +61,7 @@ def set_domains(dataset: str, entries: Iterable[Entry]) -> list[str]:
         record = None if entry.files is None else entry.files.record
         if record is not None and record.spec is not None and record.spec.domains:
             return list(record.spec.domains)
-    return list(dict.fromkeys(p.domain for p in published_domains(dataset) if p.domain))
+    return domain_names(dataset)
 
 
 def domain_of(names: Iterable[str], wanted: str) -> str | None:
@@ -83,7 +84,7 @@ def _methods(
         stripped[entry.member.row, domains] = _without(name, domains) if domains else name
     by_oracle = {row for row in study.rows if study.oracle(row)}
     oracles = {name for (row, _), name in stripped.items() if row in by_oracle}
-    titles = printed_titles(stripped.values(), {**ROW_TITLES, **study.layout.titles}, oracles)
+    titles = printed_titles(stripped.values(), {**row_titles(), **study.layout.titles}, oracles)
     averaged = any(is_swad(entry.config) for entry, _, _ in places)
     plain = {
         stripped[entry.member.row, domains]

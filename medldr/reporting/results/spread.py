@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from medldr.reporting.table import Estimate
 
 
-def spread(values: Sequence[float]) -> Estimate:
+def spread(values: Collection[float]) -> Estimate:
     """Mean, standard deviation (ddof 1) and standard error of one number per seed.
 
     The standard error is DomainBed's: population standard deviation over sqrt(n). A single number

@@ -9,20 +9,23 @@ from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Paragraph, Section
 from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.by_rule import RuleMean, rule_means
+from medldr.reporting.results.comparisons import Column
 from medldr.reporting.table import Cell, Estimate, Row, Table
 
 REPORTED = "The rule that the run reports; all other tables are of it."
 
 
-def rules_section(study: Study, metrics: Sequence[str], splits: Sequence[str]) -> Section:
+def by_rule(
+    study: Study, columns: Sequence[Column], metrics: Sequence[str], splits: Sequence[str]
+) -> Section:
     """A table per column and metric, of the first split; empty where runs have a single rule."""
     section = Section("rules", "By selection rule", "Rules")
     tables = [
         table
-        for column in study.columns
+        for column in columns
         for metric in metrics
         for split in splits[:1]
-        if (table := rule_table(study, column, metric, split)) is not None
+        if (table := rule_table(study, column.name, metric, split)) is not None
     ]
     if not tables:
         return section

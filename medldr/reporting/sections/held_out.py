@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from medldr.metrics import measure
 from medldr.reporting.document import Paragraph, Section
-from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.held_out import (
     HeldOut,
-    held_out_sets,
     mean_over_domains,
     plain_average,
     row_scores,
@@ -20,10 +18,9 @@ from medldr.reporting.table import Row, Table
 UNJUDGED = "At least one of its runs was judged before there was a target_in; judge it again."
 
 
-def held_out_section(study: Study, metric: str) -> Section:
+def held_out(sets: Sequence[HeldOut], metric: str) -> Section:
     """Two tables per data set; empty where no data set had two domains held out one by one."""
     section = Section("left_out", "Leave one domain out", "One domain out")
-    sets = held_out_sets(study)
     if not sets:
         return section
     section.add(

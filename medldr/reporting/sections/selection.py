@@ -32,7 +32,7 @@ RULES_IN_WORDS = (
 )
 
 
-def choice_section(study: Study) -> Section:
+def selection(study: Study) -> Section:
     """Empty where the sweep neither searches among settings nor scored held-out parts on the way.
 
     Which setting the main tables show comes first, then a table per data set of what each rule

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from medldr.reporting.read.sweep import Study
+from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import Training, differences, training_of
 from medldr.reporting.table import DASH, Cell, Row, Table
 
@@ -44,15 +45,15 @@ def _text(key: str, own: Training, other: Training) -> str:
     return _WORDS[key].format(*("none" if value == "" else value for value in values))
 
 
-def training_table(study: Study, column: str) -> Table | None:
+def training_table(study: Study, column: Column) -> Table | None:
     """Learning rate, images of a step, steps and sampler of each row; None without a run."""
     table = Table(
-        f"{column}: how each row was trained",
+        f"{column.name}: how each row was trained",
         ["Method", "Learning rate", "Images a step", "Steps", "Sampler"],
         texts=(4,),
     )
     for row in study.rows:
-        runs = (training_of(entry.files) for entry in study.of(row, column))
+        runs = (training_of(entry.files) for entry in study.of(row, column.name))
         found = [run for run in runs if run is not None]
         if found:
             reference, control = row == study.reference, row in study.layout.controls

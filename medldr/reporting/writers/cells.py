@@ -21,6 +21,7 @@ class Printed:
         spread: The standard deviation alone; it is part of `extra` too.
         count: The number of runs alone, likewise.
         style: Class of the style sheet.
+        unit: The unit of the number, which a table has in its heading.
     """
 
     text: str
@@ -31,6 +32,7 @@ class Printed:
     spread: str = ""
     count: str = ""
     style: str = ""
+    unit: str = ""
 
 
 def printed(cell: Cell) -> Printed:
@@ -62,6 +64,7 @@ def printed(cell: Cell) -> Printed:
         spread=spread,
         count=held.count,
         style=cell.style or "".join(ranks),
+        unit="%" if known.percent else "",
     )
 
 

@@ -1,0 +1,1 @@
+"""Tables of our numbers beside those that others have published."""

@@ -1,0 +1,85 @@
+"""Ours on the fixed test split of a data set beside all that was published of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from medldr.metrics import measure
+from medldr.reporting.published.match import Ours, Relation, nearest_first, relation
+from medldr.reporting.published.numbers import METRICS, Published
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.sections.published.cells import number_cell
+from medldr.reporting.table import Cell, Estimate, Row, Table
+
+
+@dataclass(frozen=True)
+class OwnRow:
+    """One of our rows: its heading, the ids of a run of it, and its numbers by metric."""
+
+    heading: str
+    ours: Ours
+    numbers: Mapping[str, Estimate]
+
+
+def comparison_published(result: Mapping[str, Any], runs: Mapping[str, RunFiles]) -> Table | None:
+    """All methods of a comparison on the test split beside the published ones.
+
+    Args:
+        result: What `medldr.evaluation.compare` returns.
+        runs: The files of runs by the name of their folder; a method without any is left out.
+
+    Returns:
+        None where no number of the data set was published.
+    """
+    numbers: dict[str, dict[str, Estimate]] = {}
+    for row in result["rows"]:
+        if row["split"] == "test" and row["domain"] is None:
+            number = Estimate(
+                row["mean"], low=row["low"], high=row["high"], reason=row["reason"] or ""
+            )
+            numbers.setdefault(row["method"], {})[row["metric"]] = number
+    rows = []
+    for method in result["methods"] if "test" in result["splits"] else ():
+        files = next((runs[name] for name in method["runs"] if name in runs), None)
+        if files is not None:
+            name = method["method"]
+            rows.append(OwnRow(name, Ours.of(files), numbers.get(name, {})))
+    return ours_and_published(rows)
+
+
+def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
+    """Ours and published results, nearest first; None where none were published."""
+    groups = nearest_first([row.ours for row in own])
+    if not groups:
+        return None
+    told = any(entry.augmentation for group in groups for entry in group.values())
+    words = ["Protocol", *(["Augmentation"] if told else []), "Same protocol"]
+    table = Table(
+        "Ours and published, test split",
+        ["Method", *words, *(measure(key).heading for key in METRICS)],
+        texts=tuple(range(1, 1 + len(words))),
+    )
+    if told:
+        table.notes.append("The same protocol also means the same augmentation.")
+    for row in own:
+        cells = [Cell(row.ours.protocol or "none")]
+        cells += [Cell(row.ours.augmentation or "other")] if told else []
+        cells += [Cell(), *(table.number(key, row.numbers.get(key)) for key in METRICS)]
+        table.rows.append(Row(row.heading, cells, style="reference"))
+    table.rows += [_published(table, group, own, told) for group in groups]
+    return table
+
+
+def _published(
+    table: Table, group: Mapping[str, Published], own: Sequence[OwnRow], told: bool
+) -> Row:
+    entry = next(iter(group.values()))
+    same = [row.heading for row in own if relation(row.ours, entry) is Relation.SAME]
+    said = "no" if not same else "yes" if len(same) == len(own) else f"as {', '.join(same)}"
+    cells = [Cell(entry.protocol, mark=table.sign(f"{entry.source}: {entry.note}."))]
+    cells += [Cell(entry.augmentation)] if told else []
+    cells.append(Cell(said, style="same" if same else ""))
+    cells += [number_cell(key, group[key].value if key in group else None) for key in METRICS]
+    return Row(f"{entry.title} ({entry.source})", cells)
