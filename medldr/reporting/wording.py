@@ -38,7 +38,9 @@ def split_name(split: str) -> str:
     return SPLIT_TITLES.get(split, split)
 
 
-def span(number: Number | Estimate, known: Measure, *, signed: bool = False) -> str:
+def span(
+    number: Number | Estimate, known: Measure, *, signed: bool = False, between: str = " to "
+) -> str:
     """The ends of an interval in words; empty where there is none.
 
     Example:
@@ -49,7 +51,7 @@ def span(number: Number | Estimate, known: Measure, *, signed: bool = False) -> 
     if number.low is None or number.high is None:
         return ""
     show = known.show_difference if signed else known.show
-    return f"{show(number.low)} to {show(number.high)}"
+    return f"{show(number.low)}{between}{show(number.high)}"
 
 
 def bracketed(

@@ -12,7 +12,7 @@ from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.results.target_parts import TARGETS
-from medldr.reporting.sections.missing_runs import missing_text
+from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
 from medldr.reporting.table import Cell, Estimate, Row, Table
 

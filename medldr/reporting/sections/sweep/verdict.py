@@ -17,9 +17,9 @@ from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparison_records import Difference
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
-from medldr.reporting.sections.caveats import ALPHA, caveats, spoken
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import seen_title
+from medldr.reporting.sections.sweep.caveats import ALPHA, caveats, spoken
 from medldr.reporting.table import Estimate
 
 Finding = Literal["better", "worse", "undecided", "not judged"]
