@@ -12,6 +12,7 @@ from medldr.metrics import measure
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.cells import printed
+from medldr.reporting.wording import span
 
 WIDTH = 80
 _NAMES = 22
