@@ -14,7 +14,8 @@ from medldr.errors import InputError
 from medldr.folders.files import RunFolder, storage_errors
 from medldr.folders.run_record import RunRecord, read_run_record
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
-from medldr.reporting.read.describe import dataset_name, held_out, method_title
+from medldr.reporting.read.configuration import dataset_name, held_out
+from medldr.reporting.read.method import method_title
 
 ASIDE = ".before-"
 """Part of the name of a run that was moved aside for another one."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from medldr.reporting.read.describe import held_out
+from medldr.reporting.read.configuration import held_out
 from medldr.reporting.read.log import LogRow
 from medldr.reporting.read.titles import JOINT, name_parts
 

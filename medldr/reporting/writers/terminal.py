@@ -13,6 +13,7 @@ from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, 
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import span
 from medldr.reporting.writers.cells import printed
+from medldr.reporting.wording import span
 
 WIDTH = 80
 _NAMES = 22
