@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from medldr.metrics import Measure, measure
-from medldr.reporting.table import Cell, Estimate
+from medldr.reporting.table import Cell, Estimate, interval
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,3 @@ def _below(held: Estimate, known: Measure, *, signed: bool) -> str:
     if held.se is not None:
         return f"SE {known.show(held.se)}"
     return interval(held, known, signed=signed)
-
-
-def interval(held: Estimate, known: Measure, *, signed: bool = False, between: str = " to ") -> str:
-    """The ends of an interval in words; empty where there is none.
-
-    Example:
-        >>> interval(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
-        '65.0 to 75.0'
-    """
-    if held.low is None or held.high is None:
-        return ""
-    show = known.show_difference if signed else known.show
-    return f"{show(held.low)}{between}{show(held.high)}"
