@@ -11,9 +11,9 @@ from rich.text import Text
 from medldr.metrics import measure
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import span
+from medldr.reporting.table import interval
 from medldr.reporting.writers.cells import printed
-from medldr.reporting.wording import span
+from medldr.reporting.table import interval
 
 WIDTH = 80
 _NAMES = 22
@@ -143,7 +143,7 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
         text += " ↓"
     between = " to " if cell.signed else "–"
     known = cell.metric or measure("")
-    ends = span(held, known, signed=cell.signed, between=between) if intervals else ""
+    ends = interval(held, known, signed=cell.signed, between=between) if intervals else ""
     if intervals and cell.extra:
         ends = "\n".join(filter(None, (ends, cell.extra)))
     return Text("\n".join(filter(None, (text, ends))), style=_STYLES.get(number.style, ""))
