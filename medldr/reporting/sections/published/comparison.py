@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, Relation, nearest_first, relation
 from medldr.reporting.published.numbers import METRICS, Published
 from medldr.reporting.read.run import RunFiles
+from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.published.cells import number_cell
 from medldr.reporting.table import Cell, Estimate, Row, Table
 
@@ -23,30 +23,24 @@ class OwnRow:
     numbers: Mapping[str, Estimate]
 
 
-def comparison_published(result: Mapping[str, Any], runs: Mapping[str, RunFiles]) -> Table | None:
+def comparison_published(comparison: Comparison, runs: Mapping[str, RunFiles]) -> Table | None:
     """All methods of a comparison on the test split beside the published ones.
 
     Args:
-        result: What `medldr.evaluation.compare` returns.
+        comparison: The comparison.
         runs: The files of runs by the name of their folder; a method without any is left out.
 
     Returns:
         None where no number of the data set was published.
     """
-    numbers: dict[str, dict[str, Estimate]] = {}
-    for row in result["rows"]:
-        if row["split"] == "test" and row["domain"] is None:
-            number = Estimate(
-                row["mean"], low=row["low"], high=row["high"], reason=row["reason"] or ""
-            )
-            numbers.setdefault(row["method"], {})[row["metric"]] = number
-    rows = []
-    for method in result["methods"] if "test" in result["splits"] else ():
-        files = next((runs[name] for name in method["runs"] if name in runs), None)
+    own = []
+    for method in comparison.methods if "test" in comparison.splits else ():
+        files = next((runs[name] for name in method.runs if name in runs), None)
+        found = {key: comparison.estimate("test", key, method.name) for key in METRICS}
         if files is not None:
-            name = method["method"]
-            rows.append(OwnRow(name, Ours.of(files), numbers.get(name, {})))
-    return ours_and_published(rows)
+            means = {key: replace(mean, sd=None) for key, mean in found.items() if mean is not None}
+            own.append(OwnRow(method.name, Ours.of(files), means))
+    return ours_and_published(own)
 
 
 def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
