@@ -2,7 +2,7 @@
 
 `names("algorithms")` lists the files of `medldr/algorithms` without importing any of them;
 `load("algorithms", "latentdr")` imports `medldr.algorithms.latentdr`. A dotted name
-(`mylab.methods.foo`) is a module of an outside package. `base.py` and `_x.py` are no plug-ins.
+(`mylab.methods.foo`) is a module of an outside package. `base.py` and `_x.py` are not plug-ins.
 
 What a plug-in module offers, by kind:
 
@@ -22,14 +22,35 @@ kind              module-level names
                   their own: ``load_published(model, path)``
 ``algorithms``    ``Config``, ``ALGORITHM``, an ``Algorithm`` class
 ================  =========================================================
+
+What a report or a test needs to know about a plug-in is stated in its module too, as literals that
+`facts` reads without importing anything:
+
+===================  ======================================================
+name                 meaning
+===================  ======================================================
+``TITLE``            its name in print; without it, the file name is printed
+``TITLE_BY``         settings that the title names: key -> value -> word
+``FORMS``            algorithms: settings with a published id of their own, each
+                     ``{"id": ..., "when": {key: value}}``; other settings go by
+                     the file name
+``PLAIN``            algorithms: settings that every form shares unless its entry
+                     says otherwise, and what a missing key means
+``AUGMENTATION``     transforms: the published augmentation that it is
+``CONTRACT_CASES``   algorithms: how the contract tests train it, beside its defaults
+``CONTRACT_KEYS``    the keys with which the contract tests build it, in small
+===================  ======================================================
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import Literal
+from types import MappingProxyType, ModuleType
+from typing import Any, Literal
 
 from medldr.errors import InputError, did_you_mean
 
@@ -78,3 +99,57 @@ def load(kind: Kind, name: str) -> ModuleType:
             f"Known: {', '.join(known)}"
         )
     return importlib.import_module(f"medldr.{kind}.{name}")
+
+
+def facts(kind: Kind, name: str) -> Mapping[str, Any]:
+    """The literal constants of a plug-in's module, read from its text.
+
+    Nothing is imported: a report must be cheap to start, and must not run a module because a
+    folder that somebody sent names it. An outside or unknown plug-in has no facts.
+
+    Example:
+        >>> facts("algorithms", "coral")["TITLE"], dict(facts("algorithms", "mylab.methods.foo"))
+        ('CORAL', {})
+    """
+    return _read(kind, name)[1] if name in names(kind) else MappingProxyType({})
+
+
+def summary(kind: Kind, name: str) -> str:
+    """First line of a plug-in's docstring, read without importing it.
+
+    Example:
+        >>> summary("algorithms", "erm")
+        'ERM: the mean classification loss and nothing else.'
+    """
+    return _read(kind, name)[0].strip().split("\n", 1)[0].replace("`", "")
+
+
+def stated(source: str) -> tuple[str, dict[str, Any]]:
+    r"""Docstring and literal constants of a module's text.
+
+    Example:
+        >>> stated("'A method.'\nTITLE = 'Foo'\nWIDTH = compute()")
+        ('A method.', {'TITLE': 'Foo'})
+    """
+    tree = ast.parse(source)
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+        elif isinstance(node, ast.AnnAssign):
+            target = node.target
+        else:
+            continue
+        if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
+            try:
+                found[target.id] = ast.literal_eval(node.value)
+            except ValueError:  # computed, so not a fact that can be read
+                continue
+    return ast.get_docstring(tree) or "", found
+
+
+@cache
+def _read(kind: Kind, name: str) -> tuple[str, Mapping[str, Any]]:
+    path = Path(__file__).parent / kind / f"{name}.py"
+    text, found = stated(path.read_text(encoding="utf-8"))
+    return text, MappingProxyType(found)

@@ -10,9 +10,8 @@ import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lightning_fabric import Fabric
 from rich.console import Console
 
 from medldr.algorithms import build_algorithm
@@ -25,11 +24,13 @@ from medldr.folders.files import RunFolder, read_json, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, record, status
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
-from medldr.reporting import augmentation_id, write_report_or_warn
 from medldr.training import Fitted, fit, make_fabric
 from medldr.training.machine.fabric import Launcher, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.types import DataSpec
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
@@ -169,6 +170,8 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabri
     """Keep how it was trained and what each rule chose in `run.json`."""
     if not fabric.is_global_zero:
         return
+    from medldr.reporting.read.method import augmentation_id
+
     chosen = choices(fitted)
     record(
         folder,
@@ -181,6 +184,14 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabri
         selection=chosen[fitted.reported.rule],
         notes=list(fitted.notes),
     )
+
+
+def write_report_or_warn(folder: RunFolder) -> None:
+    """Write the run's page; what can go wrong with it is a warning."""
+    # Pages bring matplotlib and jinja2 along, which only the end of a run needs.
+    from medldr.reporting import write_report_or_warn as write
+
+    write(folder)
 
 
 def choices(fitted: Fitted) -> dict[str, dict[str, Any]]:

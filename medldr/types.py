@@ -8,12 +8,13 @@ and are frozen dataclasses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:  # who only reads results needs no torch
+    from torch import Tensor
 
 Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
 TASKS: tuple[str, ...] = get_args(Task)
@@ -57,7 +58,7 @@ class Batch(NamedTuple):
             >>> [part.index.tolist() for part in batch.by_domain()]
             [[1, 3], [0, 2]]
         """
-        return [self.select(self.domain == d) for d in torch.unique(self.domain)]
+        return [self.select(self.domain == d) for d in self.domain.unique()]
 
 
 class StepOutput(NamedTuple):

@@ -53,6 +53,8 @@ from medldr.latent import AttentionDegradation
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "BatchFormer"
+
 
 class BatchFormerConfig(StackedConfig):
     """Keys of BatchFormer."""

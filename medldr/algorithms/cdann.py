@@ -45,6 +45,8 @@ from medldr.algorithms._gather import mean_over_processes
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec
 
+TITLE = "CDANN"
+
 
 class CDANNConfig(AdversarialConfig):
     """Keys of CDANN."""

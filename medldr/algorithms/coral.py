@@ -49,6 +49,8 @@ from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "CORAL"
+
 
 class CORALConfig(AlgorithmConfig):
     """Keys of CORAL."""

@@ -52,6 +52,8 @@ from medldr.algorithms.base import AlgorithmConfig
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec
 
+TITLE = "CutMix"
+
 
 class CutMixConfig(AlgorithmConfig):
     """Keys of CutMix."""

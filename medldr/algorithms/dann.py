@@ -48,6 +48,8 @@ from typing import Literal
 
 from medldr.algorithms._adversarial import Adversarial, AdversarialConfig
 
+TITLE = "DANN"
+
 
 class DANNConfig(AdversarialConfig):
     """Keys of DANN."""

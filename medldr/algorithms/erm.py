@@ -19,6 +19,8 @@ from medldr.algorithms.base import Algorithm, AlgorithmConfig
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, StepOutput
 
+TITLE = "ERM"
+
 
 class ERMConfig(AlgorithmConfig):
     """Keys of ERM: those of every algorithm."""

@@ -53,6 +53,8 @@ from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "Fish"
+
 _ENOUGH = 0.05
 """An `eps` from which on a network learns from its first weights in the time of usual recipes."""
 

@@ -57,6 +57,8 @@ from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "Fishr"
+
 
 class FishrConfig(AnnealedConfig):
     """Keys of Fishr."""

@@ -46,6 +46,8 @@ from medldr.algorithms.base import Algorithm, AlgorithmConfig
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "GroupDRO"
+
 
 class GroupDROConfig(AlgorithmConfig):
     """Keys of GroupDRO."""

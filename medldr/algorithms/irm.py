@@ -56,6 +56,8 @@ from medldr.losses.cross_entropy import CrossEntropy
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "IRM"
+
 
 class IRMConfig(AnnealedConfig):
     """Keys of IRM."""

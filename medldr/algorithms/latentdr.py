@@ -49,6 +49,36 @@ from medldr.latent import LatentDR, check_options, mean_label
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "LatentDR"
+TITLE_BY = {"degrade": {"attention": "SA", "pool": "Pool", "gaussian": "Gaussian"}}
+PLAIN = {
+    "base": None,
+    "norm": "post",
+    "restore": "attention",
+    "share_classifier": True,
+    "terms": ["degraded", "restored"],
+}
+FORMS = (
+    {"id": "latentdr_sa", "when": {"degrade": "attention"}},
+    {"id": "latentdr_pool", "when": {"degrade": "pool"}},
+    {"id": "latentdr_gaussian", "when": {"degrade": "gaussian"}},
+    {"id": "latentdr_own_classifier", "when": {"degrade": "pool", "share_classifier": False}},
+    {"id": "latentdr_r_only", "when": {"degrade": "none", "terms": ["restored"]}},
+    {"id": "latentdr_gaussian_r_only", "when": {"degrade": "gaussian", "terms": ["restored"]}},
+    # Without the restored term nothing is restored, whatever `restore` says.
+    {"id": "latentdr_d_only", "when": {"degrade": "pool", "terms": ["degraded"]}},
+    {
+        "id": "latentdr_d_only",
+        "when": {"degrade": "pool", "terms": ["degraded"], "restore": "none"},
+    },
+    {"id": "latentdr_gaussian_d_only", "when": {"degrade": "gaussian", "terms": ["degraded"]}},
+    {
+        "id": "latentdr_gaussian_d_only",
+        "when": {"degrade": "gaussian", "terms": ["degraded"], "restore": "none"},
+    },
+)
+"""The forms whose numbers the paper prints."""
+
 
 class LatentDRConfig(StackedConfig):
     """Keys of LatentDR; `medldr.latent.LatentDR` says where each value comes from."""

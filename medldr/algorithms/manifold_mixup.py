@@ -46,6 +46,8 @@ from medldr.algorithms.base import AlgorithmConfig
 from medldr.models.base import FeatureModel, Taps
 from medldr.types import DataSpec
 
+TITLE = "Manifold Mixup"
+
 Place = Literal["input", "stem", "stage1", "stage2", "stage3", "stage4"]
 
 

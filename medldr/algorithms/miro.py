@@ -51,6 +51,8 @@ from medldr.config import RunConfig
 from medldr.models.base import FeatureModel, Tap
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "MIRO"
+
 _FLOOR = 1e-5
 """Added to every variance."""
 

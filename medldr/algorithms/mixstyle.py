@@ -50,6 +50,8 @@ from medldr.errors import InputError
 from medldr.models.base import FeatureModel, Tap
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "MixStyle"
+
 
 class MixStyleConfig(AlgorithmConfig):
     """Keys of MixStyle."""

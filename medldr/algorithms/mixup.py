@@ -42,6 +42,8 @@ from medldr.algorithms.base import AlgorithmConfig
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec
 
+TITLE = "Mixup"
+
 
 class MixupConfig(AlgorithmConfig):
     """Keys of Mixup."""

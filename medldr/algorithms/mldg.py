@@ -60,6 +60,10 @@ from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "MLDG"
+FORMS = ({"id": "mldg_second_order", "when": {"order": "second"}},)
+"""Published under the plain name: the first order alone."""
+
 
 class MLDGConfig(AlgorithmConfig):
     """Keys of MLDG."""

@@ -53,6 +53,10 @@ from medldr.algorithms.base import Algorithm, AlgorithmConfig
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "MMD"
+FORMS = ({"id": "mmd_median", "when": {"bandwidths": "median"}},)
+"""Published under the plain name: fixed kernels alone."""
+
 FIXED = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 """Factors on the squared distance of ``bandwidths: fixed``."""
 

@@ -48,6 +48,8 @@ from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
+TITLE = "SagNet"
+
 _EPS = 1e-5
 
 

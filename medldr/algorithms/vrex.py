@@ -42,6 +42,8 @@ from medldr.algorithms._blocks import Blocks, domain_risks
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, StepOutput
 
+TITLE = "VREx"
+
 
 class VRExConfig(AnnealedConfig):
     """Keys of VREx."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 from rich.console import Console
 from rich.table import Table
 
@@ -13,12 +10,6 @@ from medldr.config import PLUGIN_SECTIONS, load_part, packaged_configs
 from medldr.errors import InputError, did_you_mean
 
 KINDS = ("runs", "sweeps", "algorithms", "datasets", "losses", "models", "transforms")
-
-
-def summary(kind: plugins.Kind, name: str) -> str:
-    """First line of a plug-in's docstring, read without importing it."""
-    source = (Path(__file__).parents[1] / kind / f"{name}.py").read_text(encoding="utf-8")
-    return _first_line(ast.get_docstring(ast.parse(source)))
 
 
 def settings(section: str) -> dict[str, str]:
@@ -44,7 +35,7 @@ def entries(kind: str) -> dict[str, str]:
         if plugin == kind:
             found = settings(section)
     known: plugins.Kind = kind  # type: ignore[assignment]
-    own = {name: summary(known, name) for name in plugins.names(known)}
+    own = {name: plugins.summary(known, name) for name in plugins.names(known)}
     return dict(sorted({**own, **found}.items()))
 
 
@@ -78,7 +69,3 @@ def print_datasets() -> None:
         where = module.present(module.Config.model_validate(section))
         table.add_row(path.stem, section["name"], where)
     Console().print(table)
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().split("\n", 1)[0].replace("`", "")

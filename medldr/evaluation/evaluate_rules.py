@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-from lightning_fabric import Fabric
+from typing import TYPE_CHECKING, Any
 
 from medldr.config import RunConfig
 from medldr.config.averaging import SWAD
@@ -23,6 +21,9 @@ from medldr.folders.files import RunFolder, load_tensors, write_json, write_text
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec, Predictions
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 Choice = tuple[int, int, bool]
 """Epoch, step, and whether weights of many steps were averaged: equal ones have equal weights."""

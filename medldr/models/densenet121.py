@@ -13,6 +13,8 @@ from medldr.models._small_maps import use_here
 from medldr.models.base import FeatureModel, ModelConfig, Taps, scaled
 from medldr.types import DataSpec
 
+TITLE = "DenseNet-121"
+
 BLOCKS = (6, 12, 24, 16)
 
 

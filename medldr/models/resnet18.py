@@ -5,6 +5,8 @@ from torchvision.models.resnet import BasicBlock
 from medldr.models._resnet import ResNet, ResNetConfig
 from medldr.types import DataSpec
 
+TITLE = "ResNet-18"
+
 Config = ResNetConfig
 
 

@@ -22,10 +22,10 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Bullets:
-    """Sentences, one below the other: a verdict, or notes."""
+    """Sentences, one below the other: a verdict, notes, or warnings."""
 
     items: Sequence[str]
-    style: Literal["verdict", "notes"] = "notes"
+    style: Literal["verdict", "notes", "warnings"] = "notes"
 
 
 @dataclass(frozen=True)

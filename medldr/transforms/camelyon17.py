@@ -21,6 +21,9 @@ from medldr.transforms._colour import ColourRule, check_colour
 from medldr.transforms.base import ImageShape
 from medldr.transforms.stain_jitter import JitterConfig
 
+AUGMENTATION = {"same_as": "stain_jitter", "where": "targeted"}
+"""Where that key is true, the augmentation of another preset; else none."""
+
 
 class Config(JitterConfig):
     """Keys of the preset ``camelyon17``; those of the jitter act where ``targeted`` is true."""

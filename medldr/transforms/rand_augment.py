@@ -26,6 +26,13 @@ from medldr.transforms._colour import ColourRule, check_colour
 from medldr.transforms._rand_augment_pool import POOL, cutout
 from medldr.transforms.base import ImageShape, TransformConfig
 
+AUGMENTATION = {
+    "id": "generic",
+    "title": "generic (RandAugment, Cutout)",
+    "published": {"operations": 2, "flip": 0.5, "cutout": 0.5},
+}
+"""As WILDS 2.0 (Sagawa et al. 2022) has it; other numbers are another augmentation."""
+
 
 class Config(TransformConfig):
     """Keys of the preset ``rand_augment``."""

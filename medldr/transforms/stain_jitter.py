@@ -35,6 +35,18 @@ from torch import Tensor
 from medldr.transforms._colour import IMAGENET_MEAN, IMAGENET_STD, ColourRule, check_colour, to_unit
 from medldr.transforms.base import ImageShape, TransformConfig
 
+AUGMENTATION = {
+    "id": "targeted",
+    "title": "targeted (stain jitter)",
+    "published": {
+        "sigma": 0.1,
+        "probability": 0.56827,
+        "reference": "none",
+        "stains": ["haematoxylin", "eosin", "dab"],
+    },
+}
+"""As published for Camelyon17 (Gao et al. 2023); other numbers are another augmentation."""
+
 Stain = Literal["haematoxylin", "eosin", "dab"]
 
 STAINS: Final[tuple[Stain, ...]] = ("haematoxylin", "eosin", "dab")

@@ -13,7 +13,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
-from sklearn.metrics import roc_curve
 
 from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, name_each, ratio
 from medldr.types import Task
@@ -92,6 +91,8 @@ def roc(truth: Array, score: Array) -> dict[str, list[float]] | None:
         truth: ``(N,)`` of 1, 0 and NaN (left out).
         score: ``(N,)``.
     """
+    from sklearn.metrics import roc_curve  # takes longer to import than many curves to draw
+
     known = ~np.isnan(truth)
     y, s = truth[known] == 1, score[known]
     if not y.any() or y.all():

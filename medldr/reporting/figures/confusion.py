@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medldr.reporting.figures.drawing import INK, MUTED, Drawing, draw, shorten
+from medldr.reporting.document import Drawing
+from medldr.reporting.figures.drawing import INK, MUTED, draw, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

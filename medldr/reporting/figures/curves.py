@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from medldr.folders.run_record import Selection
 from medldr.metrics import MEASURES, PERCENT
+from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import (
     BLUE,
     GREEN,
     INK,
     ORANGE,
     PINK,
-    Drawing,
     draw,
     legend_below,
 )
-from medldr.reporting.read.run import Row, series, time_axis
+from medldr.reporting.read.log import LogRow, series, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +67,7 @@ LATENTS = (
 )
 
 
-def learning_curves(rows: list[Row], selection: dict[str, Any] | None) -> list[Drawing]:
+def learning_curves(rows: Sequence[LogRow], selection: Selection | None) -> list[Drawing]:
     """Loss, validation results and learning rate over training; only what was logged."""
     mark = _selected(rows, selection)
     several = any("train/loss/original" in row for row in rows)
@@ -90,13 +91,13 @@ def learning_curves(rows: list[Row], selection: dict[str, Any] | None) -> list[D
 
 
 def latent_curves(
-    rows: list[Row], selection: dict[str, Any] | None, chance: float | None
+    rows: Sequence[LogRow], selection: Selection | None, chance: float | None
 ) -> list[Drawing]:
     """A method's own check: how well the latents that it makes of the batch's are classified.
 
     Args:
         rows: Records of `metrics.jsonl`.
-        selection: `evaluation.json`'s selection.
+        selection: Which weights were chosen.
         chance: Accuracy of guessing, drawn as a line; None to leave it out.
 
     Returns:
@@ -140,7 +141,7 @@ def latent_curves(
 
 
 def _curves(
-    rows: list[Row],
+    rows: Sequence[LogRow],
     name: str,
     title: str,
     lines: Iterable[Line],
@@ -194,9 +195,11 @@ def _paint(
     legend_below(axes)
 
 
-def _selected(rows: list[Row], selection: dict[str, Any] | None) -> float | None:
-    value = (selection or {}).get(time_axis(rows) if rows else "epoch")
-    return float(value) if isinstance(value, int | float) else None
+def _selected(rows: Sequence[LogRow], selection: Selection | None) -> float | None:
+    if selection is None:
+        return None
+    by_epoch = not rows or time_axis(rows) == "epoch"
+    return selection.epoch if by_epoch else selection.step
 
 
 def _in_words(line: Line, x: list[float], y: list[float], axis: str) -> str:

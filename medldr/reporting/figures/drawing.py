@@ -12,8 +12,12 @@ import logging
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from medldr.folders.evaluation_record import Number
+from medldr.metrics import measure
+from medldr.reporting.document import Drawing
+from medldr.reporting.wording import span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,29 +63,6 @@ STYLE: dict[str, Any] = {
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
 }
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure of a page, drawn or not.
-
-    Attributes:
-        name: Unique within the page; prefix of the ids inside the SVG.
-        title: What is shown.
-        caption: One plain sentence on how to read it.
-        alt: What a reader who cannot see it should know.
-        svg: The picture, empty where it could not be drawn.
-        error: Why it could not be drawn, else empty.
-        width: Natural width in CSS pixels.
-    """
-
-    name: str
-    title: str
-    caption: str
-    alt: str
-    svg: str
-    error: str
-    width: int
 
 
 def draw(
@@ -177,3 +158,16 @@ def shorten(text: str, limit: int = 22) -> str:
         'actinic keratoses and…'
     """
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def number_text(key: str, number: Number | None) -> str:
+    """A metric with its interval, as a legend has it.
+
+    Example:
+        >>> number_text("auc", Number(value=0.875, low=0.75, high=1.0)), number_text("auc", None)
+        ('0.875 (0.750 to 1.000)', 'n/a')
+    """
+    if number is None or number.value is None:
+        return "n/a"
+    ends = span(number, measure(key))
+    return f"{measure(key).show(number.value)}{f' ({ends})' if ends else ''}"

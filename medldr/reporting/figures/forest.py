@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from medldr.metrics import is_defined, measure
+from medldr.folders.evaluation_record import DomainRecord
+from medldr.metrics import measure
+from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import (
     BLUE,
     INK,
     ORANGE,
     RED,
-    Drawing,
     draw,
     legend_below,
     shorten,
@@ -108,22 +109,17 @@ def forest_figure(
     return draw(name, paint, title=title, caption=caption, alt=alt, size=(5.2, height))
 
 
-def domain_figure(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> Drawing | None:
-    """Accuracy in each domain with its interval, seen and unseen told apart.
+def domain_figure(domains: Mapping[str, DomainRecord]) -> Drawing | None:
+    """Accuracy in each domain with its interval, the highest first; None where there is none.
 
     Args:
-        entries: Name and numbers of each domain.
+        domains: Numbers of each domain by its title.
     """
-    rows = []
-    for name, entry in entries:
-        number = (entry.get("metrics") or {}).get("accuracy") or {}
-        if is_defined(number):
-            rows.append(
-                Whisker(
-                    name, number["value"], number.get("low"), number.get("high"),
-                    accent=not entry.get("seen", True),
-                )
-            )  # fmt: skip
+    rows = [
+        Whisker(name, number.value, number.low, number.high, accent=not entry.seen)
+        for name, entry in domains.items()
+        if (number := entry.metrics.get("accuracy")) is not None and number.value is not None
+    ]
     rows.sort(key=lambda row: -row.value)
     return forest_figure(
         "domains", rows, title="Accuracy by domain", factor=100.0,

@@ -21,7 +21,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from medldr.reporting.read.describe import ALGORITHM_TITLES, MODEL_TITLES
+from medldr.reporting.read.method import model_title, row_titles
 
 METRICS = ("accuracy", "auc")
 """Metrics that were published, in the order of tables."""
@@ -32,13 +32,6 @@ MEAN = "mean"
 TRAINING_DOMAIN = "training-domain"
 SELECTIONS = (TRAINING_DOMAIN, "leave-one-domain-out", "oracle")
 """How benchmarks with held-out domains choose settings and weights, in the order of tables."""
-
-METHOD_TITLES = {
-    **ALGORITHM_TITLES,
-    "latentdr_sa": "LatentDR (SA)",
-    "latentdr_pool": "LatentDR (Pool)",
-}
-"""Published methods that are ours too."""
 
 OTHER_METHODS = {
     "interdomain_mixup": "Mixup between domains",
@@ -91,8 +84,8 @@ class Published:
     @property
     def title(self) -> str:
         """Method and network in words."""
-        method = (OTHER_METHODS | METHOD_TITLES).get(self.method, self.method)
-        return f"{method}, {MODEL_TITLES.get(self.model, self.model)}"
+        method = OTHER_METHODS.get(self.method) or row_titles().get(self.method, self.method)
+        return f"{method}, {model_title(self.model)}"
 
 
 def published(

@@ -40,6 +40,7 @@ class RunFiles:
         skipped_files: Number of files listed in `bad_files.csv`.
         problems: What could not be read, in words for the reader.
         ids: Ids and groups of its items, which no page may show.
+        stated: The resolved configuration as it was written, which may hold ids.
         notes: What a reader of any number must know: of the data, the run, the evaluation.
     """
 
@@ -54,6 +55,7 @@ class RunFiles:
     skipped_files: int = 0
     problems: tuple[str, ...] = ()
     ids: frozenset[str] = frozenset()
+    stated: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -79,13 +81,18 @@ class RunFiles:
 
 
 def read_run(
-    files: RunFolder, record: RunRecord | None = None, *, predictions: bool = False
+    files: RunFolder,
+    record: RunRecord | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    predictions: bool = False,
 ) -> RunFiles:
     """Read a run folder.
 
     Args:
         files: The folder.
         record: Its `run.json`, where the caller has read it.
+        config: Its `config.yaml`, likewise.
         predictions: Whether the predictions are needed, and not only the ids in them.
 
     Raises:
@@ -97,7 +104,8 @@ def read_run(
         raise InputError(
             f"{files.path} is not a run folder: it holds neither config.yaml nor run.json"
         )
-    config = read_yaml(files.config).values if files.config.is_file() else {}
+    if config is None:
+        config = read_yaml(files.config).values if files.config.is_file() else {}
     log, problems = read_log(files.metrics)
     evaluation = read_evaluation(files) if files.evaluation.is_file() else None
     rules = () if record is None else record.selections
@@ -122,6 +130,7 @@ def read_run(
         skipped_files=_count_lines(files),
         problems=tuple(problems),
         ids=ids,
+        stated=config,
         notes=tuple(dict.fromkeys(hide_ids(note, ids) for notes in said for note in notes)),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -11,10 +11,11 @@ from pydantic import BaseModel, ValidationError
 from medldr.config import RunConfig
 from medldr.config.yaml import write_yaml
 from medldr.errors import InputError
+from medldr.reporting.read.privacy import hide_in_config
+from medldr.reporting.read.run import RunFiles
 
 NO_DEFAULT = "–"
 """Shown for keys that every configuration must state."""
-
 
 LEFT_OUT = ("config_version", "pinned")
 
@@ -28,18 +29,22 @@ class Change:
     default: Any
 
 
-def changes(config: Mapping[str, Any]) -> tuple[list[Change], str]:
+def changes(files: RunFiles) -> tuple[list[Change], str]:
     """Settings that differ from their defaults, and why that cannot be told, if it cannot.
 
+    The configuration is validated again for it, which takes longer than the rest of a page.
+
     Args:
-        config: The content of `config.yaml`.
+        files: The run; without `config.yaml` nothing differs.
 
     Returns:
-        The changes, plug-in names included, and an empty text; or no changes and the reason,
-        for example that an outside plug-in is not installed here.
+        The changes, plug-in names included and without ids, and an empty text; or no changes and
+        the reason, for example that an outside plug-in is not installed here.
     """
+    if not files.stated:
+        return [], ""
     try:
-        run = RunConfig.model_validate(config)
+        run = RunConfig.model_validate(files.stated)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -48,8 +53,13 @@ def changes(config: Mapping[str, Any]) -> tuple[list[Change], str]:
     except InputError as error:
         reason = str(error).splitlines()[0]
     else:
-        return list(_walk(run, config, "")), ""
+        return [_hidden(change, files) for change in _walk(run, files.stated, "")], ""
     return [], f"What differs from the defaults cannot be told by this installation ({reason})."
+
+
+def _hidden(change: Change, files: RunFiles) -> Change:
+    key = change.key.rsplit(".", 1)[-1]
+    return replace(change, value=hide_in_config({key: change.value}, files.ids)[key])
 
 
 def _walk(section: BaseModel, stated: Mapping[str, Any], prefix: str) -> Iterator[Change]:

@@ -6,18 +6,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from medldr.folders.sweep_record import Member
-from medldr.reporting.published.numbers import METHOD_TITLES
 
-ORACLE = " (oracle)"
-ROW_TITLES = {
-    **METHOD_TITLES,
-    "erm_half_lr": "ERM, half the rate",
-    "latentdr_full_lr": "LatentDR (Pool), full rate",
-    "latentdr_sa_full_lr": "LatentDR (SA), full rate",
-    "mixstyle_cross_domain": "MixStyle, cross-domain",
-    "mmd_median": "MMD, median bandwidths",
-    "mldg_second_order": "MLDG, second order",
-}
+JOINT = ", "
+"""Between the parts of the name of a row."""
+ORACLE_MARK = " (oracle)"
+
+
+def name_parts(name: str) -> list[str]:
+    """The values that name a row of several axes, or these axes themselves.
+
+    Example:
+        >>> name_parts("erm, lr-0.1")
+        ['erm', 'lr-0.1']
+    """
+    return name.split(JOINT)
+
+
+def titled(name: str, titles: Mapping[str, str]) -> str:
+    """A name with the title of every part that has one.
+
+    Example:
+        >>> titled("erm, lr-0.1", {"erm": "ERM"})
+        'ERM, lr-0.1'
+    """
+    return JOINT.join(titles.get(part, part) for part in name_parts(name))
 
 
 def printed_titles(
@@ -25,12 +37,10 @@ def printed_titles(
 ) -> dict[str, str]:
     """What is printed for each name; a title that two would share gets the name behind it."""
     names, marked = list(dict.fromkeys(names)), set(oracles)
-    # A row of several axes is named by their values, each of which may have a title.
-    parts = [[name] if name in known else name.split(", ") for name in names]
-    titles = [", ".join(known.get(part, part) for part in several) for several in parts]
+    titles = [known[name] if name in known else titled(name, known) for name in names]
     return {
         name: (title if titles.count(title) == 1 else f"{title} [{name}]")
-        + (ORACLE if name in marked else "")
+        + (ORACLE_MARK if name in marked else "")
         for name, title in zip(names, titles, strict=True)
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from medldr.folders.evaluation_record import IntervalRecord
+from medldr.metrics import SPLIT_TITLES
 from medldr.reporting.results.comparison_records import (
     ClassScore,
     Contrast,
@@ -145,6 +146,20 @@ class Comparison:
         """Domains of a split no training row came from; empty if one did from any of them."""
         found = {s.domain: s.seen for s in self.scores if s.split == split and s.domain is not None}
         return [] if any(found.values()) else list(found)
+
+    @property
+    def page_order(self) -> list[str]:
+        """Its splits in the order in which a page shows them, the test split first."""
+        order = [split for split in ("test", "id_test") if split in self.splits]
+        return list(dict.fromkeys([*order, *self.splits]))
+
+    def title(self, split: str) -> str:
+        """A split with its size, and with the word unseen where no training row came from it."""
+        title, unseen = SPLIT_TITLES.get(split, split), self.unseen(split)
+        if unseen:
+            many = "domain" if len(unseen) == 1 else "domains"
+            title += f", unseen {many} ({', '.join(unseen)})"
+        return f"{title}, n = {self.splits[split].n:,}"
 
     @property
     def names(self) -> list[str]:

@@ -6,20 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from medldr.errors import InputError
-from medldr.evaluation import compare
-from medldr.evaluation.comparison.runs import Run, methods
+from medldr.evaluation import Run, compare
+from medldr.evaluation.comparison.runs import methods
 from medldr.reporting.read.privacy import hide_names
 from medldr.reporting.read.sweep import Entry, Study
-from medldr.reporting.sections.comparison_tables import cell_of, rows_of
+from medldr.reporting.results.comparison import Comparison
+from medldr.reporting.results.comparison_records import Difference
+from medldr.reporting.table import Estimate
 
 STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
 """Why a run has no result, the worst first."""
 
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
-"""Of a long hash the first eight digits tell as much to a reader."""
+"""Of a long hash the first eight digits say as much to a reader."""
 
 
 @dataclass(frozen=True)
@@ -27,76 +28,53 @@ class Column:
     """One column: the comparison of its runs, methods named as rows are printed.
 
     Attributes:
-        name: What stands above it.
-        result: What `medldr.evaluation.compare` returns; None without any result.
+        name: Its heading.
+        comparison: The runs side by side; None without any result.
         planned: Runs that were planned, by row.
         missing: Runs without a result, by row: how many of each state.
         problem: Why its runs cannot be compared; empty if they can.
-        notes: What a reader must be told about it.
+        notes: What a reader must know of it.
         said: The problem word for word: for the terminal of whoever ran it, never for a page.
     """
 
     name: str
-    result: Mapping[str, Any] | None
+    comparison: Comparison | None
     planned: Mapping[str, int]
     missing: Mapping[str, Mapping[str, int]]
     problem: str = ""
     notes: tuple[str, ...] = ()
     said: str = ""
 
-    def row(
-        self, split: str, metric: str, row: str, domain: str | None = None
-    ) -> Mapping[str, Any] | None:
-        """The numbers of one row, as `compare` describes them; None where there are none."""
-        if self.result is None:
+    def estimate(self, split: str, metric: str, row: str) -> Estimate | None:
+        """The mean of a row over its runs; None where none has a result."""
+        found = None if self.comparison is None else self.comparison.score(split, metric, row)
+        if found is None:
             return None
-        if domain is None:
-            found: Mapping[str, Any] | None = cell_of(self.result, split, metric, row)
-            return found
-        there = rows_of(self.result, split, domain)
-        return next((r for r in there if (r["metric"], r["method"]) == (metric, row)), None)
+        return replace(found.estimate, n=found.runs, planned=self.planned.get(row, 0))
 
-    def contrast(self, split: str, metric: str, pair: tuple[str, str]) -> dict[str, Any] | None:
+    def difference(self, split: str, metric: str, row: str) -> Difference | None:
+        """A row minus the reference; None where either has no result."""
+        return None if self.comparison is None else self.comparison.difference(split, metric, row)
+
+    def contrast(self, split: str, metric: str, pair: tuple[str, str]) -> Difference | None:
         """One row minus another; None where either has no result."""
-        wanted = (split, None, metric, *pair)
-        keys = ("split", "domain", "metric", "method", "minus")
-        for row in (self.result or {}).get("contrasts") or ():
-            if tuple(row[key] for key in keys) == wanted:
-                found: dict[str, Any] = row
-                return found
-        return None
+        return None if self.comparison is None else self.comparison.contrast(split, metric, *pair)
 
     def fewest_seeds(self, *rows: str) -> int:
         """Seeds of the row that has the fewest of these; 0 where none has a result."""
-        there = (self.result or {}).get("methods") or ()
-        return min((len(m["seeds"]) for m in there if m["method"] in rows), default=0)
+        there = () if self.comparison is None else self.comparison.methods
+        return min((len(m.seeds) for m in there if m.name in rows), default=0)
 
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
-        for method in (self.result or {}).get("methods") or ():
-            if method["method"] == row and self.result is not None:
-                texts = [self.result["footnotes"][n - 1] for n in method["footnotes"]]
-                return [_HASH.sub(r"\1", text) for text in texts]
-        return []
-
-    def why_missing(self, row: str) -> str:
-        """Why a row has no result here, in words; empty where no run was planned.
-
-        Example:
-            >>> column = Column("a", None, {"x": 3}, {"x": {"not run": 1, "failed": 2}})
-            >>> column.why_missing("x"), column.why_missing("y")
-            ('2 failed, 1 not run', '')
-        """
-        counts = self.missing.get(row) or {}
-        there = [state for state in STATES if counts.get(state)]
-        if len(there) == 1:
-            return there[0]
-        return ", ".join(f"{counts[state]} {state}" for state in there)
+        there = () if self.comparison is None else self.comparison.methods
+        found = next((method.footnotes for method in there if method.name == row), ())
+        return [_HASH.sub(r"\1", text) for text in found]
 
     @property
     def splits(self) -> list[str]:
         """Splits that were compared, the test split first."""
-        found = list((self.result or {}).get("splits") or ())
+        found = [] if self.comparison is None else list(self.comparison.splits)
         return sorted(found, key=lambda split: split != "test")
 
 
@@ -136,7 +114,7 @@ def _ids(entries: Sequence[Entry]) -> set[str]:
     return {str(name) for table in tables for names in (table.id, table.group) for name in names}
 
 
-def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[dict[str, Any], list[str]]:
+def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Comparison, list[str]]:
     row_of_run = {entry.member.run: entry.member.row for entry in entries}
     runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run)
     # The draws of a method follow its name, so that the numbers are those of `medldr compare`
@@ -149,12 +127,12 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[dict[st
         for one, other in study.layout.contrasts
         if one in method_of and other in method_of
     ]
-    result = _renamed(compare(runs, reference=reference, contrasts=pairs), row_of)
-    notes = [f"{name}: {note}" for note in result["notes"]]
+    result = Comparison.of(compare(runs, reference=reference, contrasts=pairs)).renamed(row_of)
+    notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
         notes.append(f"{name}: {study.reference} has no result, so there are no differences to it.")
-        result["reference"] = study.reference
-        result["rows"] = [{**row, "difference": None} for row in result["rows"]]
+        scores = tuple(score._replace(difference=None) for score in result.scores)
+        result = replace(result, reference=study.reference, scores=scores)
     return result, notes
 
 
@@ -168,15 +146,3 @@ def _one_method_per_row(runs: Sequence[Run], row_of_run: Mapping[str, str]) -> l
         replace(run, hash=first.setdefault((row_of_run[run.name], run.label), run.hash))
         for run in runs
     ]
-
-
-def _renamed(result: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    def each(key: str, *fields: str) -> list[dict[str, Any]]:
-        return [{**e, **{f: names[e[f]] for f in fields}} for e in result[key]]
-
-    return {
-        **result,
-        **{key: each(key, "method") for key in ("methods", "rows", "gaps", "classes")},
-        "contrasts": each("contrasts", "method", "minus"),
-        "reference": names[result["reference"]],
-    }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from medldr.metrics import PERCENT, SPLIT_TITLES, is_defined, measure
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.metrics import measure
+from medldr.reporting.wording import bracketed, split_name
 
 
 def seen_title(split: str) -> str:
@@ -15,28 +14,23 @@ def seen_title(split: str) -> str:
         >>> seen_title("id_val"), seen_title("id_test")
         ('validation, seen domains (id_val)', 'test, seen domains (id_test)')
     """
-    return f"{SPLIT_TITLES.get(split, split).lower()} ({split})"
+    return f"{split_name(split).lower()} ({split})"
 
 
-def gap_sentence(evaluation: Mapping[str, Any], metric: str = "accuracy") -> str:
+def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
     """Seen minus unseen of one run; empty where it was not measured.
 
     Args:
-        evaluation: Content of `evaluation.json`.
+        evaluation: How the run was judged.
         metric: The measure.
     """
-    gap = evaluation.get("gap")
-    number = (gap or {}).get("metrics", {}).get(metric)
-    if not gap or not is_defined(number):
+    gap = evaluation.gap
+    number = None if gap is None else gap.metrics.get(metric)
+    if gap is None or number is None or number.value is None:
         return ""
     known = measure(metric)
-    text = f"Seen minus unseen domains, from {seen_title(gap['seen'])} to {gap['unseen']}: "
-    text += known.show_difference(number["value"]) + (" points" if known.percent else "")
+    text = f"Seen minus unseen domains, from {seen_title(gap.seen)} to {gap.unseen}: "
+    text += known.show_difference(number.value) + (" points" if known.percent else "")
     text += f" of {known.title if known.title.isupper() else known.title.lower()}"
-    if number.get("low") is not None and number.get("high") is not None:
-        level = 100 * (evaluation.get("intervals") or {}).get("level", 0.95)
-        text += (
-            f" ({level:g}{PERCENT} interval {known.show_difference(number['low'])} to "
-            f"{known.show_difference(number['high'])})"
-        )
-    return " ".join(filter(None, (f"{text}.", str(gap.get("note") or ""))))
+    text += bracketed(number, known, evaluation.level, signed=True)
+    return " ".join(filter(None, (f"{text}.", gap.note)))

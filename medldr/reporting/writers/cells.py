@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from medldr.metrics import Measure, measure
 from medldr.reporting.table import Cell, Estimate
+from medldr.reporting.wording import span
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Printed:
         spread: The standard deviation alone; it is part of `extra` too.
         count: The number of runs alone, likewise.
         style: Class of the style sheet.
+        unit: The unit of the number, which a table has in its heading.
     """
 
     text: str
@@ -31,6 +33,7 @@ class Printed:
     spread: str = ""
     count: str = ""
     style: str = ""
+    unit: str = ""
 
 
 def printed(cell: Cell) -> Printed:
@@ -62,6 +65,7 @@ def printed(cell: Cell) -> Printed:
         spread=spread,
         count=held.count,
         style=cell.style or "".join(ranks),
+        unit="%" if known.percent else "",
     )
 
 
@@ -70,17 +74,4 @@ def _below(held: Estimate, known: Measure, *, signed: bool) -> str:
         return "lowest"
     if held.se is not None:
         return f"SE {known.show(held.se)}"
-    return interval(held, known, signed=signed)
-
-
-def interval(held: Estimate, known: Measure, *, signed: bool = False, between: str = " to ") -> str:
-    """The ends of an interval in words; empty where there is none.
-
-    Example:
-        >>> interval(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
-        '65.0 to 75.0'
-    """
-    if held.low is None or held.high is None:
-        return ""
-    show = known.show_difference if signed else known.show
-    return f"{show(held.low)}{between}{show(held.high)}"
+    return span(held, known, signed=signed)

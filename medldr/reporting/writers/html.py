@@ -1,18 +1,25 @@
-"""Templates to text: one environment, everything escaped, nothing loaded from outside."""
+"""A document as one self-contained HTML page: everything escaped, nothing loaded from outside."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from medldr import __version__
+from medldr.metrics import PERCENT, measure
+from medldr.reporting.document import Card, Cards, Document
+from medldr.reporting.wording import span
+from medldr.reporting.writers.cells import printed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @functools.cache
 def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
     environment = Environment(
         loader=PackageLoader("medldr.reporting"),
         autoescape=True,
@@ -22,10 +29,23 @@ def _environment() -> Environment:
     )
     # Only our own drawings pass unescaped; matplotlib has escaped the texts inside them.
     environment.filters["svg"] = Markup
+    environment.filters["kind"] = lambda block: type(block).__name__
+    environment.filters["printed"] = printed
+    environment.filters["range"] = _range
     environment.globals["version"] = __version__
     return environment
 
 
-def render(template: str, **content: Any) -> str:
-    """The page that a template makes of this content."""
-    return _environment().get_template(template).render(**content)
+def _range(cards: Cards, card: Card) -> str:
+    """The interval of a large number, which is not torn apart at the end of a line."""
+    held = card.cell.estimate
+    ends = "" if held is None else span(held, card.cell.metric or measure(""))
+    if not ends:
+        return ""
+    unbroken = ends.replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{100 * cards.level:g}{PERCENT} interval {unbroken}"
+
+
+def html_page(document: Document) -> str:
+    """The page as text."""
+    return _environment().get_template("page.html.jinja").render(page=document)

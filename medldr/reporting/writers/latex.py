@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from medldr.reporting.document import Cell, Row, Table
-from medldr.reporting.pages.sweep import SweepContent
+from medldr.reporting.document import Bullets, Document, Paragraph
+from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.writers.cells import Printed, printed
 
 WIDTH = 160
 """Letters that fit beside each other on the page of the document."""
@@ -66,7 +68,9 @@ def _letter(letter: str) -> str:
 
 def latex_table(table: Table, label: str) -> str:
     """A table as a float: the spread beside a number, what else it says in small below it."""
-    counts = Counter(cell.count for row in table.rows for cell in row.cells if cell.count)
+    numbers = [[printed(cell) for cell in row.cells] for row in table.rows]
+    shown = [number for of_row in numbers for number in of_row]
+    counts = Counter(number.count for number in shown if number.count)
     usual = counts.most_common(1)[0][0] if counts else ""
     left = {0, *table.texts}
     layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
@@ -82,7 +86,7 @@ def latex_table(table: Table, label: str) -> str:
         _line([escape(text) for text in table.columns]),
         r"\midrule",
     ]
-    rows = [_row(row, usual) for row in table.rows]
+    rows = [_row(row, of_row, usual) for row, of_row in zip(table.rows, numbers, strict=True)]
     for number, row in enumerate(table.rows):
         if row.apart and number and not table.rows[number - 1].apart:
             lines.append(r"\midrule")
@@ -93,7 +97,7 @@ def latex_table(table: Table, label: str) -> str:
     notes = []
     if usual:
         runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
-        spread = any(cell.spread for row in table.rows for cell in row.cells)
+        spread = any(number.spread for number in shown)
         what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
         limits = r", 95\,\% interval" if table.intervals else ""
         notes.append(f"{what} ({runs}){limits}.")
@@ -105,14 +109,15 @@ def latex_table(table: Table, label: str) -> str:
     return "\n".join(lines)
 
 
-def _row(row: Row, usual: str) -> list[str]:
-    """Lines of a row; how many runs a number comes from stands there only if that is unusual."""
+def _row(row: Row, numbers: Sequence[Printed], usual: str) -> list[str]:
+    """Lines of a row; how many runs a number comes from is printed only where that is unusual."""
     tags = [tag for tag in row.tags if tag == "oracle" and "(oracle)" not in row.heading]
     heading = escape(row.heading) + "".join(f" ({tag})" for tag in tags)
-    lines = [_line([heading + _above(row.mark), *(_number(cell) for cell in row.cells)])]
+    cells = [_number(cell, number) for cell, number in zip(row.cells, numbers, strict=True)]
+    lines = [_line([heading + _above(row.mark), *cells])]
     below = [
-        [cell.detail for cell in row.cells],
-        ["" if usual and cell.count == usual else cell.count or cell.extra for cell in row.cells],
+        [number.detail for number in numbers],
+        ["" if usual and n.count == usual else n.count or n.extra for n in numbers],
     ]
     for texts in below:
         if any(texts):
@@ -121,9 +126,9 @@ def _row(row: Row, usual: str) -> list[str]:
     return lines
 
 
-def _number(cell: Cell) -> str:
-    text = _MARKS.get(cell.style, "{}").format(escape(cell.text))
-    text += rf" $\pm$ {escape(cell.spread)}" if cell.spread else ""
+def _number(cell: Cell, number: Printed) -> str:
+    text = _MARKS.get(number.style, "{}").format(escape(number.text))
+    text += rf" $\pm$ {escape(number.spread)}" if number.spread else ""
     return text + _above(cell.mark)
 
 
@@ -150,8 +155,8 @@ def fitting(table: Table) -> list[Table]:
     left = GAP + max(len(text) for text in (table.columns[0], *(r.heading for r in table.rows)))
     starts, used = [0], left
     for number, heading in enumerate(table.columns[1:]):
-        texts = [r.cells[number] for r in table.rows if number < len(r.cells)]
-        own = GAP + max(map(len, (heading, *(f"{c.text} ± {c.spread}" for c in texts))))
+        found = [printed(r.cells[number]) for r in table.rows if number < len(r.cells)]
+        own = GAP + max(map(len, (heading, *(f"{c.text} ± {c.spread}" for c in found))))
         if used + own > WIDTH and number > starts[-1]:
             starts.append(number)
             used = left
@@ -169,45 +174,47 @@ def fitting(table: Table) -> list[Table]:
     ]
 
 
-def latex_tables(content: SweepContent) -> str:
+def latex_tables(document: Document) -> str:
     """`table.tex`: the tables alone, to be read by a document that uses booktabs."""
-    tables = [
-        (anchor, table)
-        for anchor in SHOWN
-        for whole in getattr(content.section(anchor), "tables", ())
-        for table in fitting(whole)
-    ]
-    banners = [f"% {' '.join(text.split())}" for _, text in content.banners]
+    parts = [(anchor, part) for anchor, table in document.tables(SHOWN) for part in fitting(table)]
+    banners = [f"% {' '.join(banner.text.split())}" for banner in document.banners]
     head = ["% Made by medldr. Needs \\usepackage{booktabs}.", *banners]
-    numbered = [latex_table(t, f"tab:{anchor}-{n}") for n, (anchor, t) in enumerate(tables, 1)]
+    numbered = [latex_table(t, f"tab:{anchor}-{n}") for n, (anchor, t) in enumerate(parts, 1)]
     return "\n\n".join(["\n".join(head), *numbered]) + "\n"
 
 
-def latex_document(content: SweepContent) -> str:
+def latex_document(document: Document) -> str:
     """`report.tex`: a document that says what was found and reads `table.tex`."""
-    result = content.section("result")
-    banners = [rf"\noindent\textbf{{{escape(text)}}}\par\medskip" for _, text in content.banners]
-    items = [rf"\item {escape(lead)}" for lead in (result.leads if result is not None else [])]
+    banners = [
+        rf"\noindent\textbf{{{escape(banner.text)}}}\par\medskip" for banner in document.banners
+    ]
+    items = [rf"\item {escape(lead)}" for lead in _leads(document, "result")]
     found = [r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
-    missing = content.section("missing")
-    lost = missing.leads if missing is not None else []
+    result = document.section("result")
+    small = [block.text for block in (result.of(Paragraph) if result else ()) if block.style]
     lines = [
         r"\documentclass[10pt]{article}",
         r"\usepackage[utf8]{inputenc}",
         r"\usepackage[a4paper,landscape,margin=18mm]{geometry}",
         r"\usepackage{booktabs}",
         r"\setcounter{totalnumber}{8}",
-        rf"\title{{{escape(content.title)}}}",
+        rf"\title{{{escape(document.title)}}}",
         r"\author{}",
         r"\date{}",
         r"\begin{document}",
         r"\maketitle",
-        rf"\noindent {escape(content.subtitle)}.\par\medskip",
+        rf"\noindent {escape(document.subtitle)}.\par\medskip",
         *banners,
         *found,
-        *(rf"\noindent {escape(text)}\par\medskip" for text in lost),
-        rf"\noindent {escape(result.small) if result is not None else ''}",
+        *(rf"\noindent {escape(text)}\par\medskip" for text in _leads(document, "missing")),
+        rf"\noindent {escape(' '.join(small))}",
         r"\input{table.tex}",
         r"\end{document}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _leads(document: Document, anchor: str) -> list[str]:
+    """The sentences that a section begins with."""
+    section = document.section(anchor)
+    return [item for block in (section.of(Bullets) if section else ()) for item in block.items]

@@ -1,13 +1,22 @@
-"""Tables and sections as Markdown that GitHub, GitLab and editors show alike."""
+"""A document as Markdown that GitHub, GitLab and editors show alike."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from medldr.reporting.document import Cell, Row, Table
-from medldr.reporting.pages.sweep import SweepContent
-from medldr.reporting.sections.sweep import Section
+from medldr.reporting.document import (
+    Block,
+    Bullets,
+    Document,
+    Figures,
+    Heading,
+    Pairs,
+    Paragraph,
+    Section,
+)
+from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.writers.cells import printed
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
@@ -49,29 +58,42 @@ def _heading(row: Row) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = _MARKS.get(cell.style, "{}").format(escape(cell.text))
+    number = printed(cell)
+    text = _MARKS.get(number.style, "{}").format(escape(number.text))
     text += f"<sup>{cell.mark}</sup>" if cell.mark else ""
-    return "<br>".join([text, *(escape(part) for part in (cell.detail, cell.extra) if part)])
+    return "<br>".join([text, *(escape(p) for p in (number.detail, number.extra) if p)])
 
 
-def markdown_page(content: SweepContent) -> str:
-    """The whole report; figures are on the page alone."""
-    parts = [f"# {escape(content.title)}", escape(content.subtitle) + "."]
-    parts += [f"> **{escape(text)}**" for _, text in content.banners]
-    parts += [_section(section) for section in content.sections if section.anchor != "curves"]
-    if content.section("curves") is not None:
+def markdown_page(document: Document) -> str:
+    """The whole document; figures are on the page alone."""
+    parts = [f"# {escape(document.title)}", escape(document.subtitle) + "."]
+    parts += [f"> **{escape(banner.text)}**" for banner in document.banners]
+    drawn = [section for section in document.sections if _only_figures(section)]
+    parts += [_section(section) for section in document.sections if section not in drawn]
+    if drawn:
         parts.append("Learning curves and figures of the differences are in `report.html`.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _only_figures(section: Section) -> bool:
+    return all(isinstance(block, Figures) for block in section.blocks)
+
+
 def _section(section: Section) -> str:
-    parts = [f"## {escape(section.title)}"]
-    if section.leads:
-        parts.append("\n".join(f"- {escape(lead)}" for lead in section.leads))
-    parts += [escape(text) for text in section.texts]
-    parts += [markdown_table(table) for table in section.tables]
-    parts += [escape(section.small)] if section.small else []
-    if section.glossary:
-        terms = (f"- **{escape(name)}**: {escape(text)}" for name, text in section.glossary)
-        parts.append("\n".join(terms))
-    return "\n\n".join(parts)
+    parts = [f"## {escape(section.title)}", *map(_block, section.blocks)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _block(block: Block) -> str:
+    """A block as Markdown; empty for what only a page can show."""
+    if isinstance(block, Table):
+        return markdown_table(block)
+    if isinstance(block, Paragraph):
+        return escape(block.text)
+    if isinstance(block, Heading):
+        return f"### {escape(block.text)}"
+    if isinstance(block, Bullets):
+        return "\n".join(f"- {escape(item)}" for item in block.items)
+    if isinstance(block, Pairs):
+        return "\n".join(f"- **{escape(name)}**: {escape(text)}" for name, text in block.items)
+    return ""

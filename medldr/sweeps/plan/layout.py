@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from medldr.config import RunConfig
 from medldr.errors import did_you_mean
 from medldr.folders.sweep_record import Layout
-from medldr.reporting.read.describe import dataset_name
+from medldr.reporting.read.configuration import dataset_name
 from medldr.sweeps.plan.cases import Case, Checked
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.parts import SweepFile, names_of

@@ -143,7 +143,10 @@ def run_plan(
             retry_failed=retry_failed,
             watch=watch,
         )
-        outcome: Outcome = scheduler.run()
+        try:
+            outcome: Outcome = scheduler.run()
+        finally:
+            launcher.close()
         if watch.received:
             raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
     order = [name for name in configs if name in set(outcome.done)]
@@ -185,6 +188,7 @@ def _job(name: str, *, folder: SweepFolder, configs: Mapping[str, RunConfig], co
         log=SweepFolder(where).log(name),
         devices=0 if machine.device in ("cpu", "mps") else machine.devices,
         cores=(threads + machine.workers) * machine.devices,
+        processes=machine.devices,
     )
 
 

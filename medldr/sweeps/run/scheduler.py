@@ -188,6 +188,8 @@ class Scheduler:
 
     def _collect(self) -> None:
         """Look at the processes that run."""
+        for note in self.launcher.news():
+            self.progress.note(note)
         for name, handle in list(self.running.items()):
             code = handle.poll()
             if code is not None:

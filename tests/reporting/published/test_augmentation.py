@@ -9,7 +9,7 @@ from medldr.config import load_config
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
 from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.published.augmentation import PUBLISHED, augmentation_id
+from medldr.reporting.published.augmentation import augmentation_id
 from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
@@ -18,6 +18,13 @@ from medldr.reporting.sections.published.sweep import sweep_published
 from medldr.reporting.writers.csv import tidy_csv
 
 NAMES = ("normal", "tumor")
+PUBLISHED = {
+    "targeted": {
+        "sigma": 0.1, "probability": 0.56827, "reference": "none",
+        "stains": ["haematoxylin", "eosin", "dab"],
+    },
+    "generic": {"operations": 2, "flip": 0.5, "cutout": 0.5},
+}  # fmt: skip
 WILDS, FISH = "camelyon17-wilds", "camelyon17-fish"
 
 

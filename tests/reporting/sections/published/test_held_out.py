@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.reporting.read.sweep import read_study
-from medldr.reporting.results.held_out import left_out
+from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.published.held_out import held_out_published
 from medldr.reporting.writers.cells import printed
 
@@ -28,7 +28,7 @@ ROWS = {row: reach(row) for row in GAIN}
 
 
 def only(folder):
-    (found,) = left_out(read_study(folder))
+    (found,) = held_out_sets(read_study(folder))
     return found
 
 

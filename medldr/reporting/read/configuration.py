@@ -1,0 +1,60 @@
+"""What a resolved configuration says, read without knowing its plug-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A section of a configuration; a bare name counts as a section, an absent one is empty.
+
+    Example:
+        >>> section({"model": "resnet18"}, "model"), section({}, "model")
+        ({'name': 'resnet18'}, {})
+    """
+    value = config.get(name)
+    if isinstance(value, str):
+        return {"name": value}
+    return value if isinstance(value, Mapping) else {}
+
+
+def is_swad(config: Mapping[str, Any]) -> bool:
+    """Whether a run averages its weights by SWAD, which makes it another method."""
+    return section(section(config, "training"), "averaging").get("name") == "swad"
+
+
+def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
+    """The data set's own name, for example ``dermamnist``, without its image size.
+
+    Args:
+        config: The resolved configuration.
+        run: The facts of `run.json`; may be empty.
+
+    Example:
+        >>> dataset_name({"data": {"name": "medmnist", "flag": "octmnist", "size": 28}}, {})
+        'octmnist'
+        >>> dataset_name({}, {"data": {"name": "fracturemnist3d_28"}})
+        'fracturemnist3d'
+    """
+    recorded = run.get("data")
+    found = recorded.get("name") if isinstance(recorded, Mapping) else None
+    data = section(config, "data")
+    for key in ("flag", "dataset", "set"):
+        found = data.get(key) or found
+    name = str(found or run.get("dataset") or data.get("name", "unknown data"))
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdigit() else name
+
+
+def held_out(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Domains that a run never trained or validated on.
+
+    Example:
+        >>> held_out({"data": {"held_out": ["photo"]}}), held_out({"data": {"held_out": "photo"}})
+        (('photo',), ('photo',))
+        >>> held_out({"data": {"name": "medmnist"}})
+        ()
+    """
+    held = section(config, "data").get("held_out") or ()
+    return (held,) if isinstance(held, str) else tuple(map(str, held))

@@ -1,0 +1,171 @@
+"""How a method, a network and an augmentation are printed, and under which id they are published.
+
+Each plug-in states its own title and ids (see `medldr.plugins`), and each packaged part of a
+configuration its title, in a comment ``# Title: ...``; all of it is read without importing a
+plug-in. Whatever has no title is printed under its own name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from medldr import plugins
+from medldr.config.packaged import packaged_configs
+from medldr.config.protocol import MODIFIED
+from medldr.reporting.read.configuration import is_swad, section
+
+Config = Mapping[str, Any]
+
+_TITLE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
+
+
+def algorithm_title(name: str) -> str:
+    """An algorithm in print.
+
+    Example:
+        >>> algorithm_title("coral"), algorithm_title("mylab.methods.foo")
+        ('CORAL', 'mylab.methods.foo')
+    """
+    return str(plugins.facts("algorithms", name).get("TITLE", name))
+
+
+def model_title(name: str) -> str:
+    """A network in print.
+
+    Example:
+        >>> model_title("resnet18"), model_title("timm")
+        ('ResNet-18', 'timm')
+    """
+    return str(plugins.facts("models", name).get("TITLE", name))
+
+
+def method_title(config: Config) -> str:
+    """The method as a paper would name it.
+
+    Example:
+        >>> method_title({"algorithm": {"name": "latentdr", "degrade": "pool"}})
+        'LatentDR (Pool)'
+    """
+    algorithm = section(config, "algorithm")
+    name = str(algorithm.get("name", "unknown method"))
+    title = algorithm_title(name)
+    for key, words in plugins.facts("algorithms", name).get("TITLE_BY", {}).items():
+        value = algorithm.get(key)
+        title += f" ({words.get(value, value)})" if value else ""
+    base = section(algorithm, "base").get("name")
+    title += f" on {algorithm_title(str(base))}" if base else ""
+    return f"{title} + SWAD" if is_swad(config) else title
+
+
+def method_id(config: Config) -> str:
+    """The key under which published numbers name this method; `+swad` where weights are averaged.
+
+    A form without published numbers of its own goes by the name of its algorithm, unless that is
+    the id of another form: then its module lists it under ``FORMS``.
+
+    Example:
+        >>> method_id({"algorithm": {"name": "latentdr", "degrade": "pool"}})
+        'latentdr_pool'
+        >>> method_id({"algorithm": {"name": "coral"}, "training": {"averaging": {"name": "swad"}}})
+        'coral+swad'
+    """
+    algorithm = section(config, "algorithm")
+    name = str(algorithm.get("name", ""))
+    known = plugins.facts("algorithms", name)
+    plain = known.get("PLAIN", {})
+    found = name
+    for form in known.get("FORMS", ()):
+        wanted = {**plain, **form["when"]}
+        if all(_same(algorithm.get(key), wanted[key], plain.get(key)) for key in wanted):
+            found = form["id"]
+    return f"{found}+swad" if is_swad(config) else found
+
+
+def _same(value: Any, wanted: Any, default: Any) -> bool:
+    """Whether a setting is the wanted one; the order of a list does not matter."""
+    if value is None or value in ([], ()):
+        value = default
+    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
+        return set(value) == set(wanted)
+    return bool(value == wanted)
+
+
+@cache
+def row_titles() -> Mapping[str, str]:
+    """Titles of what can be a row of a sweep: algorithms, and their packaged parts.
+
+    An id of published numbers is the name of the part that it was published for, so these are the
+    titles of published methods too.
+
+    Example:
+        >>> row_titles()["erm"], row_titles()["erm_half_lr"]
+        ('ERM', 'ERM, half the rate')
+    """
+    own = {name: plugins.facts("algorithms", name) for name in plugins.names("algorithms")}
+    titles = {name: str(known["TITLE"]) for name, known in own.items() if "TITLE" in known}
+    for path in sorted((packaged_configs() / "algorithm").glob("*.yaml")):
+        said = _TITLE.search(path.read_text(encoding="utf-8"))
+        if said is not None:
+            titles[path.stem] = said[1].strip()
+    return titles
+
+
+def augmentation_id(config: Config) -> str:
+    """The augmentation that a table must tell apart; empty where a preset has no such notion.
+
+    Settings other than the published ones make another augmentation, which no published result
+    has: its id ends in ``+modified``. Protocols pin none of these settings, because each belongs
+    to one kind only.
+
+    Args:
+        config: A run's, as plain values; a key that is missing has its published value.
+
+    Example:
+        >>> augmentation_id({"transform": {"name": "camelyon17", "targeted": True}})
+        'targeted'
+        >>> augmentation_id({"transform": {"name": "stain_jitter", "sigma": 0.2}})
+        'targeted+modified'
+        >>> [augmentation_id({"transform": t}) for t in ("camelyon17", "rand_augment", "medmnist")]
+        ['none', 'generic', '']
+    """
+    transform = section(config, "transform")
+    known = _augmentation(str(transform.get("name")))
+    if not known:
+        return ""
+    if "same_as" in known:
+        if not transform.get(known["where"]):
+            return "none"
+        known = _augmentation(known["same_as"])
+    published: Mapping[str, Any] = known["published"]
+    changed = any(
+        key in transform and _plain(transform[key]) != value for key, value in published.items()
+    )
+    return f"{known['id']}{MODIFIED}" if changed else str(known["id"])
+
+
+def augmentation_title(augmentation: str) -> str:
+    """An id in words.
+
+    Example:
+        >>> augmentation_title("targeted+modified")
+        'targeted (stain jitter), other numbers than published'
+    """
+    kind = augmentation.removesuffix(MODIFIED)
+    changed = ", other numbers than published" if kind != augmentation else ""
+    return _title_of(kind, map(_augmentation, plugins.names("transforms"))) + changed
+
+
+def _title_of(kind: str, known: Iterable[Mapping[str, Any]]) -> str:
+    return next((str(one["title"]) for one in known if one.get("id") == kind), kind)
+
+
+def _augmentation(transform: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = plugins.facts("transforms", transform).get("AUGMENTATION", {})
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,247 @@
+"""Pages and tables of runs and comparisons: read, laid out, written."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.files import RunFolder, write_text
+from medldr.folders.sweep_record import SweepFolder
+from medldr.reporting.pages.comparison import comparison_page
+from medldr.reporting.pages.run import run_page
+from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
+from medldr.reporting.read.loose_runs import is_run_folder
+from medldr.reporting.read.run import read_run
+from medldr.reporting.results.comparison import Comparison
+from medldr.reporting.sections.comparison.terminal import comparison_overview
+from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.writers.csv import csv_text
+from medldr.reporting.writers.html import html_page
+from medldr.reporting.writers.latex import latex_document, latex_tables
+from medldr.reporting.writers.markdown import markdown_page
+from medldr.reporting.writers.terminal import console, print_document
+
+logger = logging.getLogger("medldr.reporting")
+
+
+class ReportWarning(UserWarning):
+    """A page could not be written; the run itself is whole."""
+
+
+def write_report(folder: RunFolder | Path | str) -> Path:
+    """Write `report.html` of a run, finished or not.
+
+    A figure that cannot be drawn is replaced by a sentence that says why, and never raises.
+
+    Args:
+        folder: A run folder. What it does not hold is left out of the page, and said so.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: If it is no run folder, or one of its files cannot be read.
+        StorageError: If the page cannot be written.
+    """
+    files = _folder(folder)
+    write_text(files.report, html_page(run_page(read_run(files))))
+    return files.report
+
+
+def write_report_or_warn(folder: RunFolder | Path | str) -> Path | None:
+    """`write_report` for the end of training, where a page must never cost a result.
+
+    Any error becomes a `ReportWarning` that says how to try again; its traceback goes to the log.
+
+    Returns:
+        The page, or None where it could not be written.
+    """
+    try:
+        return write_report(folder)
+    except Exception as error:  # by now the weights and numbers are on the disk
+        path = _folder(folder).path
+        logger.debug("the page of %s could not be written", path, exc_info=True)
+        warnings.warn(
+            f"the page of {path} could not be written ({type(error).__name__}: {error}); its "
+            f"numbers are whole. Try again with: medldr report {path}",
+            ReportWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
+    """Print a finished run's numbers and where its files are.
+
+    Args:
+        folder: The run folder.
+        fresh: False for a run that was finished before, so that nothing was done; says so.
+
+    Raises:
+        InputError: If the run has no `evaluation.json`.
+    """
+    files, out = _folder(folder), console()
+    if not fresh:
+        out.print("This run was finished before; nothing had to be done.")
+    print_document(run_overview(read_evaluation(files)), out)
+    page = f"\npage: {files.report}" if files.report.exists() else ""
+    out.print(f"run: {files.path}{page}", soft_wrap=True, markup=False)
+
+
+def write_comparison(
+    result: Mapping[str, Any],
+    path: Path | str,
+    title: str,
+    remark: str | None = None,
+    folders: Sequence[RunFolder | Path | str] = (),
+) -> Path:
+    """Write the page of a comparison.
+
+    Args:
+        result: What `medldr.evaluation.compare` returns.
+        path: The page to write.
+        title: Its title.
+        remark: A banner at the top, such as `DEMONSTRATION`.
+        folders: The run folders compared, for learning curves and published numbers; a run whose
+            folder is not given has neither.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: If a folder is no run folder.
+        StorageError: If the page cannot be written.
+    """
+    files = {found.name: found for found in (read_run(_folder(folder)) for folder in folders)}
+    write_text(path, html_page(comparison_page(Comparison.of(result), title, remark, files)))
+    return Path(path)
+
+
+def compare_runs(
+    folders: Sequence[RunFolder | Path | str],
+    path: Path | str,
+    *,
+    metric: str = "accuracy",
+    title: str | None = None,
+    remark: str | None = None,
+) -> dict[str, Any]:
+    """Compare runs, write the page and print the table.
+
+    Args:
+        folders: Run folders; the first one's method is the reference.
+        path: The page to write.
+        metric: The measure that the terminal table shows.
+        title: Title of the page; unset: made of the methods' names.
+        remark: A banner at the top of the page.
+
+    Returns:
+        What `medldr.evaluation.compare` returns.
+
+    Raises:
+        InputError: If the runs cannot be compared, or the metric was not computed.
+    """
+    from medldr.evaluation import compare
+
+    result = compare(folders)
+    found = Comparison.of(result)
+    overview = comparison_overview(found, metric)
+    used = {run for method in found.methods for run in method.runs}
+    shown = [folder for folder in map(_folder, folders) if folder.path.resolve().name in used]
+    page = write_comparison(result, path, title or " and ".join(found.names), remark, shown)
+    out = console()
+    print_document(overview, out)
+    out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
+    return result
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What was written of a sweep.
+
+    Attributes:
+        sweep: The sweep, computed.
+        page: `report.html`.
+        files: Every file.
+    """
+
+    sweep: SweepPage
+    page: Path
+    files: tuple[Path, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run that was there could be read and compared."""
+        return self.sweep.complete
+
+
+def report_folder(folder: Path | str) -> SweepReport | Path:
+    """Write the report of whatever a folder holds: one run, a sweep, or several runs.
+
+    Returns:
+        The page of a run; else what was written of the sweep.
+
+    Raises:
+        InputError: If it holds none of these, or a file of one run cannot be read.
+        StorageError: If a file cannot be written.
+    """
+    return write_report(folder) if is_run_folder(folder) else write_sweep_report(folder)
+
+
+def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
+    """Write the report of a sweep folder, or of any folder of run folders, finished or not.
+
+    Args:
+        folder: The folder; runs that failed or are missing are named, as is an unreadable one.
+
+    Raises:
+        InputError: If it holds no runs, or its `sweep.json` is damaged.
+        StorageError: If a file cannot be written.
+    """
+    files = _sweep_folder(folder)
+    sweep = sweep_page(files)
+    texts = {
+        files.report: html_page(sweep.document),
+        files.markdown: markdown_page(sweep.document),
+        files.csv: csv_text(csv_lines(sweep.results)),
+        files.latex_table: latex_tables(sweep.document),
+        files.latex: latex_document(sweep.document),
+    }
+    for path, text in texts.items():
+        write_text(path, text)
+    return SweepReport(sweep, files.report, tuple(texts))
+
+
+def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
+    """Print the grids of a sweep, what is missing, and which files were written.
+
+    Args:
+        folder: A report that was just written, which saves reading it again, or the folder.
+
+    Raises:
+        InputError: If the folder holds no runs, or its `sweep.json` is damaged.
+    """
+    if isinstance(folder, SweepReport):
+        sweep, files = folder.sweep, folder.files
+        given = SweepFolder(folder.page.parent)
+    else:
+        given, files = _sweep_folder(folder), ()
+        sweep = sweep_page(given)
+    out = console()
+    known = given.sweep.is_file()  # else there is nothing that `medldr sweep status` could read
+    hint = f"{given.path}" if known else ""
+    print_document(terminal_page(sweep, hint, styled=out.is_terminal), out)
+    for file in files:
+        out.print(f"{file}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _sweep_folder(folder: SweepFolder | Path | str) -> SweepFolder:
+    return folder if isinstance(folder, SweepFolder) else SweepFolder(folder)
+
+
+def _folder(folder: RunFolder | Path | str) -> RunFolder:
+    return folder if isinstance(folder, RunFolder) else RunFolder(folder)

@@ -1,0 +1,77 @@
+"""The split whose numbers stand for a run, and the domains it was tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
+from medldr.metrics import SPLIT_TITLES
+
+TESTS = ("test", "id_test")
+
+
+def headline_split(evaluation: EvaluationRecord | None) -> str:
+    """The split at the top of a page: the test split, or what comes nearest; empty without any.
+
+    Example:
+        >>> scored = {"val": SplitRecord(), "test": SplitRecord()}
+        >>> headline_split(EvaluationRecord(task="binary", splits=scored)), headline_split(None)
+        ('test', '')
+    """
+    splits = {} if evaluation is None else evaluation.splits
+    for name in ("test", "id_test", "val", "id_val", "train"):
+        if name in splits:
+            return name
+    return next(iter(splits), "")
+
+
+def headline(evaluation: EvaluationRecord | None) -> SplitRecord | None:
+    """The numbers of that split."""
+    return None if evaluation is None else evaluation.splits.get(headline_split(evaluation))
+
+
+def seen_split(evaluation: EvaluationRecord) -> str:
+    """The split that stands for the seen domains: what the gap was measured from, else id_test."""
+    return "id_test" if evaluation.gap is None else evaluation.gap.seen
+
+
+def page_order(evaluation: EvaluationRecord) -> dict[str, SplitRecord]:
+    """Its splits in the order in which a page shows them."""
+    names = [name for name in SPLIT_TITLES if name in evaluation.splits]
+    return {name: evaluation.splits[name] for name in dict.fromkeys([*names, *evaluation.splits])}
+
+
+def metrics_of(split: SplitRecord) -> dict[str, Number]:
+    """The metrics of a split, its worst group among them where it has one."""
+    worst = {} if split.worst_group is None else {"worst_group": split.worst_group.accuracy}
+    return {**split.metrics, **worst}
+
+
+def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
+    """Every domain that was tested on: those of the headline split, then of the seen one.
+
+    Returns:
+        The numbers of each by its title; a domain of two splits has the split in its second title.
+    """
+    name = headline_split(evaluation)
+    found: dict[str, DomainRecord] = {}
+    for split in dict.fromkeys(
+        (name, *((*TESTS, seen_split(evaluation)) if name in TESTS else ()))
+    ):
+        record = evaluation.splits.get(split, SplitRecord())
+        for domain, entry in record.domains.items():
+            title = domain
+            if domain in found or split not in (name, *TESTS):
+                title = f"{domain} ({SPLIT_TITLES.get(split, split).lower()})"
+            found[title] = entry
+    return found
+
+
+def worst_domain(domains: Mapping[str, DomainRecord]) -> str:
+    """The domain with the lowest accuracy; empty where fewer than two have one."""
+    known = {
+        name: number.value
+        for name, entry in domains.items()
+        if (number := entry.metrics.get("accuracy")) is not None and number.value is not None
+    }
+    return min(known, key=known.__getitem__) if len(known) > 1 else ""

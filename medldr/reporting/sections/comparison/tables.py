@@ -1,0 +1,199 @@
+"""Tables of a comparison, which the pages of a comparison and of a sweep share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from medldr.metrics import measure
+from medldr.reporting.results.comparison import Comparison, Difference, Method, Missing
+from medldr.reporting.sections.domain_gap import seen_title
+from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.wording import ordered
+
+MAIN = ("accuracy", "auc", "balanced_accuracy", "ece")
+EXTRA = {
+    "binary": ("sensitivity_at_specificity",),
+    "ordinal": ("quadratic_kappa", "mae"),
+    "multi-label": ("exact_match",),
+}
+
+
+def main_metrics(found: Comparison, split: str) -> list[str]:
+    """Metrics that a comparison shows, those of the task included, if they were computed."""
+    known = found.metrics(split)
+    wanted = [*MAIN, *EXTRA.get(found.task, ())]
+    wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
+    return [m for m in ordered([*wanted, "worst_group"]) if m in known] or ordered(known)
+
+
+def result_table(found: Comparison, split: str) -> Table:
+    """Each method's numbers on one split: mean over seeds, interval, spread."""
+    metrics = main_metrics(found, split)
+    table = Table(found.title(split), ["Method", "Runs", *metric_columns(metrics)])
+    for method in found.methods:
+        cells = [table.number(m, found.estimate(split, m, method.name)) for m in metrics]
+        table.rows.append(method_row(found, table, method, [Cell(len(method.seeds)), *cells]))
+    table.rows += missing_rows(found, len(table.columns))
+    about = found.splits[split]
+    if about.few_groups:
+        table.notes.append(f"Few groups ({about.n_groups}): the intervals are too narrow.")
+    return table
+
+
+def difference_table(found: Comparison, split: str) -> Table:
+    """The main metrics of one split."""
+    metrics = main_metrics(found, split)
+    table = Table(
+        f"Difference to {found.reference}: {found.title(split)}",
+        ["Method", *metric_columns(metrics)],
+    )
+    several = len(found.others) > 1
+    for method in found.others:
+        cells = [
+            difference_cell(table, m, found.difference(split, m, method.name), holm=several)
+            for m in metrics
+        ]
+        table.rows.append(method_row(found, table, method, cells))
+    return table
+
+
+def domain_table(found: Comparison, metric: str = "accuracy") -> Table | None:
+    """One metric in every domain of every split, methods across; None without domains."""
+    table = Table(f"{measure(metric).heading} by domain", ["Domain", "Images", *found.names])
+    for split, about in found.splits.items():
+        for domain, size in about.domains.items():
+            scores = [found.score(split, metric, name, domain) for name in found.names]
+            if not any(scores):
+                continue
+            tags = ["seen" if any(s is not None and s.seen for s in scores) else "unseen"]
+            tags += ["few groups"] if size.few_groups else []
+            numbers = [None if score is None else score.estimate for score in scores]
+            cells = [Cell(size.n), *(table.number(metric, number) for number in numbers)]
+            table.rows.append(Row(domain, cells, tags=tuple(tags)))
+    return table if table.rows else None
+
+
+def gap_table(found: Comparison) -> Table | None:
+    """What is lost between seen and unseen domains; None where that was not measured."""
+    if not found.gaps:
+        return None
+    measured = {gap.metric for gap in found.gaps}
+    metrics = [metric for metric in MAIN if metric in measured]
+    table = Table(
+        f"Seen minus unseen domains, from {seen_title(found.gaps[0].seen)} to test",
+        ["Method", *metric_columns(metrics)],
+    )
+    for method in found.methods:
+        gaps = [found.gap(metric, method.name) for metric in metrics]
+        cells = [
+            table.number(metric, None if gap is None else gap.estimate, signed=True)
+            for metric, gap in zip(metrics, gaps, strict=True)
+        ]
+        row = method_row(found, table, method, cells)
+        note = gaps[0].note if gaps and gaps[0] is not None else ""
+        marks = filter(None, (row.mark, table.sign(note) if note else ""))
+        table.rows.append(replace(row, mark=",".join(marks)))
+    return table
+
+
+def runs_table(found: Comparison) -> Table:
+    """What each method is: seeds, selection, protocol, precision and hashes."""
+    table = Table(
+        "The runs behind each row",
+        ["Method", "Seeds", "Selection", "Protocol", "As reference", "Precision", "Data", "Splits",
+         "Configuration"],
+        texts=tuple(range(1, 9)),
+    )  # fmt: skip
+    for method in found.methods:
+        same = "yes" if method.same_protocol else "no"
+        texts = (
+            ", ".join(str(seed) for seed in method.seeds),
+            method.selection or DASH,
+            method.protocol or "none",
+            DASH if method.name == found.reference else same,
+            method.precision or DASH,
+            _short(method.data_hash),
+            _short(method.split_hash),
+            f"{method.label}-{method.hash}",
+        )
+        table.rows.append(method_row(found, table, method, [Cell(text) for text in texts]))
+    table.rows += missing_rows(found, len(table.columns))
+    return table
+
+
+def _short(checksum: str | None) -> str:
+    """The first eight digits of a hash; the whole one is in `run.json`."""
+    return checksum.rpartition(":")[2][:8] if checksum else DASH
+
+
+def method_row(found: Comparison, table: Table, method: Method, cells: Sequence[Cell]) -> Row:
+    """The row of a method with its tags and footnotes."""
+    reference = method.name == found.reference
+    tags = {"reference": reference, "oracle": method.oracle, "control": method.control}
+    return Row(
+        method.name,
+        cells,
+        tags=tuple(tag for tag, holds in tags.items() if holds),
+        style="reference" if reference else "",
+        mark=",".join(table.sign(note) for note in method.footnotes),
+        apart=method.control,
+    )
+
+
+def difference_cell(
+    table: Table, metric: str, difference: Difference | None, *, holm: bool = True
+) -> Cell:
+    """A paired difference with its interval and p.
+
+    Args:
+        table: Gets the footnote of an undefined one.
+        metric: The metric.
+        difference: None for one that was not computed.
+        holm: Whether p after Holm's correction is shown as well.
+    """
+    if difference is None:
+        return Cell()
+    p = "" if difference.p is None else f"p {show_p(difference.p)}"
+    if p and holm and difference.p_holm is not None:
+        p += f", Holm {show_p(difference.p_holm)}"
+    cell = table.number(metric, difference.estimate, signed=True)
+    return replace(cell, extra=p)
+
+
+def show_p(p: float) -> str:
+    """A p value as a paper prints it.
+
+    Example:
+        >>> show_p(0.0301), show_p(0.0004), show_p(1.0)
+        ('0.030', '< 0.001', '1.000')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def missing_rows(found: Comparison, columns: int) -> list[Row]:
+    """Runs without a result as rows of a table with so many columns."""
+    return [
+        Row(
+            entry.run,
+            [Cell(missing_reason(entry)), *[Cell()] * (columns - 2)],
+            tags=("no result",),
+            style="missing",
+        )
+        for entry in found.missing
+    ]
+
+
+def missing_reason(entry: Missing) -> str:
+    """Why a run has no result, without the text of its error, which may name a patient's file.
+
+    Example:
+        >>> missing_reason(Missing("a", "failed: InputError: scans/anna.nii is broken"))
+        'failed'
+    """
+    return (entry.reason or "no result").split(":", 1)[0]
+
+
+def metric_columns(metrics: Sequence[str]) -> list[str]:
+    """Headings of columns of metrics."""
+    return [measure(metric).heading for metric in metrics]

@@ -1,0 +1,77 @@
+"""One metric of a comparison as it is printed on the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from medldr.errors import InputError, did_you_mean
+from medldr.metrics import measure
+from medldr.reporting.document import Bullets, Document, Paragraph, Section
+from medldr.reporting.results.comparison import Comparison, Method
+from medldr.reporting.sections.comparison.tables import missing_reason, show_p
+from medldr.reporting.table import Cell, Row, Table
+
+
+def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document:
+    """One metric of all methods, a table per split, with paired differences.
+
+    Args:
+        found: The comparison.
+        metric: The metric.
+
+    Raises:
+        InputError: If that metric was not computed.
+    """
+    known = sorted(found.metrics())
+    if metric not in known:
+        raise InputError(
+            f"there is no metric {metric!r} in this comparison.{did_you_mean(metric, known)} "
+            f"Known: {', '.join(known)}"
+        )
+    common, found = found.short_names()
+    heading = f"{measure(metric).heading}, differences to {found.reference}"
+    section = Section("result", "", "")
+    section.add(*(_table(found, split, metric) for split in found.splits))
+    section.add(
+        Bullets([f"no result: {e.run} ({missing_reason(e)})" for e in found.missing], "warnings")
+    )
+    section.add(*map(Paragraph, dict.fromkeys(_lines(found, metric))))
+    title = f"{common}: {heading}" if common else heading
+    return Document(title=title, kicker="", sections=[section])
+
+
+def _table(found: Comparison, split: str, metric: str) -> Table:
+    table = Table(found.title(split), ["method", "runs", "mean ±SD", "diff."])
+    ps = [_p(found, split, metric, method) for method in found.methods]
+    table.columns += ["p"] if any(ps) else []
+    for method, p in zip(found.methods, ps, strict=True):
+        marks = "".join(f"[{found.footnotes.index(note) + 1}]" for note in method.footnotes)
+        mean = found.estimate(split, metric, method.name)
+        number = Cell("-") if mean is None else Cell(mean, measure(metric))
+        difference = found.difference(split, metric, method.name)
+        other = Cell("")
+        if difference is not None and difference.estimate.mean is not None:
+            other = Cell(replace(difference.estimate, reason=""), measure(metric), signed=True)
+        cells = [Cell(len(method.seeds)), number, other, *([Cell(p)] if any(ps) else [])]
+        table.rows.append(Row(f"{method.name} {marks}".rstrip(), cells))
+    return table
+
+
+def _p(found: Comparison, split: str, metric: str, method: Method) -> str:
+    difference = found.difference(split, metric, method.name)
+    if difference is None or difference.estimate.mean is None or difference.p_holm is None:
+        return ""
+    return show_p(difference.p_holm).replace(" ", "")
+
+
+def _lines(found: Comparison, metric: str) -> list[str]:
+    """What is said below the tables."""
+    lines = []
+    if len(found.methods) > 2:
+        lines.append("p after Holm's correction over the methods of a split")
+    lines += [
+        f"n/a: {score.estimate.reason}"
+        for score in found.scores
+        if score.metric == metric and score.domain is None and score.estimate.mean is None
+    ]
+    return lines + [f"[{number}] {text}" for number, text in enumerate(found.footnotes, start=1)]

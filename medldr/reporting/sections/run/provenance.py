@@ -1,0 +1,89 @@
+"""Everything in `run.json`, so that the numbers can be made again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from medldr.reporting.document import Heading, Pairs, Paragraph, Section
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.read.settings import show
+from medldr.reporting.table import DASH
+
+TITLES = {
+    "run": "Run",
+    "times": "Times",
+    "selections": "What each selection rule chose",
+    "data": "Data",
+    "spec": "Training data as used",
+    "provenance": "Command and code",
+    "packages": "Versions",
+    "hardware": "Hardware",
+}
+"""Groups of facts, in the order in which they are shown; unknown ones follow."""
+LEFT_OUT = {"notes", "error", "selection", "path"}
+WORDS = {
+    "hash": "hash of the configuration",
+    "data_hash": "hash of the data",
+    "split_hash": "hash of the splits",
+    "memory_gib": "memory (GiB)",
+    "starts": "times started",
+    "seconds": "seconds spent",
+}
+MOST = 12
+
+
+def provenance(files: RunFiles) -> Section:
+    """The section of the page."""
+    found = Section("provenance", "Provenance", "Provenance")
+    found.add(Paragraph("What ran, so that the numbers can be made again."))
+    for title, pairs in provenance_groups(files.facts):
+        found.add(Heading(title), Pairs(pairs))
+    return found
+
+
+def provenance_groups(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The facts of `run.json` in groups with titles, also those that are unknown here."""
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in TITLES}
+
+    def add(group: str, key: str, value: Any) -> None:
+        if key in LEFT_OUT:
+            return
+        if key == "files" and isinstance(value, Mapping):
+            groups.setdefault(group, []).append(("files", _checksums(value)))
+        elif isinstance(value, Mapping):
+            target = key if key in TITLES or group == "run" else group
+            for inner, item in value.items():
+                add(target, str(inner) if target == key else f"{key}: {inner}", item)
+        else:
+            words = WORDS.get(key, key.replace("_", " "))
+            groups.setdefault(group, []).append((words, _text(key, value)))
+
+    for key, value in facts.items():
+        add("run", str(key), value)
+    return [
+        (TITLES.get(name, name.replace("_", " ").capitalize()), pairs)
+        for name, pairs in groups.items()
+        if pairs
+    ]
+
+
+def _checksums(files: Mapping[str, Any]) -> str:
+    # Names stay out: on somebody's own scans they may be those of patients.
+    count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
+    shown = ", ".join(map(str, files.values()))
+    return f"{count}, checksum {shown}" if 0 < len(files) <= 3 else count
+
+
+def _text(key: str, value: Any) -> str:
+    if value is None:
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if key == "command":
+            return " ".join(map(str, value))
+        more = len(value) - MOST
+        texts = ", ".join(show(item) for item in value[:MOST]) or "none"
+        return f"{texts} and {more} more" if more > 0 else texts
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,79 @@
+"""The numbers of a run as they are printed on the terminal."""
+
+from __future__ import annotations
+
+from medldr.folders.evaluation_record import EvaluationRecord, Number
+from medldr.folders.run_record import Selection
+from medldr.metrics import measure, rule_text
+from medldr.reporting.document import Banner, Document, Section
+from medldr.reporting.results.headline import TESTS, page_order
+from medldr.reporting.sections.domain_gap import gap_sentence
+from medldr.reporting.sections.run.result import HEADLINE_METRICS
+from medldr.reporting.table import Cell, Estimate, Row, Table
+
+NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
+SHORT = {
+    "balanced_accuracy": "Bal. acc. (%)",
+    "sensitivity_at_specificity": "Sens. at spec. (%)",
+    "quadratic_kappa": "Kappa",
+    "mae": "Abs. error",
+    "exact_match": "Exact (%)",
+}
+"""Headings that leave room for numbers."""
+
+
+def run_overview(judged: EvaluationRecord) -> Document:
+    """Headline numbers of one run: a row per split, and per domain of the test splits."""
+    chosen = judged.selection
+    oracle = chosen is not None and chosen.oracle
+    return Document(
+        title="",
+        kicker="",
+        banners=[Banner("oracle", "ORACLE: chosen on the test split")] if oracle else [],
+        sections=[Section("result", "", "", [overview_table(judged)])],
+    )
+
+
+def overview_table(judged: EvaluationRecord) -> Table:
+    """The one table of it."""
+    keys = HEADLINE_METRICS[judged.task]
+    table = Table(_caption(judged.selection), ["split", "n"])
+    table.columns += [SHORT.get(key, measure(key).heading) for key in keys]
+
+    def add(heading: str, n: int | None, numbers: dict[str, Number], style: str = "") -> None:
+        cells = [_cell(key, numbers.get(key), whole=style == "head") for key in keys]
+        table.rows.append(Row(heading, [Cell() if n is None else Cell(n), *cells], style=style))
+
+    for name, split in page_order(judged).items():
+        title = NAMES.get(name, name) + (", unseen" if split.unseen else "")
+        add(title, split.n, split.metrics, "head")
+        if split.worst_group is not None:
+            add("  worst group", split.worst_group.n, {"accuracy": split.worst_group.accuracy})
+        if name in TESTS and len(split.domains) > 1:
+            for domain, entry in split.domains.items():
+                add(f"  {domain}{'' if entry.seen else ' (unseen)'}", entry.n, entry.metrics)
+    cells = (cell.content for row in table.rows for cell in row.cells)
+    undefined = (c.reason for c in cells if isinstance(c, Estimate) and c.mean is None)
+    level = f"below each number: its {100 * judged.level:g} % interval"
+    notes = [
+        *(f"n/a: {reason}" for reason in dict.fromkeys(undefined)),
+        gap_sentence(judged),
+        level,
+    ]
+    table.notes = [note for note in notes if note]
+    return table
+
+
+def _caption(chosen: Selection | None) -> str:
+    if chosen is None:
+        return "results"
+    return f"epoch {chosen.epoch}, {rule_text(chosen.rule, chosen.split or '')} ({chosen.rule})"
+
+
+def _cell(key: str, number: Number | None, *, whole: bool) -> Cell:
+    """A number, or why there is none: not scored on a whole split, not asked of a part of it."""
+    if number is None:
+        return Cell("-" if whole else "")
+    reason = number.reason or ("undefined" if number.value is None else "")
+    estimate = Estimate(number.value, low=number.low, high=number.high, reason=reason)
+    return Cell(estimate, measure(key))
