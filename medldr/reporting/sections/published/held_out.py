@@ -10,7 +10,7 @@ from medldr.reporting.published.numbers import MEAN, Published
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.results.spread import spread
 from medldr.reporting.sections.published.cells import METRIC, TARGET, Place, add_rows, finished
-from medldr.reporting.table import Table
+from medldr.reporting.table import Estimate, Table
 
 AVERAGED = (
     "The average is the plain mean over the data sets; that of a published row is the mean of its "
@@ -67,7 +67,7 @@ def domains_published(found: HeldOut) -> Table | None:
         if ours is None or row in found.controls:
             continue
         values = [found.values(row, domain, TARGET, METRIC).values() for domain in domains]
-        means = [spread(list(several)).mean if several else None for several in values]
+        means = [spread(list(several)) if several else None for several in values]
         places = [Place(ours, m, row in found.searched) for m in (*means, _mean(found, row))]
         groups = by_source(found.dataset, ours.method, [*domains, MEAN])
         add_rows(table, f"{row}: ours", places, groups, name=f"{row}: ")
@@ -84,9 +84,8 @@ def _ours(found: HeldOut, row: str) -> Ours | None:
     return None if files is None else Ours.of(files)
 
 
-def _mean(found: HeldOut, row: str) -> float | None:
+def _mean(found: HeldOut, row: str) -> Estimate | None:
     """Our mean over all domains of a set; None where a domain was not held out."""
     if found.never or row not in found.rows:
         return None
-    total = mean_over_domains(found, row, TARGET, METRIC)
-    return None if total is None else total.mean
+    return mean_over_domains(found, row, TARGET, METRIC)

@@ -1,24 +1,14 @@
 """Published numbers stand beside ours with both protocols; equal ids alone make them comparable."""
 
-import csv
-import importlib.resources
-
 import pytest
 
+from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.sections.sweep_published import beside, published_tables
+from medldr.reporting.sections.published.sweep import sweep_published
+from medldr.reporting.writers.cells import printed
 
 RESNET = {"model": {"name": "resnet18", "width": 1.0}}
-
-
-@pytest.fixture(scope="module")
-def printed():
-    """The packaged table as it is."""
-    text = (importlib.resources.files("medldr.reporting") / "published.csv").read_text()
-    rows = list(csv.DictReader(text.splitlines()))
-    keys = ("dataset", "protocol", "model", "method", "metric", "source")
-    return {tuple(row[key] for key in keys): float(row["value"]) for row in rows}
 
 
 def make(sweep, protocol, rows=("erm", "latentdr_pool", "erm_half_lr")):
@@ -32,23 +22,20 @@ def make(sweep, protocol, rows=("erm", "latentdr_pool", "erm_half_lr")):
 
 
 @pytest.mark.parametrize("protocol", ["medmnist-224up", "medmnist-224up+modified"])
-def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(
-    sweep, printed, protocol
-):
+def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(sweep, protocol):
     study, found = make(sweep, protocol)
     first, second = beside(study, "Derma", "ERM", "accuracy")
-    key = ("dermamnist", "medmnist-224up", "resnet18", "erm", "accuracy")
-    assert first.entry.value == printed[(*key, "LatentDR paper")]
-    assert second.entry.value == printed[(*key, "MedMNIST benchmark")]
+    assert (first.entry.value, first.entry.source) == (0.758, "LatentDR paper")
+    assert (second.entry.value, second.entry.source) == (0.754, "MedMNIST benchmark")
     assert first.same is second.same is (protocol == "medmnist-224up")
-    table, _ = published_tables(study, found)
+    table, _ = sweep_published(study, found)
     rows = {row.heading: row.cells for row in table.rows}
     assert list(rows) == [
         "ERM: LatentDR paper", "ERM: MedMNIST benchmark", "LatentDR (Pool): LatentDR paper",
     ]  # fmt: skip
     ours, theirs = rows["LatentDR (Pool): LatentDR paper"]
-    assert ours.value == found[0].row("test", "accuracy", "LatentDR (Pool)")["mean"]
-    assert theirs.text == "78.4"
+    assert ours.content.mean == found[0].row("test", "accuracy", "LatentDR (Pool)")["mean"]
+    assert printed(theirs).text == "78.4"
     assert theirs.detail == "medmnist-224up"
     assert theirs.extra == ("same protocol" if first.same else "ours is modified")
     assert theirs.style == ("same" if first.same else "")
@@ -58,7 +45,7 @@ def test_controls_and_other_networks_have_no_published_number(sweep):
     study, _ = make(sweep, "medmnist-28")
     assert beside(study, "Derma", "ERM, half the rate", "accuracy") == []
     assert beside(study, "Derma", "LatentDR (Pool)", "auc") == []
-    other = study.source("ERM").config
+    other = study.files("ERM").config
     other["model"]["name"] = "densenet121"
     assert beside(study, "Derma", "ERM", "accuracy") == []
 
@@ -67,10 +54,10 @@ def test_of_another_protocol_every_number_is_shown_with_its_id(sweep):
     study, found_columns = make(sweep, "medmnist-28")
     (found,) = beside(study, "Derma", "LatentDR (Pool)", "accuracy")
     assert (found.entry.protocol, found.same) == ("medmnist-224up", False)
-    table, _ = published_tables(study, found_columns)
+    table, _ = sweep_published(study, found_columns)
     assert "other protocol" in {cell.extra for row in table.rows for cell in row.cells}
 
 
 def test_a_set_that_nobody_published_has_no_table(sweep):
     study = read_study(sweep({"erm": 1.0}, ("own",), (0,), n=20, config=RESNET))
-    assert published_tables(study, columns(study)) == []
+    assert sweep_published(study, columns(study)) == []
