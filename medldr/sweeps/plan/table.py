@@ -8,7 +8,7 @@ from typing import Final
 
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
-from medldr.metrics import ALIASES, MEASURES
+from medldr.metrics import ALIASES, METRICS
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.schema import TableContent
 
@@ -152,10 +152,10 @@ def settled_rows(
 
 
 def check_metrics(table: TableContent, tell: Tell) -> None:
-    """Tell measures that do not exist."""
-    known = [*MEASURES, *ALIASES]
+    """Tell metrics that do not exist."""
+    known = [*METRICS, *ALIASES]
     for number, metric in enumerate(table.metrics):
         key = last_word(metric.replace("/", "."))
         if key not in known:
             near = did_you_mean(key, known)
-            tell(("table", "metrics", number), f"{metric!r} is no measure.{near}")
+            tell(("table", "metrics", number), f"{metric!r} is not a metric.{near}")
