@@ -17,7 +17,7 @@ def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:
     for row in study.rows:
         for column in columns:
             for entry in study.of(row, column.name):
-                rule = "" if entry.run is None else rule_of(entry.run.evaluation)
+                rule = "" if entry.source is None else rule_of(entry.source.evaluation or {})
                 if rule and row not in rows.setdefault(rule, []):
                     rows[rule].append(row)
     if not rows:
