@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from medldr.reporting.read.configuration import held_out
 from medldr.reporting.read.log import LogRow
-from medldr.reporting.read.titles import JOINT, name_parts
+from medldr.reporting.read.titles import JOINT
 
 if TYPE_CHECKING:
     from medldr.reporting.read.sweep import Entry
@@ -48,27 +48,27 @@ class Pick(NamedTuple):
     incomplete: tuple[str, ...]
 
 
-def method_and_setting(row: str, search: Sequence[int]) -> tuple[str, str]:
+def method_and_setting(row: Mapping[str, str], search: Sequence[str]) -> tuple[str, str]:
     """A row's name without its settings, and these.
 
     Example:
-        >>> method_and_setting("erm, lr-0.1, photo", [1])
+        >>> row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
+        >>> method_and_setting(row, ["training.lr"])
         ('erm, photo', 'lr-0.1')
     """
-    parts = list(enumerate(name_parts(row)))
-    kept = [part for number, part in parts if number not in search]
-    taken = [part for number, part in parts if number in search]
+    kept = [value for axis, value in row.items() if axis not in search]
+    taken = [value for axis, value in row.items() if axis in search]
     return JOINT.join(kept), JOINT.join(taken)
 
 
 def chosen_settings(
-    entries: Sequence[Entry], search: Sequence[int]
+    entries: Sequence[Entry], search: Sequence[str]
 ) -> tuple[list[Entry], list[Entry], list[Pick]]:
     """Entries of the chosen settings, all others, and what was chosen; rows become methods.
 
     Args:
         entries: All runs, rows named as in the sweep file.
-        search: Positions of the settings among the parts of a row's name.
+        search: Axes of the rows whose values are settings.
     """
     cells: dict[tuple[str, str], dict[str, list[Entry]]] = {}
     placed: list[Entry] = []
@@ -76,7 +76,7 @@ def chosen_settings(
     held = [held_out(entry.config) for entry in entries]
     alone = {domains[0] for domains in held if len(domains) == 1}
     for entry, domains in zip(entries, held, strict=True):
-        row, setting = method_and_setting(entry.member.row, search)
+        row, setting = method_and_setting(entry.member.row_values, search)
         own = replace(entry, member=replace(entry.member, row=row), setting=setting)
         if len(domains) == 2 and alone.issuperset(domains):
             others.append(own)

@@ -10,10 +10,8 @@ from rich.text import Text
 
 from medldr.metrics import measure
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
-from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.table import interval
+from medldr.reporting.table import Cell, Row, Table, interval
 from medldr.reporting.writers.cells import printed
-from medldr.reporting.table import interval
 
 WIDTH = 80
 _NAMES = 22
