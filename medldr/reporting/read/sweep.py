@@ -15,7 +15,6 @@ from typing import Any
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation import Run
-from medldr.evaluation.comparison.runs import FACTS
 from medldr.evaluation.predictions.table import by_split
 from medldr.folders.files import RunFolder, read_json
 from medldr.folders.owner import is_owned
@@ -205,8 +204,8 @@ def _run(files: RunFolder, read: RunFiles) -> Run:
         hash=record.hash,
         seed=record.seed,
         predictions=by_split(table),
-        evaluation=evaluation.model_dump(mode="json", by_alias=True),
-        facts={name: getattr(record, name) for name in FACTS},
+        evaluation=evaluation,
+        facts=record,
     )
 
 
