@@ -2,8 +2,8 @@
 
 import pytest
 
-from medldr.folders.sweep_record import Layout, Member
 from medldr.folders.run_record import RunRecord
+from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Entry, Study
 from medldr.reporting.results.comparisons import Column
