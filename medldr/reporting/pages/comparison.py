@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from medldr.reporting.document import Document
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.comparison import Comparison
+from medldr.reporting.sections.beside_published import beside_published
 from medldr.reporting.sections.comparison.banners import banners, notes
 from medldr.reporting.sections.comparison.differences import differences
 from medldr.reporting.sections.comparison.domains import domains
 from medldr.reporting.sections.comparison.result import result
 from medldr.reporting.sections.comparison.runs import curves, glossary, runs
-from medldr.reporting.sections.beside_published import beside_published
 from medldr.reporting.sections.published.comparison import comparison_published
 
 DEMONSTRATION = "A demonstration of the tool, not evidence for the method."

@@ -6,6 +6,8 @@ from medldr.reporting.document import Document, Section
 from medldr.reporting.read.configuration import dataset_name
 from medldr.reporting.read.method import method_title
 from medldr.reporting.read.run import RunFiles
+from medldr.reporting.sections.beside_published import beside_published
+from medldr.reporting.sections.published.run import run_published
 from medldr.reporting.sections.run.banners import banners, notes
 from medldr.reporting.sections.run.curves import curves, latents
 from medldr.reporting.sections.run.domains import domains
@@ -16,8 +18,6 @@ from medldr.reporting.sections.run.result import result
 from medldr.reporting.sections.run.rules import rules
 from medldr.reporting.sections.run.settings import settings
 from medldr.reporting.sections.run.splits import glossary, splits
-from medldr.reporting.sections.beside_published import beside_published
-from medldr.reporting.sections.published.run import run_published
 
 
 def published(files: RunFiles) -> Section | None:

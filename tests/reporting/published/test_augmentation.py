@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from medldr.reporting.sections.sweep_published import beside, published_tables
 
 from medldr.config import load_config
 from medldr.folders.sweep_record import SweepFolder
@@ -13,7 +14,6 @@ from medldr.reporting.published.augmentation import augmentation_id
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.grid import grid_table
-from medldr.reporting.sections.sweep_published import beside, published_tables
 from medldr.reporting.writers.csv import tidy_csv
 
 NAMES = ("normal", "tumor")

@@ -3,11 +3,13 @@
 import json
 
 import pytest
-
-from medldr.reporting import run_table, write_report
-from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.pages.sweep_report import sweep_page
-from medldr.reporting.sections.groups import MOST, group_table
+
+from medldr.folders.evaluation_record import SplitRecord, read_evaluation
+from medldr.reporting import write_report
+from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.sections.run.groups import MOST, group_table
+from medldr.reporting.sections.run.terminal import run_overview
 from medldr.reporting.writers.csv import tidy_csv
 
 ASKED = {"per_group": True}
@@ -56,21 +58,22 @@ def test_of_thousands_of_groups_a_page_shows_the_lowest(run_folder):
         for i in range(3 * MOST)
     }
     groups["unknown"] = {"n": 1, "correct": 0, "accuracy": None, "domain": ""}
-    table = group_table({"groups": groups, "worst_group": {"name": "p0"}})
+    worst = {"name": "p0", "n": 2, "accuracy": {"value": 0.0}}
+    table = group_table(SplitRecord(groups=groups, worst_group=worst))
     assert len(table.rows) == MOST
-    assert {row.cells[1].value for row in table.rows} == {0.0}
+    assert {row.cells[1].estimate.mean for row in table.rows} == {0.0}
     assert table.notes == ["The 100 lowest of 301 groups; evaluation.json has all."]
     assert "Domain" not in table.columns
 
 
 def test_an_older_evaluation_without_groups_has_no_table():
-    assert group_table({"metrics": {}}) is None
+    assert group_table(SplitRecord()) is None
 
 
 def test_the_terminal_names_no_group(run_folder):
     files = run_folder(scored=ASKED)
-    table = run_table(json.loads(files.evaluation.read_text()))
-    names = [str(cell) for cell in table.columns[0].cells]
+    (table,) = run_overview(read_evaluation(files)).section("result").tables
+    names = [row.heading for row in table.rows]
     assert "  worst group" in names
     assert not any("MRN" in name for name in names)
 

@@ -1,11 +1,11 @@
 """A run that held a domain out stands beside published numbers of that domain and its method."""
 
 import pytest
+from medldr.reporting.sections.run_published import held_out_published
 
 from medldr.reporting.pages.run import write_report
 from medldr.reporting.read.describe import held_out, method_id, method_title
 from medldr.reporting.read.run import RunSource
-from medldr.reporting.sections.run_published import held_out_published
 
 
 def source(held=("sketch",), algorithm="erm", model="resnet18", parts=True, averaging=None):

@@ -4,10 +4,10 @@ import csv
 import importlib.resources
 
 import pytest
+from medldr.reporting.sections.sweep_published import beside, published_tables
 
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.sections.sweep_published import beside, published_tables
 
 RESNET = {"model": {"name": "resnet18", "width": 1.0}}
 
