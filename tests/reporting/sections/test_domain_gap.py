@@ -7,7 +7,7 @@ import pytest
 from medldr.evaluation import compare
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import write_comparison, write_report
-from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.domain_gap import gap_sentence
@@ -75,6 +75,6 @@ def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
 
 @pytest.mark.usefixtures("quick")
 def test_a_sweep_names_the_seen_split(sweep):
-    content = sweep_content(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON))
-    captions = [table.caption for table in content.section("domains").tables]
+    page = sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON)).document
+    captions = [table.caption for table in page.section("domains").tables]
     assert captions[-1].endswith("from validation, seen domains (id_val) to test")
