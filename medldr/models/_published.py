@@ -14,8 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torchvision.models as zoo
-
 from medldr import plugins
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
@@ -80,6 +78,8 @@ def find(wanted: str, model: str | None = None) -> Published:
             file=f"{TIMM}{theirs.name}.safetensors",
             pixels=theirs.pixels,
         )
+    import torchvision.models as zoo  # the networks of every kind, of which a run needs none
+
     known = {entry.id.lower(): entry for entry in _torchvision(zoo.list_models(module=zoo))}
     if wanted.lower() not in known:
         ours = _our_networks()
@@ -94,10 +94,14 @@ def find(wanted: str, model: str | None = None) -> Published:
 
 
 def _our_networks() -> list[str]:
+    import torchvision.models as zoo
+
     return [name for name in plugins.names("models") if name in zoo.list_models(module=zoo)]
 
 
 def _torchvision(networks: Iterable[str]) -> list[Published]:
+    import torchvision.models as zoo
+
     entries = []
     for network in networks:
         for member in zoo.get_model_weights(network):

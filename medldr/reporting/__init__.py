@@ -5,23 +5,29 @@ a sentence on the page, and `write_report_or_warn` turns anything else into a `R
 """
 
 from medldr.reporting.pages.comparison import DEMONSTRATION
-from medldr.reporting.read.method import augmentation_id
 from medldr.reporting.reports import (
     ReportWarning,
+    SweepReport,
     compare_runs,
     print_run,
+    print_sweep,
+    report_folder,
     write_comparison,
     write_report,
     write_report_or_warn,
+    write_sweep_report,
 )
 
 __all__ = [
     "DEMONSTRATION",
     "ReportWarning",
-    "augmentation_id",
+    "SweepReport",
     "compare_runs",
     "print_run",
+    "print_sweep",
+    "report_folder",
     "write_comparison",
     "write_report",
     "write_report_or_warn",
+    "write_sweep_report",
 ]

@@ -5,18 +5,26 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_text
+from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.pages.comparison import comparison_page
 from medldr.reporting.pages.run import run_page
+from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
+from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import read_run
 from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
+from medldr.reporting.writers.csv import csv_text
 from medldr.reporting.writers.html import html_page
+from medldr.reporting.writers.latex import latex_document, latex_tables
+from medldr.reporting.writers.markdown import markdown_page
 from medldr.reporting.writers.terminal import console, print_document
 
 logger = logging.getLogger("medldr.reporting")
@@ -150,6 +158,90 @@ def compare_runs(
     print_document(overview, out)
     out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
     return result
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What was written of a sweep.
+
+    Attributes:
+        sweep: The sweep, computed.
+        page: `report.html`.
+        files: Every file.
+    """
+
+    sweep: SweepPage
+    page: Path
+    files: tuple[Path, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run that was there could be read and compared."""
+        return self.sweep.complete
+
+
+def report_folder(folder: Path | str) -> SweepReport | Path:
+    """Write the report of whatever a folder holds: one run, a sweep, or several runs.
+
+    Returns:
+        The page of a run; else what was written of the sweep.
+
+    Raises:
+        InputError: If it holds none of these, or a file of one run cannot be read.
+        StorageError: If a file cannot be written.
+    """
+    return write_report(folder) if is_run_folder(folder) else write_sweep_report(folder)
+
+
+def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
+    """Write the report of a sweep folder, or of any folder of run folders, finished or not.
+
+    Args:
+        folder: The folder; runs that failed or are missing are named, as is an unreadable one.
+
+    Raises:
+        InputError: If it holds no runs, or its `sweep.json` is damaged.
+        StorageError: If a file cannot be written.
+    """
+    files = _sweep_folder(folder)
+    sweep = sweep_page(files)
+    texts = {
+        files.report: html_page(sweep.document),
+        files.markdown: markdown_page(sweep.document),
+        files.csv: csv_text(csv_fields(sweep.results), csv_lines(sweep.results)),
+        files.latex_table: latex_tables(sweep.document),
+        files.latex: latex_document(sweep.document),
+    }
+    for path, text in texts.items():
+        write_text(path, text)
+    return SweepReport(sweep, files.report, tuple(texts))
+
+
+def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
+    """Print the grids of a sweep, what is missing, and which files were written.
+
+    Args:
+        folder: A report that was just written, which saves reading it again, or the folder.
+
+    Raises:
+        InputError: If the folder holds no runs, or its `sweep.json` is damaged.
+    """
+    if isinstance(folder, SweepReport):
+        sweep, files = folder.sweep, folder.files
+        given = SweepFolder(folder.page.parent)
+    else:
+        given, files = _sweep_folder(folder), ()
+        sweep = sweep_page(given)
+    out = console()
+    known = given.sweep.is_file()  # else there is nothing that `medldr sweep status` could read
+    hint = f"{given.path}" if known else ""
+    print_document(terminal_page(sweep, hint, styled=out.is_terminal), out)
+    for file in files:
+        out.print(f"{file}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _sweep_folder(folder: SweepFolder | Path | str) -> SweepFolder:
+    return folder if isinstance(folder, SweepFolder) else SweepFolder(folder)
 
 
 def _folder(folder: RunFolder | Path | str) -> RunFolder:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lightning_fabric import Fabric
+from typing import TYPE_CHECKING, Any
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, run_hash
@@ -29,6 +27,9 @@ from medldr.training.weights.ema import ExponentialAverage
 from medldr.training.weights.selection import Selector
 from medldr.training.weights.selection_rules import parse_rules
 from medldr.training.weights.swad import ValleyAverage
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def assemble(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lightning_fabric import Fabric
+from typing import TYPE_CHECKING
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig
@@ -11,6 +11,9 @@ from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training.build_trainer import assemble
 from medldr.training.fit_result import Fitted
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def fit(

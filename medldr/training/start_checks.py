@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from lightning_fabric import Fabric
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -20,6 +20,9 @@ from medldr.folders.files import RunFolder, load_tensors
 from medldr.models.base import FeatureModel
 from medldr.training.weights.selection_rules import Rule
 from medldr.types import DataSpec
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows: int) -> None:

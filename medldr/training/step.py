@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -15,6 +14,9 @@ from medldr.algorithms.base import Algorithm
 from medldr.models.base import FeatureModel
 from medldr.training.finite_loss import Guard
 from medldr.types import Batch, StepOutput
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 class TrainStep(nn.Module):

@@ -7,9 +7,7 @@ configuration asks for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from lightning_fabric import Fabric
+from typing import TYPE_CHECKING, Any
 
 from medldr.config import RunConfig
 from medldr.data import Data
@@ -20,6 +18,9 @@ from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import undisturbed
 from medldr.training.weights.selection_rules import DOMAIN_METRICS, Rule, scored_splits
 from medldr.types import Predictions
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 class Validation:

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
-from sklearn.metrics import roc_curve
 
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, name_each, ratio
 from medldr.types import Task
 
@@ -28,6 +28,11 @@ def positives(label: NDArray[np.int64] | Array, classes: int, task: Task) -> Arr
         return np.asarray(label, dtype=np.float64)
     same: Array = (label[:, None] == np.arange(classes)).astype(np.float64)
     return same
+
+
+def areas(items: Items) -> Sums:
+    """``auc`` of any task."""
+    return auc(items.label, items.prob, items.task)
 
 
 def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> Sums:
@@ -92,6 +97,8 @@ def roc(truth: Array, score: Array) -> dict[str, list[float]] | None:
         truth: ``(N,)`` of 1, 0 and NaN (left out).
         score: ``(N,)``.
     """
+    from sklearn.metrics import roc_curve  # takes longer to import than many curves to draw
+
     known = ~np.isnan(truth)
     y, s = truth[known] == 1, score[known]
     if not y.any() or y.all():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from medldr.config.protocol import MODIFIED
-from medldr.reporting.published.augmentation import augmentation_id
 from medldr.reporting.published.numbers import (
     SELECTIONS,
     TRAINING_DOMAIN,
@@ -16,7 +14,8 @@ from medldr.reporting.published.numbers import (
     published,
     same_domain,
 )
-from medldr.reporting.read.describe import dataset_name, method_id, section
+from medldr.reporting.read.configuration import dataset_name, section
+from medldr.reporting.read.method import augmentation_id, method_id
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Study
 
@@ -204,14 +203,3 @@ def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Pu
         for place in sorted(groups)
     ]
     return [numbers for numbers in found if any(numbers)]
-
-
-def mean_of_all(values: Sequence[float | None]) -> float | None:
-    """The mean; None unless every value is known.
-
-    Example:
-        >>> mean_of_all([0.5, 0.75]), mean_of_all([0.5, None])
-        (0.625, None)
-    """
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if len(known) == len(values) else None

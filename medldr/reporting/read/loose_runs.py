@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +11,47 @@ from typing import Any, NamedTuple
 from medldr.config.protocol import MODIFIED
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder, read_json
+from medldr.folders.files import RunFolder, storage_errors
+from medldr.folders.run_record import RunRecord, read_run_record
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
-from medldr.reporting.read.describe import dataset_name, method_title, section
+from medldr.reporting.read.configuration import dataset_name, held_out
+from medldr.reporting.read.method import method_title
 
 ASIDE = ".before-"
 """Part of the name of a run that was moved aside for another one."""
+
+
+class OpenFolder:
+    """A run folder of which two files are read when they are first needed, and then kept."""
+
+    def __init__(self, files: RunFolder) -> None:
+        self.files = files
+
+    @functools.cached_property
+    def record(self) -> RunRecord | None:
+        """`run.json`; None where it is absent."""
+        with storage_errors(self.files.run):
+            there = self.files.run.exists()
+        return read_run_record(self.files) if there else None
+
+    @functools.cached_property
+    def config(self) -> Mapping[str, Any] | None:
+        """`config.yaml`; None where it is absent."""
+        return read_yaml(self.files.config).values if self.files.config.is_file() else None
+
+
+class LooseRuns(NamedTuple):
+    """A folder of run folders, laid out.
+
+    Attributes:
+        sweep: What a sweep file would have said.
+        unreadable: Names of folders whose files cannot be read.
+        folders: What was read of the others, by their names.
+    """
+
+    sweep: Sweep
+    unreadable: list[str]
+    folders: dict[str, OpenFolder]
 
 
 class _Place(NamedTuple):
@@ -47,25 +83,23 @@ def run_folders(folder: Path) -> list[RunFolder]:
     ]  # fmt: skip
 
 
-def guess_sweep(folder: SweepFolder) -> tuple[Sweep, list[str]]:
+def lay_out(folder: SweepFolder) -> LooseRuns:
     """Lay out what a folder holds: methods down, data sets and protocols across.
-
-    Returns:
-        The sweep, and names of folders whose files cannot be read.
 
     Raises:
         InputError: If there is no run folder in it.
     """
     if not folder.path.is_dir():
         raise InputError(f"there is no folder {folder.path}")
-    found, left_out = list[tuple[Member, _Place]](), list[str]()
-    for files in run_folders(folder.path):
+    found, unreadable = list[tuple[Member, _Place]](), list[str]()
+    folders = {files.path.name: OpenFolder(files) for files in run_folders(folder.path)}
+    for name, opened in folders.items():
         try:
-            found.append(_member(files))
+            found.append(_member(name, opened))
         except (InputError, AttributeError, KeyError, TypeError, ValueError):
-            left_out.append(files.path.name)
+            unreadable.append(name)
     if not found:
-        told = "".join(f"\n  {name} cannot be read" for name in left_out)
+        told = "".join(f"\n  {name} cannot be read" for name in unreadable)
         raise InputError(
             f"{folder.path} is no run folder and holds none, nor a sweep.json. Give a folder that "
             f"`medldr train` or `medldr sweep` wrote{told}"
@@ -74,7 +108,7 @@ def guess_sweep(folder: SweepFolder) -> tuple[Sweep, list[str]]:
     members = [replace(member, column=headings[place.place]) for member, place in found]
     members.sort(key=_erm_first)
     name = folder.path.resolve().name
-    return Sweep(name, Layout(title=name), tuple(members)), left_out
+    return LooseRuns(Sweep(name, Layout(title=name), tuple(members)), unreadable, folders)
 
 
 def _erm_first(member: Member) -> tuple[bool, str, str, int]:
@@ -82,20 +116,18 @@ def _erm_first(member: Member) -> tuple[bool, str, str, int]:
     return (member.row != "erm", member.row, member.column, member.seed)
 
 
-def _member(files: RunFolder) -> tuple[Member, _Place]:
-    config: dict[str, Any] = read_yaml(files.config).values if files.config.is_file() else {}
-    run: dict[str, Any] = read_json(files.run) if files.run.is_file() else {}
-    label = str(run.get("label") or config["label"])
-    dataset = dataset_name(config, run)
-    stated = str(run.get("protocol") or config.get("protocol") or "")
+def _member(name: str, opened: OpenFolder) -> tuple[Member, _Place]:
+    config, record = opened.config or {}, opened.record
+    label = str((None if record is None else record.label) or config["label"])
+    dataset = dataset_name(config, {} if record is None else record.content)
+    stated = str((None if record is None else record.protocol) or config.get("protocol") or "")
     protocol = stated.removesuffix(MODIFIED)
-    held = section(config, "data").get("held_out")
-    held_out = ", ".join(map(str, held)) if isinstance(held, list | tuple) else ""
-    place = _Place(dataset, protocol, held_out, stated != protocol)
+    place = _Place(dataset, protocol, ", ".join(held_out(config)), stated != protocol)
+    seed = None if record is None else record.seed
     member = Member(
-        run=files.path.resolve().name,
+        run=name,
         label=label,
-        seed=int(run.get("seed", config.get("seed", 0))),
+        seed=int(config.get("seed", 0)) if seed is None else seed,
         row=row_name(label, dataset, protocol) or method_title(config),
         column="",
     )

@@ -81,13 +81,18 @@ class RunFiles:
 
 
 def read_run(
-    files: RunFolder, record: RunRecord | None = None, *, predictions: bool = False
+    files: RunFolder,
+    record: RunRecord | None = None,
+    config: Mapping[str, Any] | None = None,
+    *,
+    predictions: bool = False,
 ) -> RunFiles:
     """Read a run folder.
 
     Args:
         files: The folder.
         record: Its `run.json`, where the caller has read it.
+        config: Its `config.yaml`, likewise.
         predictions: Whether the predictions are needed, and not only the ids in them.
 
     Raises:
@@ -99,7 +104,8 @@ def read_run(
         raise InputError(
             f"{files.path} is not a run folder: it holds neither config.yaml nor run.json"
         )
-    config = read_yaml(files.config).values if files.config.is_file() else {}
+    if config is None:
+        config = read_yaml(files.config).values if files.config.is_file() else {}
     log, problems = read_log(files.metrics)
     evaluation = read_evaluation(files) if files.evaluation.is_file() else None
     rules = () if record is None else record.selections

@@ -1,30 +1,34 @@
 """A sweep as a report needs it: what was planned, and what became of each run.
 
 From here on rows and columns go by what is printed; `Study.keys` leads back to the names of the
-sweep file. Nothing here is fatal to a report: what cannot be read is named and left out.
+sweep file. Nothing here is fatal to a report: what cannot be read is named and left out. Each file
+of a run is read once.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation import Run, load_run
-from medldr.folders.files import read_json
-from medldr.folders.lifecycle import status
+from medldr.evaluation import Run
+from medldr.evaluation.predictions.table import by_split
+from medldr.folders.files import RunFolder, read_json
+from medldr.folders.owner import is_owned
+from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep
-from medldr.reporting.read.loose_runs import guess_sweep
+from medldr.reporting.read.loose_runs import OpenFolder, lay_out
 from medldr.reporting.read.method import row_titles
 from medldr.reporting.read.privacy import hide_names, read_ids, read_split_ids
-from medldr.reporting.read.run import RunSource, read_run
+from medldr.reporting.read.run import RunFiles, read_run
+from medldr.reporting.read.searched_settings import Pick, chosen_settings
 from medldr.reporting.read.titles import one_configuration_a_row, printed_titles
-from medldr.reporting.results.searched_settings import Pick, chosen_settings
 
 STOPPED = (130, 143, -2, -15)
-"""Exit codes of a run that was asked to stop and can go on."""
+"""Exit codes of a run that was asked to stop and can continue."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Entry:
         error: Why, without names of files or patients.
         said: Why, word for word: for the terminal of whoever ran it, never for a page.
         run: Its predictions and what it is; None unless done.
-        source: The other files of its folder; None unless done.
+        files: The rest of its folder; None unless done.
         planned: Its configuration where it is not done; empty where no file says it.
         setting: Which of the settings of its row it has, where one is chosen among several.
     """
@@ -48,17 +52,17 @@ class Entry:
     error: str = ""
     said: str = ""
     run: Run | None = None
-    source: RunSource | None = None
+    files: RunFiles | None = None
     planned: Mapping[str, Any] = field(default_factory=dict)
     setting: str = ""
 
     @property
     def config(self) -> Mapping[str, Any]:
         """What it ran with, or was to run with; empty where no file says it."""
-        return self.planned if self.source is None else self.source.config
+        return self.planned if self.files is None else self.files.config
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: numbers are kept by study
 class Study:
     """A whole sweep, read once.
 
@@ -69,7 +73,7 @@ class Study:
         keys: Printed row to its name in the sweep file.
         column_keys: Printed column to its name in the sweep file.
         notes: What a reader must be told about the sweep as a whole.
-        left_out: Folders that could not even be placed in the table.
+        unreadable: Folders that could not even be placed in the table.
         others: Runs of settings that were not chosen; `entries` are without them.
         picks: Which setting was chosen for each cell, by printed rows and columns.
     """
@@ -80,7 +84,7 @@ class Study:
     keys: Mapping[str, str]
     column_keys: Mapping[str, str]
     notes: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
     others: tuple[Entry, ...] = ()
     picks: tuple[Pick, ...] = ()
 
@@ -116,9 +120,9 @@ class Study:
         """Whether any run of a row chose its weights by looking at the test split."""
         return any(entry.run is not None and entry.run.oracle for entry in self.of(row))
 
-    def source(self, row: str, column: str | None = None) -> RunSource | None:
+    def files(self, row: str, column: str | None = None) -> RunFiles | None:
         """The files of a finished run of a row."""
-        return next((e.source for e in self.of(row, column) if e.source is not None), None)
+        return next((e.files for e in self.of(row, column) if e.files is not None), None)
 
 
 def read_study(folder: SweepFolder) -> Study:
@@ -127,79 +131,105 @@ def read_study(folder: SweepFolder) -> Study:
     Raises:
         InputError: If it holds neither, or its `sweep.json` is damaged.
     """
-    sweep, left_out = read_sweep(folder), list[str]()
+    sweep, unreadable, folders = read_sweep(folder), list[str](), dict[str, OpenFolder]()
     # A planned run may have a configuration of its own for each seed: it starts from another run.
     identity = _label if sweep is not None else _identity
     if sweep is None:
-        sweep, left_out = guess_sweep(folder)
+        sweep, unreadable, folders = lay_out(folder)
     members = one_configuration_a_row(sweep.members, identity)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
-    entries = [_with_plan(folder, _read(folder, member)) for member in members]
+    entries = [
+        _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run))) for m in members
+    ]
     ids = _ids(folder, entries)
     names = {name for member in members for name in (member.run, member.label)}
     clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in entries]
     if not sweep.layout.search:
-        return _printed(sweep, clean, left_out)
+        return _printed(sweep, clean, unreadable)
     shown, others, picks = chosen_settings(clean, sweep.layout.search)
-    return _printed(sweep, shown, left_out, others, picks)
+    return _printed(sweep, shown, unreadable, others, picks)
 
 
-def _read(folder: SweepFolder, member: Member) -> Entry:
-    files = folder.run(member.run)
+def _entry(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
+    """A run, and where it has no result what it was to be: the domain it held out, above all."""
     try:
-        said = status(files)
-        code, error = _ending(folder, member.run)
-        if said is None:
-            return Entry(member, "failed" if code else "not run", error)
-        if said == "interrupted" and code and code not in STOPPED:
-            return Entry(member, "failed", error)
-        if said != "done":
-            recorded = read_json(files.run).get("error")
-            return Entry(member, said, str(recorded or error))
-        run = load_run(files)
-        if not isinstance(run, Run):
-            return Entry(member, "no result", run)
-        return Entry(member, "done", run=run, source=read_run(files))
+        entry = _read(folder, member, opened)
     except (InputError, AttributeError, KeyError, TypeError, ValueError) as error:
         # A damaged folder must not cost the results of all the others.
-        return Entry(member, "unreadable", f"{type(error).__name__}: {error}")
-
-
-def _with_plan(folder: SweepFolder, entry: Entry) -> Entry:
-    """A run without a result with what it was to be: which domain it held out, above all."""
-    if entry.source is not None:
+        entry = Entry(member, "unreadable", f"{type(error).__name__}: {error}")
+    if entry.files is not None:
         return entry
-    for path in (folder.run(entry.member.run).config, folder.config(entry.member.run)):
-        try:
-            if path.is_file():
-                return replace(entry, planned=read_yaml(path).values)
-        except InputError:
-            continue
+    with contextlib.suppress(InputError):
+        if opened.config is not None:
+            return replace(entry, planned=opened.config)
+    plan = folder.config(member.run)
+    with contextlib.suppress(InputError):
+        return replace(entry, planned=read_yaml(plan).values) if plan.is_file() else entry
     return entry
 
 
-def _ending(folder: SweepFolder, name: str) -> tuple[int, str]:
+def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
+    files, record = opened.files, opened.record
+    code, error = _ending(folder, member.run, 0 if record is None else record.times.starts)
+    if record is None:
+        return Entry(member, "failed" if code else "not run", error)
+    state = record.status
+    if state == "running" and not is_owned(files):
+        # Its owner may have written how the run ended, and left, since the record was read.
+        record = read_run_record(files)
+        state = "interrupted" if record.status == "running" else record.status
+    if state == "interrupted" and code and code not in STOPPED:
+        return Entry(member, "failed", error)
+    if state != "done":
+        return Entry(member, state, record.error or error)
+    absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
+    if absent:
+        cure = f"run `medldr evaluate {files.path}`"
+        return Entry(member, "no result", f"{' and '.join(absent)} missing; {cure}")
+    read = read_run(files, record, opened.config, predictions=True)
+    return Entry(member, "done", run=_run(files, read), files=replace(read, predictions=None))
+
+
+def _run(files: RunFolder, read: RunFiles) -> Run:
+    """A finished run as a comparison takes it."""
+    record, evaluation, table = read.record, read.evaluation, read.predictions
+    if record is None or evaluation is None or table is None:
+        raise InputError(f"{files.path} has lost files while it was read. Write the report again")
+    if record.label is None or record.hash is None or record.seed is None:
+        raise InputError(f"{files.run} does not say which label, hash and seed the run has")
+    return Run(
+        name=files.path.name,
+        label=record.label,
+        hash=record.hash,
+        seed=record.seed,
+        predictions=by_split(table),
+        evaluation=evaluation,
+        facts=record,
+    )
+
+
+def _ending(folder: SweepFolder, name: str, starts: int) -> tuple[int, str]:
     """How its last process ended, where that is known and was not overtaken by a later start."""
     path = folder.ending(name)
     if not path.is_file():
         return 0, ""
-    record = read_json(path)
-    facts = read_json(folder.run(name).run) if folder.run(name).run.is_file() else {}
-    starts = (facts.get("times") or {}).get("starts", 0)
-    if record.get("starts", starts) != starts:
+    ending = read_json(path)
+    if ending.get("starts", starts) != starts:
         return 0, ""
-    return int(record["code"]), str(record.get("error") or "")
+    return int(ending["code"]), str(ending.get("error") or "")
 
 
 def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
     """Every id and group name that any run of the sweep knows; read only if an error needs it."""
     if not any(entry.error for entry in entries):
         return frozenset()
-    found: frozenset[str] = frozenset()
-    for files in (folder.run(entry.member.run) for entry in entries):
-        found |= read_ids(files.predictions) | read_split_ids(files.splits)
-    return found
+    found: set[str] = set()
+    for entry in entries:
+        files = folder.run(entry.member.run)
+        found |= read_ids(files.predictions) if entry.files is None else entry.files.ids
+        found |= read_split_ids(files.splits)
+    return frozenset(found)
 
 
 def _label(member: Member) -> str:
@@ -213,7 +243,7 @@ def _identity(member: Member) -> str:
 def _printed(
     sweep: Sweep,
     entries: list[Entry],
-    left_out: list[str],
+    unreadable: list[str],
     others: Iterable[Entry] = (),
     picks: Iterable[Pick] = (),
 ) -> Study:
@@ -224,7 +254,7 @@ def _printed(
     rows = printed_titles([e.member.row for e in every], {**row_titles(), **layout.titles}, oracles)
     columns = printed_titles([e.member.column for e in every], layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
-    notes = [f"{name} is left out: its files cannot be read." for name in left_out]
+    notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
     notes += [
         f"The sweep file speaks of a row {name!r} that no run belongs to."
         for name in spoken
@@ -252,7 +282,7 @@ def _printed(
         keys={title: name for name, title in rows.items()},
         column_keys={title: name for name, title in columns.items()},
         notes=tuple(dict.fromkeys(notes)),
-        left_out=tuple(left_out),
+        unreadable=tuple(unreadable),
         others=tuple(placed(entry) for entry in others),
         picks=tuple(p._replace(row=rows[p.row], column=columns[p.column]) for p in picks),
     )

@@ -7,7 +7,29 @@ from dataclasses import replace
 
 from medldr.folders.sweep_record import Member
 
-ORACLE = " (oracle)"
+JOINT = ", "
+"""Between the parts of the name of a row."""
+ORACLE_MARK = " (oracle)"
+
+
+def name_parts(name: str) -> list[str]:
+    """The values that name a row of several axes, or these axes themselves.
+
+    Example:
+        >>> name_parts("erm, lr-0.1")
+        ['erm', 'lr-0.1']
+    """
+    return name.split(JOINT)
+
+
+def titled(name: str, titles: Mapping[str, str]) -> str:
+    """A name with the title of every part that has one.
+
+    Example:
+        >>> titled("erm, lr-0.1", {"erm": "ERM"})
+        'ERM, lr-0.1'
+    """
+    return JOINT.join(titles.get(part, part) for part in name_parts(name))
 
 
 def printed_titles(
@@ -15,12 +37,10 @@ def printed_titles(
 ) -> dict[str, str]:
     """What is printed for each name; a title that two would share gets the name behind it."""
     names, marked = list(dict.fromkeys(names)), set(oracles)
-    # A row of several axes is named by their values, each of which may have a title.
-    parts = [[name] if name in known else name.split(", ") for name in names]
-    titles = [", ".join(known.get(part, part) for part in several) for several in parts]
+    titles = [known[name] if name in known else titled(name, known) for name in names]
     return {
         name: (title if titles.count(title) == 1 else f"{title} [{name}]")
-        + (ORACLE if name in marked else "")
+        + (ORACLE_MARK if name in marked else "")
         for name, title in zip(names, titles, strict=True)
     }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from medldr.reporting.read.run import RunSource
+from medldr.reporting.read.log import LogRow
+from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Study
-from medldr.reporting.results.held_out import Held, held_runs, set_domains
+from medldr.reporting.read.titles import titled
+from medldr.reporting.results.held_runs import HeldRun, held_runs, set_domains
 from medldr.reporting.results.selection import Evaluated, Trained
 from medldr.reporting.results.target_parts import target_value
 
@@ -39,49 +40,53 @@ class Candidates:
 
 
 def candidates(study: Study) -> list[Candidates]:
-    """Methods of every data set of which domains were held out, in the order of the sweep."""
-    held = held_runs(study, study.every)
-    groups: dict[tuple[str, str], list[Held]] = {}
-    for one in held:
-        groups.setdefault((one.dataset, one.row), []).append(one)
-    found = []
-    for (dataset, method), of_method in groups.items():
-        alone = [one.domains[0] for one in held if one.dataset == dataset and len(one.domains) == 1]
-        names = list(
-            dict.fromkeys(d for one in held if one.dataset == dataset for d in one.domains)
-        )
-        domains = set_domains(dataset, [one.entry for one in held if one.dataset == dataset])
-        # A set whose runs do not say its domains has those that were held out.
-        domains = domains if set(names) <= set(domains) else names
-        own = {one.domains[0] for one in of_method if len(one.domains) == 1}
-        targets = tuple(d for d in dict.fromkeys(alone) if d in own)
-        settings = list(dict.fromkeys(one.entry.setting for one in of_method))
-        ordered = sorted(of_method, key=lambda one: settings.index(one.entry.setting))
+    """Methods of every data set of which domains were held out, set by set."""
+    sets: dict[str, list[HeldRun]] = {}
+    for held in held_runs(study, study.every):
+        sets.setdefault(held.dataset, []).append(held)
+    return [each for dataset, of_set in sets.items() for each in _of_set(study, dataset, of_set)]
+
+
+def _of_set(study: Study, dataset: str, of_set: list[HeldRun]) -> Iterator[Candidates]:
+    names = list(dict.fromkeys(domain for held in of_set for domain in held.domains))
+    alone = dict.fromkeys(held.domains[0] for held in of_set if len(held.domains) == 1)
+    domains = set_domains(dataset, [held.entry for held in of_set])
+    # A set whose runs do not say its domains has those that were held out.
+    domains = domains if set(names) <= set(domains) else names
+    methods: dict[str, list[HeldRun]] = {}
+    for held in of_set:
+        methods.setdefault(held.row, []).append(held)
+    for method, runs in methods.items():
+        targets = tuple(domain for domain in alone if any(r.domains == (domain,) for r in runs))
+        settings = list(dict.fromkeys(held.entry.setting for held in runs))
+        ordered = sorted(runs, key=lambda held: settings.index(held.entry.setting))
         if targets:
-            runs = tuple(trained(study, one) for one in ordered)
-            found.append(Candidates(dataset, method, tuple(domains), targets, runs))
-    return found
+            trained = tuple(_trained(study, held) for held in ordered)
+            yield Candidates(dataset, method, tuple(domains), targets, trained)
 
 
-def trained(study: Study, held: Held) -> Trained:
+def _trained(study: Study, held: HeldRun) -> Trained:
     """One run as the rules need it."""
     entry = held.entry
-    titles = study.layout.titles
-    setting = ", ".join(titles.get(part, part) for part in entry.setting.split(", "))
-    domains = frozenset(held.domains)
-    if entry.source is None:
-        return Trained(setting, entry.member.seed, domains)
-    points = {point.step: point for point in map(_logged, entry.source.rows) if point is not None}
-    judged = _judged(entry.source, held) if len(held.domains) == 1 else {}
+    run = Trained(
+        titled(entry.setting, study.layout.titles), entry.member.seed, frozenset(held.domains)
+    )
+    if entry.files is None:
+        return run
+    points = {point.step: point for point in map(_logged, entry.files.log) if point is not None}
+    judged = _judged(entry.files, held.domains[0]) if len(held.domains) == 1 else {}
     for point in judged.values():
         known = points.get(point.step, point)
         points[point.step] = known._replace(
             target_in={**point.target_in, **known.target_in},
             target_out={**point.target_out, **known.target_out},
         )
-    evaluated = tuple(points[step] for step in sorted(points))
-    last, best = judged.get("last"), judged.get(ORACLE_OUT)
-    return Trained(setting, entry.member.seed, domains, evaluated, last, best)
+    return replace(
+        run,
+        evaluated=tuple(points[step] for step in sorted(points)),
+        last=judged.get("last"),
+        best=judged.get(ORACLE_OUT),
+    )
 
 
 def has_curves(runs: Iterable[Trained]) -> bool:
@@ -89,37 +94,26 @@ def has_curves(runs: Iterable[Trained]) -> bool:
     return any(sum(bool(p.target_out) for p in run.evaluated) > 1 for run in runs)
 
 
-def _logged(row: Mapping[str, Any]) -> Evaluated | None:
+def _logged(row: LogRow) -> Evaluated | None:
     """A record of `metrics.jsonl`; None if it is no evaluation."""
-    step = row.get("step")
-    if not isinstance(step, int):
-        return None
+    step, val = row.get("step"), row.get("val/domain_accuracy")
     parts: dict[str, dict[str, float]] = {part: {} for part in PARTS}
     for key, value in row.items():
-        if key.startswith("held_out/") and value is not None:
-            name, _, rest = key.removeprefix("held_out/").rpartition("/accuracy")
-            domain, _, part = name.rpartition("/")
-            if not rest and part in parts:
-                parts[part][domain] = float(value)
-    val = row.get("val/domain_accuracy")
-    if val is None and not any(parts.values()):
+        kind, _, place = key.partition("/")
+        domain, _, part = place.removesuffix("/accuracy").rpartition("/")
+        if kind == "held_out" and key.endswith("/accuracy") and part in parts and value is not None:
+            parts[part][domain] = float(value)
+    if not isinstance(step, int) or (val is None and not any(parts.values())):
         return None
     return Evaluated(step, None if val is None else float(val), *parts.values())
 
 
-def _judged(source: RunSource, held: Held) -> dict[str, Evaluated]:
+def _judged(files: RunFiles, domain: str) -> dict[str, Evaluated]:
     """How the weights of each rule were judged at the end, where they are those of one step."""
     found = {}
-    for rule, (chosen, judged) in source.by_rule.items():
-        step = chosen.get("step")
-        if judged is None or rule == AVERAGED or not isinstance(step, int):
-            continue
-        values = [_part(judged, part) for part in PARTS]
-        if all(value is not None for value in values):
-            held_in, held_out = ({held.domains[0]: float(value or 0.0)} for value in values)
-            found[rule] = Evaluated(step, None, held_in, held_out)
+    for rule, (chosen, evaluation) in files.by_rule.items():
+        inside, outside = (target_value(evaluation, part, "accuracy") for part in PARTS)
+        if inside is not None and outside is not None and chosen.step is not None:
+            found[rule] = Evaluated(chosen.step, None, {domain: inside}, {domain: outside})
+    found.pop(AVERAGED, None)
     return found
-
-
-def _part(judged: Mapping[str, Any], part: str) -> float | None:
-    return target_value(judged, part, "accuracy")

@@ -1,46 +1,36 @@
-"""Runs that held one domain out each, by data set, as their configurations say.
-
-How a sweep lays its runs out does not matter: the held-out domain may make rows, columns, or be
-part of an entry. A data set belongs here if its runs held out two domains or more, one each.
-"""
+"""Data sets of which two domains or more were held out, one by each run."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from medldr.reporting.published.domains import published_domains, same_domain
-from medldr.reporting.read.describe import dataset_name, held_out, is_swad, section
-from medldr.reporting.read.method import row_titles
+from medldr.metrics import measure
 from medldr.reporting.read.sweep import Entry, Study
-from medldr.reporting.read.titles import printed_titles
-from medldr.reporting.results.searched_settings import JOINT
-from medldr.reporting.results.target_parts import target_value
+from medldr.reporting.results.frame import once_per_study, score_frame
+from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
+from medldr.reporting.results.spread import spread
+from medldr.reporting.table import Estimate
 
-_AXES: Final = ("held_out", "data")
-"""Parts of a row's name that say which domain was held out."""
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SEEN = "seen"
+"""In place of a target: images of the domains trained on, of id_test, else of id_val."""
 
 
-class Held(NamedTuple):
-    """One run that held domains out.
+class LostRun(NamedTuple):
+    """A run without a result; `state` says why, also that nobody planned it."""
 
-    Attributes:
-        row: The method, as printed.
-        dataset: The data set.
-        domains: What it held out.
-        entry: The run.
-    """
-
-    row: str
-    dataset: str
-    domains: tuple[str, ...]
-    entry: Entry
+    domain: str
+    seed: int
+    state: str
 
 
 @dataclass
-class LeftOut:
+class HeldOut:
     """All runs of one data set that held a single domain out.
 
     Attributes:
@@ -51,160 +41,175 @@ class LeftOut:
         controls: Those that are set apart.
         searched: Those that were chosen among several settings.
         runs: Method and domain to the runs.
+        scores: A line for each method, target, metric and seed, a column for each domain.
     """
 
     dataset: str
     domains: list[str]
     never: list[str]
-    rows: list[str] = field(default_factory=list)
-    controls: list[str] = field(default_factory=list)
-    searched: list[str] = field(default_factory=list)
-    runs: dict[tuple[str, str], list[Entry]] = field(default_factory=dict)
+    rows: list[str]
+    controls: list[str]
+    searched: list[str]
+    runs: dict[tuple[str, str], list[Entry]]
+    scores: DataFrame = field(repr=False)
 
     def of(self, row: str) -> list[Entry]:
         """All runs of a method."""
         return [entry for domain in self.domains for entry in self.runs.get((row, domain), ())]
 
+    def table(self, row: str, target: str, metric: str) -> DataFrame:
+        """A metric of a method's runs: seeds down, domains across, NaN where there is no number.
+
+        Args:
+            row: The method.
+            target: ``target_in``, ``target_out``, ``target_all`` or `SEEN`.
+            metric: The metric.
+        """
+        place = (row, target, metric)
+        found = self.scores.loc[place] if place in self.scores.index else self.scores.iloc[:0]
+        return found.reindex(columns=self.domains)
+
     def values(self, row: str, domain: str, target: str, metric: str) -> dict[int, float]:
-        """A measure of a method's runs on a domain, by seed; runs without it are not there."""
-        found = {}
-        for entry in self.runs.get((row, domain), ()):
-            value = target_value(judged(entry), target, metric)
-            if value is not None:
-                found[entry.member.seed] = value
+        """A metric of a method's runs on a domain, by seed; runs without it are left out."""
+        if domain not in self.domains:
+            return {}
+        found: dict[int, float] = self.table(row, target, metric)[domain].dropna().to_dict()
         return found
 
-    def missing(self, row: str) -> list[tuple[str, int, str]]:
-        """Runs without a result, also those that nobody planned: domain, seed, state."""
+    def seed_means(self, row: str, target: str, metric: str) -> dict[int, float]:
+        """Mean over the domains within each seed that has them all."""
+        whole = self.table(row, target, metric).dropna()
+        return {seed: statistics.fmean(of) for seed, *of in whole.itertuples(name=None)}
+
+    def missing(self, row: str) -> list[LostRun]:
+        """Runs without a result, also those that nobody planned."""
         seeds = sorted({entry.member.seed for entry in self.of(row)})
         lost = []
         for domain in self.domains:
-            there = {entry.member.seed: entry for entry in self.runs.get((row, domain), ())}
+            planned = {entry.member.seed: entry for entry in self.runs.get((row, domain), ())}
             for seed in seeds:
-                entry = there.get(seed)
-                if entry is None:
-                    lost.append((domain, seed, "not planned"))
-                elif entry.run is None:
-                    lost.append((domain, seed, entry.state))
+                if seed not in planned:
+                    lost.append(LostRun(domain, seed, "not planned"))
+                elif planned[seed].run is None:
+                    lost.append(LostRun(domain, seed, planned[seed].state))
         return lost
 
+    def unjudged(self, row: str, target: str, metric: str) -> bool:
+        """Whether a finished run has no number on a target."""
+        numbers = int(self.table(row, target, metric).count().sum())
+        return numbers < sum(entry.run is not None for entry in self.of(row))
 
-def judged(entry: Entry) -> Mapping[str, Any] | None:
-    """`evaluation.json` of a run; None where it has none."""
-    return None if entry.source is None else entry.source.evaluation
+
+def mean_over_domains(found: HeldOut, row: str, target: str, metric: str) -> Estimate | None:
+    """Over the domains within a seed, then over seeds; None where a run lacks a number."""
+    means = found.seed_means(row, target, metric)
+    planned = {entry.member.seed for entry in found.of(row)}
+    return spread(list(means.values())) if means and set(means) == planned else None
 
 
-def held_runs(study: Study, entries: Iterable[Entry]) -> list[Held]:
-    """Runs that held domains out, in the order of the sweep.
+class RowScores(NamedTuple):
+    """What a table says of one method.
 
-    A run without any file is known by another seed of its label.
+    Attributes:
+        by_domain: In the order of the domains; the lowest is marked. None without a number.
+        mean: Over the domains.
+        seen: The same mean on the seen domains; None without a mean over the held-out ones.
+        lost: Seen minus unseen.
     """
-    entries = list(entries)
-    told = {e.member.label: e.config for e in study.every if e.config}
-    places = []
-    for entry in entries:
-        config = entry.config or told.get(entry.member.label, {})
-        domains = held_out(config)
-        run = {} if entry.source is None else entry.source.run
-        places.append((entry, dataset_name(config, run), domains))
-    rows = _methods(study, places)
-    return [
-        Held(rows[entry.member.row, domains], dataset, domains, entry)
-        for entry, dataset, domains in places
-        if domains
+
+    by_domain: tuple[Estimate | None, ...]
+    mean: Estimate | None
+    seen: Estimate | None
+    lost: Estimate | None
+
+
+def row_scores(found: HeldOut, row: str, target: str, metric: str) -> RowScores:
+    """A metric of one method on a target."""
+    values = {d: list(found.values(row, d, target, metric).values()) for d in found.domains}
+    lowest = _lowest(values, measure(metric).better)
+    by_domain = [
+        replace(
+            spread(of),
+            se=None,
+            planned=len(found.runs.get((row, domain), ())),
+            marks=("lowest",) if domain == lowest else (),
+        )
+        if of
+        else None
+        for domain, of in values.items()
     ]
+    total = mean_over_domains(found, row, target, metric)
+    seen, unseen = (found.seed_means(row, where, metric) for where in (SEEN, target))
+    if total is None or set(seen) != set(unseen):
+        return RowScores(tuple(by_domain), total, None, None)
+    lost = spread([seen[seed] - unseen[seed] for seed in unseen])
+    of_seen = replace(spread(list(seen.values())), se=None)
+    return RowScores(tuple(by_domain), total, of_seen, Estimate(lost.mean))
 
 
-def left_out(study: Study) -> list[LeftOut]:
+def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
+    """The domain on which a method does worst; empty where one has no number or all are alike."""
+    means = {domain: statistics.fmean(of) for domain, of in values.items() if of}
+    if len(means) < len(values) or len(set(means.values())) < 2 or not better:
+        return ""  # the worst of some domains may not be the worst of all
+    return (min if better == "higher" else max)(means, key=means.__getitem__)
+
+
+def plain_average(means: Sequence[Estimate | None]) -> Estimate | None:
+    """Over several data sets; None unless each has a mean."""
+    known = [mean.mean for mean in means if mean is not None and mean.mean is not None]
+    return Estimate(statistics.fmean(known)) if len(known) == len(means) else None
+
+
+@once_per_study
+def held_out_sets(study: Study) -> list[HeldOut]:
     """Data sets of which two domains or more were held out, one by one."""
     single = [held for held in held_runs(study, study.entries) if len(held.domains) == 1]
+    sets: dict[str, list[HeldRun]] = {}
+    for held in single:
+        sets.setdefault(held.dataset, []).append(held)
+    several = {name: of for name, of in sets.items() if len({held.domains for held in of}) > 1}
+    return [_held_out(study, name, of_set) for name, of_set in several.items()]
+
+
+def _held_out(study: Study, dataset: str, of_set: list[HeldRun]) -> HeldOut:
+    names = list(dict.fromkeys(held.domains[0] for held in of_set))
+    known = set_domains(dataset, [held.entry for held in of_set])
+    known = [domain_of(names, name) or name for name in known]
+    known += [name for name in names if name not in known]
     chosen = {pick.row for pick in study.picks if pick.by and pick.settings > 1}
-    found = []
-    for dataset in dict.fromkeys(held.dataset for held in single):
-        of_set = [held for held in single if held.dataset == dataset]
-        names = list(dict.fromkeys(held.domains[0] for held in of_set))
-        if len(names) < 2:
-            continue
-        known = set_domains(dataset, [held.entry for held in of_set])
-        known = [domain_of(names, name) or name for name in known]
-        known += [name for name in names if name not in known]
-        made = LeftOut(
-            dataset,
-            [name for name in known if name in names],
-            [name for name in known if name not in names],
-        )
-        for held in of_set:
-            made.runs.setdefault((held.row, held.domains[0]), []).append(held.entry)
-            control = held.entry.member.row in study.layout.controls
-            made.rows += [] if held.row in made.rows else [held.row]
-            made.controls += [held.row] if control and held.row not in made.controls else []
-            best = held.entry.member.row in chosen
-            made.searched += [held.row] if best and held.row not in made.searched else []
-        made.rows.sort(key=lambda row: row in made.controls)
-        found.append(made)
-    return found
+    member_rows: dict[str, set[str]] = {}
+    runs: dict[tuple[str, str], list[Entry]] = {}
+    for held in of_set:
+        member_rows.setdefault(held.row, set()).add(held.entry.member.row)
+        runs.setdefault((held.row, held.domains[0]), []).append(held.entry)
+    controls = [row for row, rows in member_rows.items() if rows & set(study.layout.controls)]
+    return HeldOut(
+        dataset,
+        domains=[name for name in known if name in names],
+        never=[name for name in known if name not in names],
+        rows=sorted(member_rows, key=lambda row: row in controls),
+        controls=controls,
+        searched=[row for row, rows in member_rows.items() if rows & chosen],
+        runs=runs,
+        scores=_scores(study, dataset, names),
+    )
 
 
-def set_domains(dataset: str, entries: Iterable[Entry]) -> list[str]:
-    """All domains of a data set, as a run of it recorded them, or as published tables have them."""
-    for entry in entries:
-        source = entry.source
-        names = None if source is None else section(source.run, "spec").get("domains")
-        if names:
-            return [str(name) for name in names]
-    told = [p.domain for p in published_domains(dataset) if p.domain]
-    return list(dict.fromkeys(told))
+def _scores(study: Study, dataset: str, domains: list[str]) -> DataFrame:
+    """Numbers by the reported rule; of several runs of one place the last one counts."""
+    import pandas as pd
 
-
-def domain_of(names: Iterable[str], wanted: str) -> str | None:
-    """The name among these that means a domain, however it is written; None if none does."""
-    return next((name for name in names if same_domain(name, wanted)), None)
-
-
-def _methods(
-    study: Study, places: Sequence[tuple[Entry, str, tuple[str, ...]]]
-) -> dict[tuple[str, tuple[str, ...]], str]:
-    """Printed row and held-out domains to the row without what says these domains."""
-    headings = study.layout.rows.split(JOINT)
-    stripped: dict[tuple[str, tuple[str, ...]], str] = {}
-    for entry, _, domains in places:
-        raw = study.keys[entry.member.row]
-        parts = raw.split(JOINT)
-        if len(parts) == len(headings) > 1:
-            parts = [p for p, head in zip(parts, headings, strict=True) if head not in _AXES]
-        name = JOINT.join(parts) or raw
-        stripped[entry.member.row, domains] = _without(name, domains) if domains else name
-    chosen_by_oracle = {row for row in study.rows if study.oracle(row)}
-    oracles = {
-        stripped[entry.member.row, domains]
-        for entry, _, domains in places
-        if entry.member.row in chosen_by_oracle
-    }
-    titles = printed_titles(stripped.values(), {**row_titles(), **study.layout.titles}, oracles)
-    averaged = any(is_swad(entry.config) for entry, _, _ in places)
-    plain = {
-        stripped[entry.member.row, domains]
-        for entry, _, domains in places
-        if entry.config and not is_swad(entry.config)
-    }
-
-    def titled(name: str) -> str:
-        title = titles[name]
-        known = name in plain or "swad" in title.lower()
-        return title if known or not averaged else f"{title} + SWAD"
-
-    return {place: titled(name) for place, name in stripped.items()}
-
-
-def _without(name: str, domains: Sequence[str]) -> str:
-    """A label without the words that name the held-out domains.
-
-    Example:
-        >>> _without("erm_held_out-photo", ["photo"]), _without("photo_erm", ["photo"])
-        ('erm', 'erm')
-        >>> _without("photo", ["photo"])
-        'photo'
-    """
-    words = "-".join(re.escape(domain) for domain in domains)
-    left = re.sub(rf"(^|_)(held_out-)?{words}(?=_|$)", "", name).strip("_")
-    return left or name
+    every = score_frame(study)
+    there = every.shown & every.reported & (every.dataset == dataset) & (every.domain == "")
+    lines = every[there & every.held_out.isin(domains)]
+    test = lines[lines.split == "test"]
+    test = test.assign(target=test.part.where(test.part != "", "target_all"))
+    seen = lines[lines.split.isin(["id_test", "id_val"])].assign(target=SEEN)
+    seen = seen.sort_values("split", ascending=False, kind="stable")  # id_test last, for it counts
+    return pd.concat([test, seen]).pivot_table(
+        values="value",
+        index=["method", "target", "metric", "seed"],
+        columns="held_out",
+        aggfunc="last",
+    )

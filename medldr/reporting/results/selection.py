@@ -25,8 +25,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from medldr.reporting.results.spread import spread
+from medldr.reporting.table import Estimate
 
 VALIDATION: Final = "Training-domain validation"
 CROSS: Final = "Leave-one-domain-out cross-validation"
@@ -133,6 +136,16 @@ class Choice:
         """Accuracy on target_in of every seed; empty where any was not measured."""
         found = [value for value in self.values.values() if value is not None]
         return found if len(found) == len(self.values) else []
+
+
+def mean_of_choices(choices: Sequence[Choice]) -> Estimate | None:
+    """Of one rule, over domains within a seed, then over seeds; None where a number is missing."""
+    numbers = [choice.numbers for choice in choices]
+    seeds = {tuple(choice.values) for choice in choices}
+    if not all(numbers) or len(seeds) != 1:
+        return None
+    means = [statistics.fmean(of_seed) for of_seed in zip(*numbers, strict=True)]
+    return replace(spread(means), se=None)
 
 
 def choose(runs: Sequence[Trained], target: str, domains: Sequence[str]) -> list[Choice]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from medldr.metrics import measure
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
-from medldr.reporting.table import Cell, Estimate, Row, Table, interval
+from medldr.reporting.table import Cell, Row, Table, interval
 from medldr.reporting.writers.cells import printed
 
 WIDTH = 80
@@ -124,6 +124,7 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
     """A cell on one line, its interval on a second one where that is asked for.
 
     Example:
+        >>> from medldr.reporting.table import Estimate
         >>> found = Estimate(0.704, sd=0.015, low=0.658, high=0.745, n=2, planned=3)
         >>> print(cell_text(Cell(found, measure("accuracy")), intervals=True))
         70.4 ±1.5 (2/3)

@@ -18,6 +18,7 @@ class Job:
         log: File that gets what it prints.
         devices: Accelerators it uses.
         cores: Processor cores it uses.
+        processes: Processes it becomes: several where a run trains on several devices.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Job:
     log: Path
     devices: int = 0
     cores: int = 1
+    processes: int = 1
 
 
 class Handle(Protocol):
@@ -50,6 +52,8 @@ class Launcher:
         pause_s: Seconds between two looks at the handles.
         note: What the user should know of it, or nothing.
         cores: Cores a job has when its configuration asks for no number of threads.
+        news: What the user should know since the last call.
+        close: Called once when nothing more is to be started.
     """
 
     start: Callable[[Sequence[Job]], list[Handle]]
@@ -57,3 +61,5 @@ class Launcher:
     cores: int
     pause_s: float = 0.2
     note: str = ""
+    news: Callable[[], Sequence[str]] = tuple
+    close: Callable[[], None] = lambda: None

@@ -44,11 +44,20 @@ def become(parent: int, command: Sequence[str]) -> None:
     """
     if hasattr(signal, "SIGUSR2"):
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    end_with(parent)
+    os.execvp(command[0], list(command))
+
+
+def end_with(parent: int) -> None:
+    """Have the system send SIGTERM to this process when its parent ends (Linux; else nothing).
+
+    Raises:
+        SystemExit: If the parent is gone already.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         if os.getppid() != parent:  # it was gone before the line above
             raise SystemExit(128 + signal.SIGTERM)
-    os.execvp(command[0], list(command))
 
 
 if __name__ == "__main__":

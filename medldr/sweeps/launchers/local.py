@@ -11,6 +11,7 @@ from medldr.folders.files import storage_errors
 from medldr.folders.provenance import cores
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
 from medldr.sweeps.launchers.dies_with_parent import guarded
+from medldr.sweeps.launchers.forked import ForkedMember, ForkServer
 
 
 def local_launcher(jobs: int | None = None) -> Launcher:
@@ -22,18 +23,20 @@ def local_launcher(jobs: int | None = None) -> Launcher:
     devices = visible_devices()
     slots = jobs or max(1, len(devices))
     shares = Shares(devices)
+    server = ForkServer()
 
     def start(wanted: Sequence[Job]) -> list[Handle]:
         handles: list[Handle] = []
         try:
-            handles.extend(LocalProcess(job, shares) for job in wanted)
+            handles.extend(LocalProcess(job, shares, server) for job in wanted)
         except BaseException:  # nobody else knows yet of those before the one that failed
             for handle in handles:
                 handle.stop()
             raise
         return handles
 
-    return Launcher(start, slots, cores=max(1, cores() // slots))
+    share = max(1, cores() // slots)
+    return Launcher(start, slots, cores=share, news=server.news, close=server.close)
 
 
 def visible_devices() -> list[str]:
@@ -82,27 +85,26 @@ class LocalProcess:
     Args:
         job: What to start.
         shares: The accelerators; it gives its own back when it ends.
+        server: Forks it where it can; unset: it is a process by itself.
     """
 
-    def __init__(self, job: Job, shares: Shares) -> None:
+    def __init__(self, job: Job, shares: Shares, server: ForkServer | None = None) -> None:
+        self._job = job
         self._shares = shares
         self._devices = shares.take(job.devices)
-        environment = dict(os.environ)
-        if self._devices:
-            environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._devices)
-        with storage_errors(job.log), job.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                guarded(job.command),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
+        with storage_errors(job.log), job.log.open("ab"):
+            pass  # a log that cannot be written is told here and now
+        self._process: ForkedMember | subprocess.Popen[bytes]
+        if server is not None and not self._devices and server.takes(job):
+            self._process = server.start(job)
+        else:
+            self._process = self._by_itself()
 
     def poll(self) -> int | None:
         """Its exit code, minus the signal that killed it, or None while it runs."""
         code = self._process.poll()
+        if code is None and isinstance(self._process, ForkedMember) and self._process.lost:
+            self._process = self._by_itself()  # it goes on where it was stopped
         if code is not None:
             self._shares.give(self._devices)
             self._devices = []
@@ -110,14 +112,29 @@ class LocalProcess:
 
     def stop(self) -> None:
         """Ask it to save its state and end."""
-        self._signal(signal.SIGTERM)
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End it, and whatever it started, at once."""
-        if self._process.poll() is None:
-            # Its session is its own, so that the group holds it and its children alone.
+        if self._process.poll() is not None:
+            return
+        # Its session is its own, so that the group holds it and its children alone.
+        if isinstance(self._process, ForkedMember):
+            self._process.send_signal(signal.SIGKILL, to_group=True)
+        else:
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _signal(self, number: int) -> None:
-        if self._process.poll() is None:
-            self._process.send_signal(number)
+    def _by_itself(self) -> subprocess.Popen[bytes]:
+        environment = dict(os.environ)
+        if self._devices:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._devices)
+        with self._job.log.open("ab") as log:
+            return subprocess.Popen(
+                guarded(self._job.command),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )

@@ -11,7 +11,8 @@ from typing import Any
 
 from medldr.config import RunConfig, dump_config
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder, read_json, write_text
+from medldr.folders.files import RunFolder, write_text
+from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
@@ -143,7 +144,10 @@ def run_plan(
             retry_failed=retry_failed,
             watch=watch,
         )
-        outcome: Outcome = scheduler.run()
+        try:
+            outcome: Outcome = scheduler.run()
+        finally:
+            launcher.close()
         if watch.received:
             raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
     order = [name for name in configs if name in set(outcome.done)]
@@ -185,6 +189,7 @@ def _job(name: str, *, folder: SweepFolder, configs: Mapping[str, RunConfig], co
         log=SweepFolder(where).log(name),
         devices=0 if machine.device in ("cpu", "mps") else machine.devices,
         cores=(threads + machine.workers) * machine.devices,
+        processes=machine.devices,
     )
 
 
@@ -202,7 +207,7 @@ def threads_of(config: RunConfig, run: RunFolder, cores: int) -> int:
     if config.machine.threads is not None:
         return config.machine.threads
     if run.last.exists() or run.best.exists():
-        recorded = read_json(run.run).get("threads") if run.run.exists() else None
+        recorded = read_run_record(run).threads if run.run.exists() else None
         if recorded is not None:
-            return int(recorded)
+            return recorded
     return max(1, cores // config.machine.devices)

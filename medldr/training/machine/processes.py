@@ -7,12 +7,14 @@ few integers travel over gloo, on the CPU, so that no accelerator has to be wait
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
-from lightning_fabric import Fabric
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 class Processes:

@@ -27,10 +27,9 @@ import math
 import shutil
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from medldr.config.averaging import SWAD, SwadConfig
@@ -44,6 +43,9 @@ from medldr.training.weights.batch_norm import live_norms, reestimate
 from medldr.training.weights.loss_valley import Rule, Valley, find_valley, may_be_needed
 from medldr.training.weights.selection_rules import watched_loss
 from medldr.types import Batch
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 class ValleyAverage:

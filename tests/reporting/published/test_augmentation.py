@@ -4,16 +4,17 @@ import csv
 import io
 
 import pytest
-from medldr.reporting.sections.sweep_published import beside, published_tables
 
 from medldr.config import load_config
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
 from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.published.augmentation import augmentation_id
+from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.grid import grid_table
+from medldr.reporting.sections.published.sweep import sweep_published
 from medldr.reporting.writers.csv import tidy_csv
 
 NAMES = ("normal", "tumor")
@@ -163,9 +164,9 @@ def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
     made["config"]["transform"] |= {"sigma": 0.2}
     study = read_study(sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **made))
     (found,) = beside(study, "camelyon17", "ERM", "accuracy")
-    assert (found.entry.value, found.augmentation) == (0.843, "targeted+modified")
+    assert (found.entry.value, found.ours.augmentation) == (0.843, "targeted+modified")
     assert not found.same
-    (table,) = published_tables(study, columns(study))
+    (table,) = sweep_published(study, columns(study))
     assert table.rows[0].cells[1].extra == "ours is modified"
     ((_, note),) = table.footnotes
     assert "Augmentation: targeted; ours: targeted+modified." in note

@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from medldr.metrics import measure
-from medldr.reporting.published.match import Ours, Relation, mean_of_all, relation
+from medldr.reporting.published.match import Ours, Relation, relation
 from medldr.reporting.published.numbers import TRAINING_DOMAIN, Published
 from medldr.reporting.read.method import model_title
+from medldr.reporting.results.held_out import plain_average
 from medldr.reporting.table import Cell, Estimate, Row, Table
 
 METRIC, TARGET = "accuracy", "target_in"
@@ -28,13 +29,15 @@ class Place(NamedTuple):
     """
 
     ours: Ours | None
-    value: float | None
+    value: Estimate | None
     searched: bool = False
 
 
-def number_cell(metric: str, value: float | None, style: str = "") -> Cell:
-    """A number alone; a dash where there is none."""
-    return Cell() if value is None else Cell(Estimate(value), measure(metric), style=style)
+def number_cell(metric: str, number: Estimate | None, style: str = "") -> Cell:
+    """A number without its spread; a dash where there is none."""
+    if number is None or number.mean is None:
+        return Cell()
+    return Cell(Estimate(number.mean), measure(metric), style=style)
 
 
 def add_rows(
@@ -57,19 +60,20 @@ def add_rows(
         average: Whether a mean over all columns follows.
     """
 
-    def whole(values: Sequence[float | None]) -> list[float | None]:
-        return [*values, mean_of_all(values)] if average else [*values]
+    def averaged(numbers: Sequence[Estimate | None]) -> list[Estimate | None]:
+        return [plain_average(numbers)] if average else []
 
     if not groups:
         return
     protocols = dict.fromkeys(place.ours.protocol or "none" for place in places if place.ours)
-    cells = [number_cell(METRIC, value) for value in whole([place.value for place in places])]
+    own = [place.value for place in places]
+    cells = [number_cell(METRIC, number) for number in (*own, *averaged(own))]
     table.rows.append(Row(heading, [Cell(", ".join(protocols)), *cells], style="reference"))
     for group in groups:
         first = _protocol_cell(table, places, group)
         cells = [_published_cell(table, entry, first.style) for entry in group]
-        totals = whole([None if entry is None else entry.value for entry in group])[len(group) :]
-        cells += [number_cell(METRIC, total, first.style) for total in totals]
+        means = [None if entry is None else Estimate(entry.value) for entry in group]
+        cells += [number_cell(METRIC, total, first.style) for total in averaged(means)]
         entry = next(filter(None, group))
         chosen = "" if entry.selection == TRAINING_DOMAIN else f", {entry.selection}"
         table.rows.append(Row(f"{name}{entry.source}{chosen}", [first, *cells]))

@@ -10,7 +10,6 @@ from medldr.reporting.published.match import Ours, Relation, nearest_first, rela
 from medldr.reporting.published.numbers import METRICS, Published
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.comparison import Comparison
-from medldr.reporting.sections.published.cells import number_cell
 from medldr.reporting.table import Cell, Estimate, Row, Table
 
 
@@ -75,5 +74,8 @@ def _published(
     cells = [Cell(entry.protocol, mark=table.sign(f"{entry.source}: {entry.note}."))]
     cells += [Cell(entry.augmentation)] if told else []
     cells.append(Cell(said, style="same" if same else ""))
-    cells += [number_cell(key, group[key].value if key in group else None) for key in METRICS]
+    cells += [
+        Cell(Estimate(group[key].value), measure(key)) if key in group else Cell()
+        for key in METRICS
+    ]
     return Row(f"{entry.title} ({entry.source})", cells)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import MEAN, Published
-from medldr.reporting.results.held_out import LeftOut
+from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.results.spread import spread
-from medldr.reporting.sections.held_out import mean_over_domains
 from medldr.reporting.sections.published.cells import METRIC, TARGET, Place, add_rows, finished
-from medldr.reporting.table import Table
+from medldr.reporting.table import Estimate, Table
 
 AVERAGED = (
     "The average is the plain mean over the data sets; that of a published row is the mean of its "
@@ -19,13 +18,13 @@ AVERAGED = (
 )
 
 
-def held_out_published(sets: Sequence[LeftOut]) -> list[Table]:
+def held_out_published(sets: Sequence[HeldOut]) -> list[Table]:
     """Tables of the means of several data sets, then of each set's domains."""
     tables = [sets_published(sets), *map(domains_published, sets)]
     return [table for table in tables if table is not None]
 
 
-def sets_published(sets: Sequence[LeftOut]) -> Table | None:
+def sets_published(sets: Sequence[HeldOut]) -> Table | None:
     """Each method's means over the domains of several data sets, ours and published.
 
     Returns:
@@ -51,7 +50,7 @@ def sets_published(sets: Sequence[LeftOut]) -> Table | None:
     return finished(table, AVERAGED)
 
 
-def domains_published(found: LeftOut) -> Table | None:
+def domains_published(found: HeldOut) -> Table | None:
     """Each method's numbers on the domains of a data set, with the published ones below them.
 
     Returns:
@@ -68,7 +67,7 @@ def domains_published(found: LeftOut) -> Table | None:
         if ours is None or row in found.controls:
             continue
         values = [found.values(row, domain, TARGET, METRIC).values() for domain in domains]
-        means = [spread(list(several)).mean if several else None for several in values]
+        means = [spread(list(several)) if several else None for several in values]
         places = [Place(ours, m, row in found.searched) for m in (*means, _mean(found, row))]
         groups = by_source(found.dataset, ours.method, [*domains, MEAN])
         add_rows(table, f"{row}: ours", places, groups, name=f"{row}: ")
@@ -79,15 +78,14 @@ def domains_published(found: LeftOut) -> Table | None:
     return finished(table, *([lost] if found.never else []))
 
 
-def _ours(found: LeftOut, row: str) -> Ours | None:
+def _ours(found: HeldOut, row: str) -> Ours | None:
     """The ids of a finished run of a method; None where there is none."""
     files = next((entry.files for entry in found.of(row) if entry.files is not None), None)
     return None if files is None else Ours.of(files)
 
 
-def _mean(found: LeftOut, row: str) -> float | None:
+def _mean(found: HeldOut, row: str) -> Estimate | None:
     """Our mean over all domains of a set; None where a domain was not held out."""
     if found.never or row not in found.rows:
         return None
-    total = mean_over_domains(found, row, TARGET, METRIC)
-    return None if total is None else total.mean
+    return mean_over_domains(found, row, TARGET, METRIC)

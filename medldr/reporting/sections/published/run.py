@@ -5,7 +5,7 @@ from __future__ import annotations
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import METRICS
-from medldr.reporting.read.describe import held_out
+from medldr.reporting.read.configuration import held_out
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.target_parts import target_value
 from medldr.reporting.sections.published.cells import METRIC, TARGET, Place, add_rows, finished
@@ -41,6 +41,6 @@ def _held_out(files: RunFiles) -> Table | None:
         ["Method", "Protocol", measure(METRIC).heading],
         texts=(1,),
     )
-    place = Place(ours, target_value(files.evaluation, TARGET, METRIC))
-    add_rows(table, "This run", [place], by_source(ours.dataset, ours.method, domains))
+    own = Estimate(target_value(files.evaluation, TARGET, METRIC))
+    add_rows(table, "This run", [Place(ours, own)], by_source(ours.dataset, ours.method, domains))
     return finished(table)

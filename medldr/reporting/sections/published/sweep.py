@@ -34,9 +34,8 @@ def _table(study: Study, columns: Sequence[Column], metric: str) -> Table:
         for source in sources:
             cells: list[Cell] = []
             for column in shown:
-                ours = column.row("test", metric, row)
                 theirs = [b for b in found[row, column.name] if b.entry.source == source]
-                cells.append(number_cell(metric, None if ours is None else ours["mean"]))
+                cells.append(number_cell(metric, column.estimate("test", metric, row)))
                 cells.append(_published(table, theirs[0]) if theirs else Cell())
             table.rows.append(Row(f"{row}: {source}", cells))
     return table

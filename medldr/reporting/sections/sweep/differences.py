@@ -59,9 +59,7 @@ def _figures(results: Results) -> list[Drawing]:
     for number, column in enumerate(results.columns, 1):
         for metric in results.metrics:
             if column.comparison is not None and column.comparison.differs(metric):
-                drawings.append(
-                    difference_figure(column.comparison, metric, column.name, number)
-                )
+                drawings.append(difference_figure(column.comparison, metric, column.name, number))
     return [drawing for drawing in drawings if drawing is not None]
 
 
@@ -77,7 +75,9 @@ def difference_table(
         if row == study.reference:
             continue
         cells = [
-            _cell(table, metric, column, column.difference(split, metric, row), row, study.reference)
+            _cell(
+                table, metric, column, column.difference(split, metric, row), row, study.reference
+            )
             for column in columns
         ]
         if not all(cell.empty for cell in cells):
@@ -103,9 +103,7 @@ def contrast_table(
     return table if table.rows else None
 
 
-def _cell(
-    table: Table, metric: str, column: Column, found: Difference | None, *rows: str
-) -> Cell:
+def _cell(table: Table, metric: str, column: Column, found: Difference | None, *rows: str) -> Cell:
     """A difference with its interval, and its p unless either row has a single seed."""
     if found is None:
         return Cell()

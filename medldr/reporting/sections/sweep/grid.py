@@ -12,7 +12,7 @@ from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.results.target_parts import TARGETS
-from medldr.reporting.sections.missing_runs import missing_text
+from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
 from medldr.reporting.table import Cell, Estimate, Row, Table
 
@@ -50,9 +50,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
     return table
 
 
-def _cell(
-    table: Table, metric: str, column: Column, row: str, found: Estimate | None
-) -> Cell:
+def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate | None) -> Cell:
     if found is None:
         missing = missing_text(column.missing.get(row, {}))
         return Cell(missing, style="missing") if missing else Cell()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from medldr.reporting.read.sweep import Entry, Study
 from medldr.reporting.document import Bullets, Section
+from medldr.reporting.read.sweep import Entry, Study
 from medldr.reporting.results.comparisons import STATES, Column
 from medldr.reporting.table import DASH, Cell, Row, Table
 

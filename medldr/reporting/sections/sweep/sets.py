@@ -14,7 +14,6 @@ from medldr.reporting.sections.comparison.tables import (
     domain_table,
     gap_table,
     runs_table,
-    split_title,
 )
 from medldr.reporting.sections.run.facts import model_text
 from medldr.reporting.sections.sweep.common import Results
@@ -89,7 +88,7 @@ def sets_table(results: Results) -> Table:
         entries = results.study.of(column=column.name)
         there = [entry.files for entry in entries if entry.files is not None]
         compared = column.comparison
-        judged = [split_title(compared, s) for s in column.splits] if compared is not None else []
+        judged = [compared.title(s) for s in column.splits] if compared is not None else []
         words = [
             _each(dataset_name(files.config, files.facts) for files in there),
             _each(model_text(files.config, files.record) for files in there),

@@ -17,9 +17,9 @@ from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparison_records import Difference
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
-from medldr.reporting.sections.caveats import ALPHA, caveats, spoken
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import seen_title
+from medldr.reporting.sections.sweep.caveats import ALPHA, caveats, spoken
 from medldr.reporting.table import Estimate
 
 Finding = Literal["better", "worse", "undecided", "not judged"]
@@ -64,7 +64,9 @@ class Verdict:
         """The sentences, or one that says that there is nothing to judge."""
         rows = [row for row in self._asked() if self._against_reference(row)]
         if not rows:
-            return ["There is no second row with results beside the reference, so nothing to judge."]
+            return [
+                "There is no second row with results beside the reference, so nothing to judge."
+            ]
         controls = [r for r in self.study.layout.controls if r != self.study.reference]
         return [
             *(self._row_text(row) for row in rows),
@@ -89,7 +91,9 @@ class Verdict:
         ]
         return ours or competing
 
-    def _found(self, pair: tuple[str, str], differences: Mapping[str, Difference | None]) -> Findings:
+    def _found(
+        self, pair: tuple[str, str], differences: Mapping[str, Difference | None]
+    ) -> Findings:
         found: dict[str, tuple[Finding, Difference]] = {}
         for column in self.columns:
             difference = differences[column.name]

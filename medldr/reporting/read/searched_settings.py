@@ -1,0 +1,116 @@
+"""One setting of each row where a sweep searches among several, chosen without the test split.
+
+The main tables show of each method, in each column, the setting whose runs have the highest
+validation accuracy, as a user would have chosen it; the others stay in the section on the choice.
+So do runs that held out two domains, each of which others held out alone: they are there for
+cross-validation, and would make a column per pair.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from medldr.reporting.read.configuration import held_out
+from medldr.reporting.read.log import LogRow
+from medldr.reporting.read.titles import JOINT
+
+if TYPE_CHECKING:
+    from medldr.reporting.read.sweep import Entry
+
+KEYS: Final = {
+    "val/domain_accuracy": "training-domain validation",
+    "val/accuracy": "accuracy on the validation split",
+}
+"""What a choice goes by, the first that every finished run of a cell has logged."""
+
+
+class Pick(NamedTuple):
+    """The setting that the main tables show of a row in a column.
+
+    Attributes:
+        row: The method.
+        column: The column.
+        setting: Its name.
+        settings: How many there were.
+        by: What chose it; empty where no run had anything to go by.
+        incomplete: Settings that lack a result and were no candidates.
+    """
+
+    row: str
+    column: str
+    setting: str
+    settings: int
+    by: str
+    incomplete: tuple[str, ...]
+
+
+def method_and_setting(row: Mapping[str, str], search: Sequence[str]) -> tuple[str, str]:
+    """A row's name without its settings, and these.
+
+    Example:
+        >>> row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
+        >>> method_and_setting(row, ["training.lr"])
+        ('erm, photo', 'lr-0.1')
+    """
+    kept = [value for axis, value in row.items() if axis not in search]
+    taken = [value for axis, value in row.items() if axis in search]
+    return JOINT.join(kept), JOINT.join(taken)
+
+
+def chosen_settings(
+    entries: Sequence[Entry], search: Sequence[str]
+) -> tuple[list[Entry], list[Entry], list[Pick]]:
+    """Entries of the chosen settings, all others, and what was chosen; rows become methods.
+
+    Args:
+        entries: All runs, rows named as in the sweep file.
+        search: Axes of the rows whose values are settings.
+    """
+    cells: dict[tuple[str, str], dict[str, list[Entry]]] = {}
+    placed: list[Entry] = []
+    others: list[Entry] = []
+    held = [held_out(entry.config) for entry in entries]
+    alone = {domains[0] for domains in held if len(domains) == 1}
+    for entry, domains in zip(entries, held, strict=True):
+        row, setting = method_and_setting(entry.member.row_values, search)
+        own = replace(entry, member=replace(entry.member, row=row), setting=setting)
+        if len(domains) == 2 and alone.issuperset(domains):
+            others.append(own)
+            continue
+        placed.append(own)
+        cells.setdefault((row, own.member.column), {}).setdefault(setting, []).append(own)
+    picks = [_pick(row, column, found) for (row, column), found in cells.items()]
+    chosen = {(pick.row, pick.column, pick.setting) for pick in picks}
+    shown: list[Entry] = []
+    for own in placed:
+        at = (own.member.row, own.member.column, own.setting)
+        (shown if at in chosen else others).append(own)
+    return shown, others, picks
+
+
+def _pick(row: str, column: str, settings: dict[str, list[Entry]]) -> Pick:
+    logs = {
+        name: [e.files.log for e in found if e.files is not None]
+        for name, found in settings.items()
+    }
+    # A setting that lacks a seed must not win by the luck of the others.
+    whole = {name: found for name, found in logs.items() if len(found) == len(settings[name])}
+    lacking = tuple(name for name in settings if name not in whole)
+    for key, said in KEYS.items():
+        best = {name: [_highest(log, key) for log in found] for name, found in whole.items()}
+        known = {name: [v for v in values if v is not None] for name, values in best.items()}
+        if best and known == best:
+            means = {name: statistics.fmean(values) for name, values in known.items()}
+            name = max(means, key=means.__getitem__)  # the first of equals
+            return Pick(row, column, name, len(settings), said, lacking)
+    most = max(settings, key=lambda name: len(logs[name]))
+    return Pick(row, column, most, len(settings), "", lacking)
+
+
+def _highest(log: Sequence[LogRow], key: str) -> float | None:
+    found = [float(row[key]) for row in log if isinstance(row.get(key), int | float)]
+    return max((value for value in found if math.isfinite(value)), default=None)

@@ -1,0 +1,103 @@
+"""All numbers of a sweep as one tidy table: a line for each number of each run, rule and place.
+
+What tables and `report.csv` say of held-out domains and of selection rules are selections of it.
+Means and deviations are taken with `statistics`, whose sums are exact, so a number does not depend
+on the order of its runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from medldr.folders.evaluation_record import EvaluationRecord, Number
+from medldr.reporting.read.configuration import dataset_name, held_out
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.read.sweep import Study
+from medldr.reporting.results.held_runs import held_runs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COLUMNS = (
+    "run", "seed", "row", "column", "method", "dataset", "held_out", "setting", "shown", "rule",
+    "reported", "oracle", "split", "part", "domain", "metric", "value", "n",
+)  # fmt: skip
+"""
+``row`` and ``column`` are the printed ones; ``method`` is the row without the domains held out,
+which ``held_out`` names. ``shown``: whether the main tables show its ``setting``. ``reported``:
+whether ``rule`` is the one that the run reports. A line without ``part`` and ``domain`` is of the
+whole split. ``value`` is NaN where a number is undefined, and so it is on the one line, without a
+metric, of a rule by which the run was not judged. ``n`` counts items.
+"""
+
+R = TypeVar("R")
+
+
+def once_per_study(make: Callable[[Study], R]) -> Callable[[Study], R]:
+    """Keep what is made of a study, as long as it is in use."""
+    made: WeakKeyDictionary[Study, R] = WeakKeyDictionary()
+
+    @functools.wraps(make)
+    def found(study: Study) -> R:
+        if study not in made:
+            made[study] = make(study)
+        return made[study]
+
+    return found
+
+
+@once_per_study
+def score_frame(study: Study) -> DataFrame:
+    """The table of a sweep; its columns are in `COLUMNS`."""
+    from pandas import DataFrame
+
+    # Where both name a method, the name is that of the main tables.
+    named = {
+        held.entry.member.run: held.row
+        for entries in (study.every, study.entries)
+        for held in held_runs(study, entries)
+    }
+    shown = {entry.member.run for entry in study.entries}
+    lines: list[tuple[Any, ...]] = []
+    for entry in study.every:
+        if entry.files is None:
+            continue
+        member = entry.member
+        head = (
+            member.run, member.seed, member.row, member.column, named.get(member.run, member.row),
+            dataset_name(entry.config, entry.files.facts), " + ".join(held_out(entry.config)),
+            entry.setting, member.run in shown,
+        )  # fmt: skip
+        lines += [(*head, *line) for line in _lines(entry.files)]
+    return DataFrame(lines, columns=list(COLUMNS)).astype({"value": float})
+
+
+def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
+    """Every number of a run, by the rule that chose its weights."""
+    if not files.by_rule and files.evaluation is not None:  # judged before rules were recorded
+        yield from (("", True, False, *place) for place in _numbers(files.evaluation))
+    for number, (rule, (chosen, evaluation)) in enumerate(files.by_rule.items()):
+        head = (rule, number == 0, chosen.oracle)
+        if evaluation is None:
+            yield (*head, "", "", "", "", None, None)
+        else:
+            yield from ((*head, *place) for place in _numbers(evaluation))
+
+
+def _numbers(evaluation: EvaluationRecord) -> Iterator[tuple[Any, ...]]:
+    for split, judged in evaluation.splits.items():
+        yield from _each((split, "", ""), judged.metrics, judged.n)
+        for part, of_part in judged.parts.items():
+            yield from _each((split, part, ""), of_part.metrics, of_part.items)
+        for domain, of_domain in judged.domains.items():
+            yield from _each((split, "", domain), of_domain.metrics, of_domain.n)
+
+
+def _each(
+    place: tuple[str, str, str], metrics: dict[str, Number], n: int | None
+) -> Iterator[tuple[Any, ...]]:
+    for metric, number in metrics.items():
+        yield (*place, metric, number.value, n)

@@ -1,0 +1,113 @@
+"""Runs that held domains out, and their methods named without these domains.
+
+How a sweep lays its runs out does not matter: the held-out domain may make rows, columns, or be
+part of an entry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from medldr.reporting.published.numbers import domain_names, same_domain
+from medldr.reporting.read.configuration import dataset_name, held_out, is_swad
+from medldr.reporting.read.method import row_titles
+from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.titles import JOINT, name_parts, printed_titles
+
+_AXES: Final = ("held_out", "data")
+"""Parts of a row's name that say which domain was held out."""
+
+
+class HeldRun(NamedTuple):
+    """One run that held domains out.
+
+    Attributes:
+        row: The method, as printed.
+        dataset: The data set.
+        domains: What it held out.
+        entry: The run.
+    """
+
+    row: str
+    dataset: str
+    domains: tuple[str, ...]
+    entry: Entry
+
+
+def held_runs(study: Study, entries: Sequence[Entry]) -> list[HeldRun]:
+    """Runs that held domains out, in the order of the sweep.
+
+    A run without any file is known by another seed of its label.
+    """
+    known = {e.member.label: e.config for e in study.every if e.config}
+    places = []
+    for entry in entries:
+        config = entry.config or known.get(entry.member.label, {})
+        facts = {} if entry.files is None else entry.files.facts
+        places.append((entry, dataset_name(config, facts), held_out(config)))
+    rows = _methods(study, places)
+    return [
+        HeldRun(rows[entry.member.row, domains], dataset, domains, entry)
+        for entry, dataset, domains in places
+        if domains
+    ]
+
+
+def set_domains(dataset: str, entries: Iterable[Entry]) -> list[str]:
+    """All domains of a data set, as a run of it recorded them, or as published tables have them."""
+    for entry in entries:
+        record = None if entry.files is None else entry.files.record
+        if record is not None and record.spec is not None and record.spec.domains:
+            return list(record.spec.domains)
+    return domain_names(dataset)
+
+
+def domain_of(names: Iterable[str], wanted: str) -> str | None:
+    """The name among these that means a domain, however it is written; None if none does."""
+    return next((name for name in names if same_domain(name, wanted)), None)
+
+
+def _methods(
+    study: Study, places: Sequence[tuple[Entry, str, tuple[str, ...]]]
+) -> dict[tuple[str, tuple[str, ...]], str]:
+    """Printed row and held-out domains to the row without what says these domains."""
+    headings = name_parts(study.layout.rows)
+    stripped: dict[tuple[str, tuple[str, ...]], str] = {}
+    for entry, _, domains in places:
+        raw = study.keys[entry.member.row]
+        parts = name_parts(raw)
+        if len(parts) == len(headings) > 1:
+            parts = [p for p, head in zip(parts, headings, strict=True) if head not in _AXES]
+        name = JOINT.join(parts) or raw
+        stripped[entry.member.row, domains] = _without(name, domains) if domains else name
+    by_oracle = {row for row in study.rows if study.oracle(row)}
+    oracles = {name for (row, _), name in stripped.items() if row in by_oracle}
+    titles = printed_titles(stripped.values(), {**row_titles(), **study.layout.titles}, oracles)
+    averaged = any(is_swad(entry.config) for entry, _, _ in places)
+    plain = {
+        stripped[entry.member.row, domains]
+        for entry, _, domains in places
+        if entry.config and not is_swad(entry.config)
+    }
+
+    def method(name: str) -> str:
+        known = name in plain or "swad" in titles[name].lower()
+        return titles[name] if known or not averaged else f"{titles[name]} + SWAD"
+
+    return {place: method(name) for place, name in stripped.items()}
+
+
+def _without(name: str, domains: Sequence[str]) -> str:
+    """A label without the words that name the held-out domains.
+
+    Example:
+        >>> _without("erm_held_out-photo", ["photo"]), _without("photo_erm", ["photo"])
+        ('erm', 'erm')
+        >>> _without("photo", ["photo"])
+        'photo'
+    """
+    words = "-".join(re.escape(domain) for domain in domains)
+    left = re.sub(rf"(^|_)(held_out-)?{words}(?=_|$)", "", name).strip("_")
+    return left or name

@@ -1,0 +1,192 @@
+"""The numbers of a sweep as one flat table, for programs: the lines of `report.csv`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from medldr.reporting.published.match import beside
+from medldr.reporting.read.method import augmentation_id
+from medldr.reporting.results.by_rule import rule_means
+from medldr.reporting.results.comparison import ClassScore, Difference, Score
+from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.held_out import HeldOut, mean_over_domains
+from medldr.reporting.results.target_parts import TARGETS
+from medldr.reporting.sections.sweep.common import Results
+from medldr.reporting.sections.sweep.missing_runs import missing_text
+from medldr.reporting.table import Estimate
+
+Line: TypeAlias = dict[str, Any]
+
+FIELDS = (
+    "kind", "column", "split", "domain", "class", "metric", "row", "status", "runs", "planned",
+    "mean", "sd", "low", "high", "reason", "compared_with", "difference", "difference_low",
+    "difference_high", "p", "p_holm", "published", "published_source", "published_protocol",
+    "protocol", "same_protocol", "oracle", "control", "title", "column_title", "rule",
+    "augmentation", "published_augmentation",
+)  # fmt: skip
+"""
+``kind`` is ``result``, ``contrast`` (a chosen pair: ``row`` minus ``compared_with``) or ``rule`` (a
+selection rule beside the one that runs report, which ``rule`` names in the other lines). ``row``
+and ``column`` are the names of the sweep file, the titles what tables print. An empty number is
+undefined, and ``reason`` says why; ``published`` is the first number that tables show beside ours.
+"""
+
+
+HELD_OUT_FIELDS = ("dataset", "seed", "se")
+"""
+Further fields where one domain was held out at a time. ``kind`` is then ``left_out`` too: ``row``
+is the method as printed, ``split`` target_in or target_all, ``domain`` the held-out one, or
+``mean`` for the mean over all; a line with a ``seed`` is of that seed alone.
+"""
+
+
+def csv_fields(results: Results) -> tuple[str, ...]:
+    """The columns of `report.csv`; `HELD_OUT_FIELDS` follow where a domain was held out."""
+    return (*FIELDS, *(HELD_OUT_FIELDS if results.held_out else ()))
+
+
+def csv_lines(results: Results) -> Iterator[Line]:
+    """One line per column, split, domain, class, metric and row."""
+    for column in results.columns:
+        yield from _column(results, column)
+    for found in results.held_out:
+        yield from _held_out(found, results.metrics[0])
+
+
+def _held_out(found: HeldOut, metric: str) -> Iterator[Line]:
+    """Every seed of every method, domain and target, and the means over domains."""
+    for row in found.rows:
+        head: Line = {"kind": "left_out", "dataset": found.dataset, "metric": metric, "row": row}
+        head["control"] = row in found.controls
+        for target in TARGETS:
+            total = mean_over_domains(found, row, target, metric)
+            by_domain = {d: found.values(row, d, target, metric) for d in found.domains}
+            by_domain["mean"] = {} if total is None else found.seed_means(row, target, metric)
+            for domain, values in by_domain.items():
+                for seed, value in values.items():
+                    place = {"split": target, "domain": domain, "seed": seed}
+                    yield {**head, **place, "runs": 1, "mean": value}
+            if total is not None:
+                numbers = {"runs": total.n, "mean": total.mean, "sd": total.sd, "se": total.se}
+                yield {**head, "split": target, "domain": "mean", **numbers}
+
+
+def _column(results: Results, column: Column) -> Iterator[Line]:
+    keys, found = results.study.keys, column.comparison
+    rows = [row for row in results.study.rows if row in column.planned]
+    heads = {row: _head(results, column, row) for row in rows}
+    scores, classes, contrasts = (
+        ((), (), ()) if found is None else (found.scores, found.classes, found.contrasts)
+    )
+    for score in scores:
+        yield {
+            **heads[score.method],
+            **_place(score),
+            **_numbers(score.estimate),
+            **_minus(score.difference, keys[results.study.reference]),
+            **_published(results, column, score),
+        }
+    for each in classes:
+        yield {**heads[each.method], **_place(each), **_numbers(each.estimate)}
+    for row in rows:
+        if all(score.method != row for score in scores):
+            for metric in results.metrics:
+                yield {**heads[row], "split": "test", "metric": metric, "runs": 0}
+    for pair in contrasts:
+        yield {
+            **heads[pair.method],
+            "kind": "contrast",
+            "split": pair.split,
+            "domain": pair.domain,
+            "metric": pair.metric,
+            "reason": pair.difference.estimate.reason,
+            **_minus(pair.difference, keys[pair.minus]),
+        }
+    yield from _rules(results, column, heads)
+
+
+def _rules(results: Results, column: Column, heads: Mapping[str, Line]) -> Iterator[Line]:
+    """One line per split, metric, row and rule that is not reported."""
+    for split in column.splits:
+        for metric in results.metrics:
+            for found in rule_means(results.study, column.name, metric, split):
+                if not found.reported:
+                    yield {
+                        **heads[found.row],
+                        "kind": "rule",
+                        "rule": found.rule,
+                        "oracle": found.oracle,
+                        "split": split,
+                        "metric": metric,
+                        "runs": found.estimate.n,
+                        "mean": found.estimate.mean,
+                        "sd": found.estimate.sd,
+                    }
+
+
+def _head(results: Results, column: Column, row: str) -> Line:
+    study = results.study
+    files = study.files(row, column.name)
+    return {
+        "kind": "result",
+        "column": study.column_keys[column.name],
+        "row": study.keys[row],
+        "status": f"not comparable: {column.problem}" if column.problem else _status(column, row),
+        "planned": column.planned[row],
+        "protocol": None if files is None else files.protocol,
+        "rule": None if files is None else next(iter(files.by_rule), None),
+        "augmentation": None if files is None else augmentation_id(files.config),
+        "oracle": study.oracle(row),
+        "control": row in study.layout.controls,
+        "title": row,
+        "column_title": column.name,
+    }
+
+
+def _status(column: Column, row: str) -> str:
+    missing = missing_text(column.missing[row])
+    if not missing:
+        return "done"
+    whole = sum(column.missing[row].values()) == column.planned[row]
+    return missing if whole else f"partly: {missing}"
+
+
+def _place(score: Score | ClassScore) -> Line:
+    place = {"split": score.split, "metric": score.metric, "runs": score.runs}
+    if isinstance(score, ClassScore):
+        return {**place, "class": score.name}
+    return {**place, "domain": score.domain}
+
+
+def _numbers(found: Estimate) -> Line:
+    return {key: getattr(found, key) for key in ("mean", "sd", "low", "high", "reason")}
+
+
+def _minus(difference: Difference | None, other: str) -> Line:
+    if difference is None:
+        return {}
+    found = difference.estimate
+    return {
+        "difference": found.mean,
+        "difference_low": found.low,
+        "difference_high": found.high,
+        "p": difference.p,
+        "p_holm": difference.p_holm,
+        "compared_with": other,
+    }
+
+
+def _published(results: Results, column: Column, score: Score) -> Line:
+    if score.split != "test" or score.domain is not None:
+        return {}
+    found = beside(results.study, column.name, score.method, score.metric)
+    if not found:
+        return {}
+    return {
+        "published": found[0].entry.value,
+        "published_source": found[0].entry.source,
+        "published_protocol": found[0].entry.protocol,
+        "published_augmentation": found[0].entry.augmentation,
+        "same_protocol": found[0].same,
+    }

@@ -1,0 +1,197 @@
+"""The process from which the runs of a sweep are forked, with everything imported already.
+
+``python -m medldr.sweeps.launchers.fork_server FD MODULE ...`` imports the modules, then forks a
+child for each member that the sweep asks for over the connection FD. Importing takes longer than
+many a small run; forked members share it. The sweep itself could not fork: it may have threads, or
+have used an accelerator.
+
+What makes forking safe here: this process has one thread of Python, computes nothing, so that
+torch's pool of threads does not exist yet, and never touches an accelerator. The only other threads
+are those that OpenBLAS starts when NumPy is imported, and OpenBLAS ends them itself at each fork.
+
+A child differs from a fresh process in nothing that a run depends on: it has a session, a log, a
+random state and signal handlers of its own, is ended with its parent, and runs `medldr.cli` as
+``python -m`` would. Two things are worth knowing. A member runs the code of medldr as it was when
+the sweep began, even if the files have been changed since; plug-ins from outside are imported by
+each member itself. And what Python warns of while importing does not appear in the logs.
+
+`medldr.sweeps.launchers.forked` is the sweep's end of the connection.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import runpy
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final
+
+from medldr.sweeps.launchers.dies_with_parent import end_with
+from medldr.sweeps.launchers.fork_messages import (
+    Close,
+    Ended,
+    Ready,
+    Signal,
+    Start,
+    Started,
+    Unfit,
+)
+
+PROGRAM: Final = "medldr.cli"
+"""The module that every member runs."""
+
+_STOPPING: Final = {signal.SIGINT, signal.SIGTERM}
+
+
+class Server:
+    """Forks members and reports their endings.
+
+    Args:
+        connection: To the sweep.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._members: dict[int, int] = {}  # process -> number
+        self._wake, self._woken = os.pipe()
+        for end in (self._wake, self._woken):
+            os.set_blocking(end, False)
+        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
+        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+
+    def serve(self) -> Start | None:
+        """Work until the sweep is done or gone.
+
+        Returns:
+            In a child: the member that it is to become. In the server: None.
+        """
+        closing = False
+        try:
+            while not (closing and not self._members):
+                # After an orderly end the sweep's side may be closed, which is always "ready".
+                wait([self._wake] if closing else [self._wake, self._connection])
+                self._report_endings()
+                while not closing and self._connection.poll():
+                    asked = self._connection.recv()
+                    if isinstance(asked, Start) and self._fork(asked):
+                        return asked
+                    if isinstance(asked, Signal):
+                        self._signal(asked)
+                    closing = isinstance(asked, Close)
+        except (EOFError, OSError):  # the sweep is gone; its members are told by the system
+            return None
+        return None
+
+    def become_child(self) -> None:
+        """Drop what belongs to the server alone."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._connection.close()
+        os.close(self._wake)
+        os.close(self._woken)
+
+    def _fork(self, asked: Start) -> bool:
+        """Make a child; true in it."""
+        try:
+            pid = os.fork()
+        except OSError:
+            self._connection.send(Started(asked.number, None))
+            return False
+        if pid == 0:
+            return True
+        self._members[pid] = asked.number
+        self._connection.send(Started(asked.number, pid))
+        return False
+
+    def _signal(self, asked: Signal) -> None:
+        # It is not waited for before its ending is reported, so the number is still its own.
+        for pid, number in self._members.items():
+            if number == asked.number:
+                try:
+                    (os.killpg if asked.to_group else os.kill)(pid, asked.signum)
+                except ProcessLookupError:  # it has not made its own session yet
+                    os.kill(pid, asked.signum)
+
+    def _report_endings(self) -> None:
+        try:
+            while os.read(self._wake, 512):
+                pass
+        except BlockingIOError:
+            pass
+        while self._members:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            code = os.waitstatus_to_exitcode(status)
+            number = self._members.pop(pid)
+            try:
+                self._connection.send(Ended(number, code))
+            except OSError:  # the sweep has left in good order and asks no more
+                continue
+
+
+def main(descriptor: int, modules: Sequence[str]) -> None:
+    """Import the modules and serve; a child leaves as the member that it has become."""
+    connection = Connection(descriptor)
+    reason = prepare(modules)
+    if reason:
+        connection.send(Unfit(reason))
+        return
+    server = Server(connection)
+    # The server's life is that of its connection. A child takes signals again when it is ready to.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    gc.collect()
+    gc.freeze()  # the collector would write to, and so copy, every page that children share
+    connection.send(Ready())
+    parent = os.getpid()
+    member = server.serve()
+    if member is None:
+        os._exit(0)  # at once: nothing here has to be put in order
+    server.become_child()
+    become(member, parent)
+
+
+def prepare(modules: Sequence[str]) -> str:
+    """Import the modules.
+
+    Returns:
+        Why this process must not be forked from, or nothing.
+    """
+    try:
+        for name in modules:
+            importlib.import_module(name)
+    except Exception as error:  # a member by itself says the same where it matters
+        return f"{type(error).__name__}: {error}"
+    others = [thread.name for thread in threading.enumerate()[1:]]
+    if others:
+        return f"importing has started threads: {', '.join(others)}"
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return "importing has initialised CUDA"
+    return ""
+
+
+def become(member: Start, parent: int) -> None:
+    """Turn a forked child into a member, and run it; leaves through `SystemExit`."""
+    os.setsid()
+    log = os.open(member.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    for stream in (1, 2):
+        os.dup2(log, stream)
+    os.close(log)
+    end_with(parent)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    # Python and torch begin in the child as ever; NumPy would give every child the same numbers.
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
+    sys.argv[1:] = member.words
+    runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,228 @@
+"""A sweep's end of its fork server: which members it starts, and how each of them is doing.
+
+The server saves each member the seconds of importing. It is a help and never a condition: whatever
+it cannot start, and everything once it has ended, is started as a process by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final
+
+from medldr.plugins import SINGULAR
+from medldr.sweeps.launchers.base import Job
+from medldr.sweeps.launchers.dies_with_parent import guarded
+from medldr.sweeps.launchers.fork_messages import (
+    Close,
+    Ended,
+    Ready,
+    Signal,
+    Start,
+    Started,
+    Unfit,
+)
+from medldr.sweeps.launchers.fork_server import PROGRAM
+
+SHARED: Final = (
+    "medldr.run",
+    "medldr.training.machine.fabric_parts",
+    "medldr.reporting",
+    "matplotlib.backends.backend_svg",
+    "sklearn.metrics",
+    "torchvision.models",
+    "rich.progress",
+    "typer.core",
+)
+"""What most runs import, sooner or later; a name too few costs time, one too many memory."""
+
+_GONE: Final = "the process from which runs were forked has ended: each run now starts by itself"
+_UNFIT: Final = "runs cannot be forked, so each starts by itself, which takes longer: {}"
+
+
+class ForkServer:
+    """Starts members by forking; the process behind it begins with the first of them.
+
+    It takes members of our own program that use no CUDA device and are one process, on Linux.
+    CUDA would work too, but the drivers' libraries are many, a run with an accelerator is seldom so
+    short that seconds count, and one that fails for this reason would be hard to understand.
+    Several processes are started by running the command line again, which a fork does not have.
+    A member must also find the environment and working directory that the server began with.
+    """
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._began_in: tuple[dict[str, str], str] | None = None
+        self._members: dict[int, ForkedMember] = {}
+        self._numbers = itertools.count()
+        self._notes: list[str] = []
+        self._ready = False
+        self.ended = False
+
+    def takes(self, job: Job) -> bool:
+        """Whether a job can be started here, by itself and by what happened so far."""
+        if sys.platform != "linux" or self.ended:
+            return False
+        ours = job.command[:3] == (sys.executable, "-m", PROGRAM)
+        here = self._began_in in (None, _place())
+        return ours and here and job.processes == 1
+
+    def start(self, job: Job) -> ForkedMember:
+        """Fork a member; it may still turn out that it could not be, see `ForkedMember.lost`."""
+        if self._process is None:
+            self._begin()
+        member = ForkedMember(self, next(self._numbers))
+        self._members[member.number] = member
+        self.ask(Start(member.number, job.command[3:], job.log))
+        return member
+
+    def ask(self, request: Start | Signal | Close) -> None:
+        """Send a request; one that does not arrive is found out by `listen`."""
+        if self._connection is not None:
+            with contextlib.suppress(OSError):
+                self._connection.send(request)
+
+    def listen(self) -> None:
+        """Take in what the server has said since the last call."""
+        try:
+            while self._connection is not None and self._connection.poll():
+                self._hear(self._connection.recv())
+        except (EOFError, OSError):
+            self._end(_GONE)
+
+    def interrupt(self) -> None:
+        """Do not wait for a server that still imports."""
+        if self._process is not None and not self._ready:
+            self._process.terminate()  # without effect once it is ready
+
+    def news(self) -> list[str]:
+        """What the user should know since the last call."""
+        self.listen()
+        notes, self._notes = self._notes, []
+        return notes
+
+    def close(self) -> None:
+        """Nothing more is to be started; what runs goes on until this process ends."""
+        self.ask(Close())
+        if self._process is not None and not self._members:
+            self._process.wait()
+        self.ended = True
+
+    def _begin(self) -> None:
+        self._began_in = _place()
+        self._connection, theirs = Pipe()
+        command = [
+            sys.executable,
+            "-m",
+            "medldr.sweeps.launchers.fork_server",
+            str(theirs.fileno()),
+            *SHARED,
+            *loaded_plugins(),
+        ]
+        with theirs:
+            self._process = subprocess.Popen(
+                guarded(command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    def _hear(self, said: Any) -> None:
+        if isinstance(said, Ready):
+            self._ready = True
+        elif isinstance(said, Started):
+            self._members[said.number].began(said.pid)
+        elif isinstance(said, Ended):
+            self._members.pop(said.number).code = said.code
+        elif isinstance(said, Unfit):
+            self._end(_UNFIT.format(said.reason))
+
+    def _end(self, note: str) -> None:
+        assert self._process is not None
+        self.ended = True
+        self._connection = None
+        self._process.wait()
+        self._notes.append(note)
+        self._members.clear()
+
+
+class ForkedMember:
+    """A member that the server was asked to start.
+
+    Attributes:
+        number: What it is called there.
+        code: Its exit code, minus the signal that killed it, once it is known.
+    """
+
+    def __init__(self, server: ForkServer, number: int) -> None:
+        self.number = number
+        self.code: int | None = None
+        self._server = server
+        self._pid: int | None = None
+        self._refused = False
+        self._stopped = False
+
+    def began(self, pid: int | None) -> None:
+        """The server has made its process, or could make none."""
+        self._pid = pid
+        self._refused = pid is None
+
+    def poll(self) -> int | None:
+        """Its exit code, minus the signal that killed it, or None while it runs."""
+        self._server.listen()
+        if self.code is None and self._stopped and self._is_over():
+            self.code = -signal.SIGTERM  # nobody is left who knows it
+        return self.code
+
+    @property
+    def lost(self) -> bool:
+        """Whether it never began, or has ended with its server, before its work was done."""
+        return self.code is None and not self._stopped and self._is_over()
+
+    def send_signal(self, signum: int, *, to_group: bool = False) -> None:
+        """Send a signal to it, or to it and all that it started."""
+        self._stopped = True
+        self._server.interrupt()
+        if not self._server.ended:
+            self._server.ask(Signal(self.number, signum, to_group))
+        elif self._pid is not None and _is_alive(self._pid):
+            (os.killpg if to_group else os.kill)(self._pid, signum)
+
+    def _is_over(self) -> bool:
+        """Whether it runs no more, although nobody has told how it ended."""
+        if self._refused:
+            return True
+        return self._server.ended and not (self._pid is not None and _is_alive(self._pid))
+
+
+def loaded_plugins() -> list[str]:
+    """Our plug-ins that this process has imported: those that the members of its sweep name.
+
+    Those from outside are left out: what importing them does is not known.
+    """
+    kinds = tuple(f"medldr.{kind}." for kind in SINGULAR)
+    return sorted(name for name in sys.modules if name.startswith(kinds))
+
+
+def _place() -> tuple[dict[str, str], str]:
+    """What a process takes over from the one that starts it."""
+    return dict(os.environ), str(Path.cwd())
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process that is not our child still runs."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat[stat.rindex(")") + 2] not in "ZX"

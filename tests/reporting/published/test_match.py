@@ -1,0 +1,142 @@
+"""A number of ours is the same as a published one only if nothing that matters differs."""
+
+from dataclasses import replace
+
+import pytest
+
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.reporting.published.match import Ours, by_source, nearest_first, relation
+from medldr.reporting.published.numbers import MEAN, published
+from medldr.reporting.read.run import RunFiles
+
+WILDS, FISH, UNSTATED = "camelyon17-wilds", "camelyon17-fish", "unstated"
+HELD = Ours("pacs", "swad", "resnet50", "erm", "", "val_domain_accuracy")
+
+
+def slides(protocol, augmentation):
+    return Ours("camelyon17", protocol, "densenet121", "latentdr_sa", augmentation, "val_accuracy")
+
+
+def mean(dataset, method, source=None):
+    (entry,) = published(
+        dataset, method=method, domain=MEAN, selection="training-domain", source=source
+    )
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("protocol", "augmentation", "said"),
+    [
+        (FISH, "targeted", "same protocol"),
+        (FISH, "none", "other augmentation"),
+        (FISH, "", "other augmentation"),
+        (WILDS, "targeted", "other protocol"),
+        ("", "targeted", "other protocol"),
+        (f"{FISH}+modified", "targeted", "ours is modified"),
+        (FISH, "targeted+modified", "ours is modified"),
+    ],
+)
+def test_protocol_and_augmentation_must_both_be_the_same(protocol, augmentation, said):
+    (targeted,) = published("camelyon17", method="latentdr_sa", augmentation="targeted")
+    assert relation(slides(protocol, augmentation), targeted).value == said
+
+
+def test_one_protocol_of_two_networks_is_the_same_for_ours_alone():
+    ours = Ours("dermamnist", "medmnist-28", "resnet18", "erm", "", "val_auc")
+    found = published("dermamnist", protocol="medmnist-28", metric="auc")
+    assert {entry.model: relation(ours, entry).value for entry in found} == {
+        "resnet18": "same protocol",
+        "resnet50": "other network",
+    }
+    modified = replace(ours, protocol="medmnist-28+modified")
+    assert {relation(modified, entry).value for entry in found} == {"ours is modified"}
+
+
+def test_ten_epochs_of_wilds_are_the_same_protocol_as_nothing_that_was_published():
+    for entry in published("camelyon17"):
+        assert relation(slides(WILDS, entry.augmentation), entry).value == "other protocol"
+    (five,) = published("camelyon17", method="coral")
+    assert "5 epochs" in five.note
+    for entry in published("camelyon17", protocol=UNSTATED):
+        assert relation(slides(FISH, entry.augmentation), entry).value == "other protocol"
+        assert "not s" in entry.note  # not said, not stated
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "same protocol"),
+        ({"rule": "swad"}, "same protocol"),
+        ({"augmentation": "generic"}, "same protocol"),
+        ({"protocol": "domainbed-2020"}, "other protocol"),
+        ({"protocol": "swad+modified"}, "ours is modified"),
+        ({"model": "resnet18"}, "other network"),
+        ({"rule": "last"}, "other selection"),
+        ({"rule": ""}, "other selection"),
+    ],
+)
+def test_only_protocol_network_and_selection_together_are_the_same(change, said):
+    entry = mean("pacs", "erm", "LatentDR paper")
+    assert relation(replace(HELD, **change), entry).value == said
+
+
+@pytest.mark.parametrize(
+    ("source", "method", "protocol"),
+    [
+        ("DomainBed", "erm", "domainbed-2020"), ("Fishr paper", "fishr", "domainbed-2020"),
+        ("SWAD paper", "erm", "swad"), ("MIRO paper", "miro", "swad"),
+    ],
+)  # fmt: skip
+def test_a_single_setting_is_not_the_same_as_the_best_of_a_search(source, method, protocol):
+    entry, ours = mean("pacs", method, source), replace(HELD, protocol=protocol)
+    assert entry.search
+    assert relation(ours, entry).value == "same but for the search"
+    assert relation(ours, entry, searched=True).value == "same protocol"
+
+
+@pytest.mark.parametrize("method", ["erm", "latentdr_sa", "latentdr_pool"])
+def test_the_best_of_our_settings_is_not_the_same_as_a_published_single_one(method):
+    entry = mean("pacs", method, "LatentDR paper")
+    assert relation(HELD, entry, searched=True).value == "same but for our search"
+
+
+def test_the_ids_of_a_run_are_read_from_its_files():
+    config = {
+        "data": {"name": "medmnist", "flag": "octmnist"}, "model": {"name": "resnet18"},
+        "algorithm": {"name": "latentdr", "degrade": "pool"}, "protocol": "medmnist-28",
+        "transform": {"name": "stain_jitter", "sigma": 0.2},
+    }  # fmt: skip
+    chosen = {"selection": {"rule": "val_auc"}, "task": "binary", "splits": {}}
+    files = RunFiles("x", config, evaluation=EvaluationRecord.model_validate(chosen))
+    assert Ours.of(files) == Ours(
+        "octmnist", "medmnist-28", "resnet18", "latentdr_pool", "targeted+modified", "val_auc"
+    )
+    assert Ours.of(RunFiles("x", config)).rule == ""
+
+
+def test_published_results_are_ordered_by_what_they_share_with_ours():
+    ours = Ours("dermamnist", "medmnist-28", "resnet18", "erm", "", "val_auc")
+    first, second, third, *_ = nearest_first([ours])
+    assert {name: entry.value for name, entry in first.items()} == {"auc": 0.917, "accuracy": 0.735}
+    assert [next(iter(group.values())).source for group in (second, third)] == [
+        "LatentDR paper",
+        "MedMNIST benchmark",
+    ]
+    assert nearest_first([ours, replace(ours, dataset="octmnist")]) == []
+    assert nearest_first([HELD]) == []
+
+
+def test_sources_of_held_out_domains_come_in_one_order_with_a_number_per_domain():
+    found = by_source("pacs", "erm", ["Photo", "hospital", MEAN])
+    first = [next(entry for entry in numbers if entry) for numbers in found]
+    assert [(entry.source, entry.selection) for entry in first] == [
+        ("DomainBed", "training-domain"),
+        ("LatentDR paper", "training-domain"),
+        ("SWAD paper", "training-domain"),
+        ("DomainBed", "leave-one-domain-out"),
+        ("DomainBed", "oracle"),
+    ]
+    photo, hospital, whole = found[1]
+    assert (photo.domain, hospital, whole.value) == ("photo", None, 0.841)
+    assert by_source("pacs", "erm", ["hospital"]) == []
+    assert by_source("dermamnist", "erm", [""]) == []

@@ -1,0 +1,96 @@
+"""A run that held a domain out stands beside published numbers of that domain and its method."""
+
+from dataclasses import replace
+
+import pytest
+
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.reporting.pages.run import write_report
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.sections.published.run import run_published
+from medldr.reporting.writers.cells import printed
+
+
+def run_files(held=("sketch",), algorithm="erm", model="resnet18", parts=True, averaging=None):
+    config = {
+        "data": {"name": "domain_folders", "set": "pacs", "held_out": list(held)},
+        "model": {"name": model}, "protocol": "swad", "algorithm": {"name": algorithm},
+        "training": {"averaging": averaging},
+    }  # fmt: skip
+    part = {"target_in": {"items": 9, "metrics": {"accuracy": {"value": 0.625}}}}
+    test = {"metrics": {"accuracy": {"value": 0.5}}} | ({"parts": part} if parts else {})
+    rule = "swad" if averaging else "val_domain_accuracy"
+    judged = {"task": "multi-class", "selection": {"rule": rule}, "splits": {"test": test}}
+    return RunFiles("x", config, evaluation=EvaluationRecord.model_validate(judged))
+
+
+def test_target_in_stands_beside_the_numbers_of_that_domain_alone():
+    table = run_published(run_files(model="resnet50"))
+    cells = {row.heading: [printed(cell).text for cell in row.cells] for row in table.rows}
+    assert cells == {
+        "This run": ["swad", "62.5"],
+        "DomainBed": ["domainbed-2020", "79.3"],
+        "LatentDR paper": ["swad", "75.0"],
+    }
+    assert [row.cells[0].extra for row in table.rows] == ["", "other protocol", "same protocol"]
+
+
+def test_another_network_is_told():
+    table = run_published(run_files())
+    first = table.rows[2].cells[0]
+    assert first.extra == "other network"
+    assert dict(table.footnotes)[first.mark] == "ResNet-50; ours is ResNet-18."
+
+
+def test_a_run_that_was_not_judged_on_the_test_split_has_no_table():
+    assert run_published(replace(run_files(), evaluation=None)) is None
+    other = EvaluationRecord.model_validate({"task": "multi-class", "splits": {"val": {}}})
+    assert run_published(replace(run_files(), evaluation=other)) is None
+
+
+def test_a_fixed_test_split_has_both_metrics_of_every_published_result():
+    number = {"value": 0.5, "low": 0.4, "high": 0.6}
+    test = {"metrics": {"accuracy": number, "auc": {"value": None, "reason": "one class"}}}
+    files = RunFiles(
+        "x",
+        {"data": {"name": "medmnist", "flag": "octmnist"}, "model": "resnet18",
+         "algorithm": "erm", "protocol": "medmnist-28"},
+        evaluation=EvaluationRecord.model_validate(
+            {"task": "multi-class", "selection": {"rule": "val_auc"}, "splits": {"test": test}}
+        ),
+    )  # fmt: skip
+    table = run_published(files)
+    assert table.columns == ["Method", "Protocol", "Same protocol", "Accuracy (%)", "AUC"]
+    ours, nearest, other, *_ = table.rows
+    texts = [printed(cell) for cell in ours.cells]
+    assert [text.text for text in texts] == ["medmnist-28", "–", "50.0", "n/a"]
+    assert texts[2].detail == "40.0 to 60.0"
+    assert dict(table.footnotes)[ours.cells[3].mark] == "one class"
+    assert nearest.heading == "ERM, ResNet-18 (MedMNIST benchmark)"
+    assert [printed(cell).text for cell in nearest.cells] == ["medmnist-28", "yes", "74.3", "0.943"]
+    assert (nearest.cells[1].style, other.cells[1].content) == ("same", "no")
+    assert len(table.rows) == 1 + 10
+
+
+def test_without_parts_ours_is_a_dash():
+    assert run_published(run_files(parts=False)).rows[0].cells[1].content == "–"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"held": ("photo", "sketch")}, {"held": ()}, {"algorithm": "own"}, {"held": ("clipart",)}],
+)
+def test_two_domains_none_an_unknown_method_or_domain_have_no_table(changed):
+    assert run_published(run_files(**changed)) is None
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_page_of_a_run_shows_it(run_folder, read):
+    files = run_folder(
+        domains=("photo", "sketch"), held_out=("sketch",), n=24,
+        config={"data": {"name": "domain_folders", "set": "pacs", "held_out": ["sketch"]},
+                "algorithm": {"name": "erm"}},
+    )  # fmt: skip
+    page = read(write_report(files.path))
+    rows = page.table("Method", "Protocol", "Accuracy (%)")
+    assert [row[0] for row in rows] == ["This run", "DomainBed", "LatentDR paper"]

@@ -1,0 +1,63 @@
+"""Published numbers stand beside ours with both protocols; equal ids alone make them comparable."""
+
+import pytest
+
+from medldr.reporting.published.match import beside
+from medldr.reporting.read.sweep import read_study
+from medldr.reporting.results.comparisons import columns
+from medldr.reporting.sections.published.sweep import sweep_published
+from medldr.reporting.writers.cells import printed
+
+RESNET = {"model": {"name": "resnet18", "width": 1.0}}
+
+
+def make(sweep, protocol, rows=("erm", "latentdr_pool", "erm_half_lr")):
+    layout = {"controls": ("erm_half_lr",), "titles": {"dermamnist": "Derma"}}
+    folder = sweep(
+        dict.fromkeys(rows, 1.0), ("dermamnist",), (0,), layout=layout, n=20,
+        config={**RESNET, "protocol": protocol}, run={"protocol": protocol},
+    )  # fmt: skip
+    study = read_study(folder)
+    return study, columns(study)
+
+
+@pytest.mark.parametrize("protocol", ["medmnist-224up", "medmnist-224up+modified"])
+def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(sweep, protocol):
+    study, found = make(sweep, protocol)
+    first, second = beside(study, "Derma", "ERM", "accuracy")
+    assert (first.entry.value, first.entry.source) == (0.758, "LatentDR paper")
+    assert (second.entry.value, second.entry.source) == (0.754, "MedMNIST benchmark")
+    assert first.same is second.same is (protocol == "medmnist-224up")
+    table, _ = sweep_published(study, found)
+    rows = {row.heading: row.cells for row in table.rows}
+    assert list(rows) == [
+        "ERM: LatentDR paper", "ERM: MedMNIST benchmark", "LatentDR (Pool): LatentDR paper",
+    ]  # fmt: skip
+    ours, theirs = rows["LatentDR (Pool): LatentDR paper"]
+    assert ours.content.mean == found[0].row("test", "accuracy", "LatentDR (Pool)")["mean"]
+    assert printed(theirs).text == "78.4"
+    assert theirs.detail == "medmnist-224up"
+    assert theirs.extra == ("same protocol" if first.same else "ours is modified")
+    assert theirs.style == ("same" if first.same else "")
+
+
+def test_controls_and_other_networks_have_no_published_number(sweep):
+    study, _ = make(sweep, "medmnist-28")
+    assert beside(study, "Derma", "ERM, half the rate", "accuracy") == []
+    assert beside(study, "Derma", "LatentDR (Pool)", "auc") == []
+    other = study.files("ERM").config
+    other["model"]["name"] = "densenet121"
+    assert beside(study, "Derma", "ERM", "accuracy") == []
+
+
+def test_of_another_protocol_every_number_is_shown_with_its_id(sweep):
+    study, found_columns = make(sweep, "medmnist-28")
+    (found,) = beside(study, "Derma", "LatentDR (Pool)", "accuracy")
+    assert (found.entry.protocol, found.same) == ("medmnist-224up", False)
+    table, _ = sweep_published(study, found_columns)
+    assert "other protocol" in {cell.extra for row in table.rows for cell in row.cells}
+
+
+def test_a_set_that_nobody_published_has_no_table(sweep):
+    study = read_study(sweep({"erm": 1.0}, ("own",), (0,), n=20, config=RESNET))
+    assert sweep_published(study, columns(study)) == []
