@@ -10,7 +10,7 @@ from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.run.groups import MOST, group_table
 from medldr.reporting.sections.run.terminal import run_overview
-from medldr.reporting.writers.csv import tidy_csv
+from medldr.reporting.sections.sweep.csv_lines import csv_lines
 from medldr.reporting.writers.html import html_page
 
 ASKED = {"per_group": True}
@@ -92,7 +92,7 @@ def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(s
         assert row.cells[0].estimate.mean == reached.mean
     assert any("interval lies at or above" in text.text for text in section.of(Paragraph))
     assert "MRN-" not in html_page(page.document)
-    lines = [line for line in tidy_csv(page).splitlines() if ",worst_group," in line]
+    lines = [line for line in csv_lines(page.results) if line["metric"] == "worst_group"]
     assert len(lines) == 2
 
 
