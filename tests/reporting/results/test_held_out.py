@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from medldr.reporting.sections.held_out_published import left_out_published, sets_published
+from medldr.reporting.writers.sweep_terminal import sweep_tables
 
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.pages.sweep import sweep_content
@@ -14,11 +16,9 @@ from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.held_out import left_out
 from medldr.reporting.results.spread import seed_means, spread
 from medldr.reporting.sections.held_out import left_out_table, protocol_notes, sets_table
-from medldr.reporting.sections.held_out_published import left_out_published, sets_published
 from medldr.reporting.writers.csv import tidy_csv
 from medldr.reporting.writers.latex import latex_tables
 from medldr.reporting.writers.markdown import markdown_page
-from medldr.reporting.writers.sweep_terminal import sweep_tables
 
 EACH = [("art_painting",), ("cartoon",), ("photo",), ("sketch",)]
 LEVEL = {"art_painting": 0.8, "cartoon": 0.75, "photo": 0.95, "sketch": 0.7}
