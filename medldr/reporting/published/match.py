@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from medldr.config.method import augmentation_id, method_id
 from medldr.config.protocol import MODIFIED
+from medldr.config.sections import dataset_name, section
 from medldr.reporting.published.numbers import (
     SELECTIONS,
     TRAINING_DOMAIN,
@@ -14,8 +16,6 @@ from medldr.reporting.published.numbers import (
     published,
     same_domain,
 )
-from medldr.reporting.read.configuration import dataset_name, section
-from medldr.reporting.read.method import augmentation_id, method_id
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Study
 

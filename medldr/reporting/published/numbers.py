@@ -21,7 +21,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from medldr.reporting.read.method import model_title, row_titles
+from medldr.config.method import model_title, row_titles
 
 METRICS = ("accuracy", "auc")
 """Metrics that were published, in the order of tables."""

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from medldr.config.sections import held_out
+from medldr.folders.metrics_log import LogRow
 from medldr.folders.table_names import joined
-from medldr.reporting.read.configuration import held_out
-from medldr.reporting.read.log import LogRow
 
 if TYPE_CHECKING:
     from medldr.reporting.read.sweep import Entry

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation import Run
 from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.files import read_json
+from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import OpenFolder, lay_out
-from medldr.reporting.read.method import row_titles
-from medldr.reporting.read.privacy import hide_names, read_ids, read_split_ids
 from medldr.reporting.read.run import RunFiles, read_run
 from medldr.reporting.read.searched_settings import Pick, Setting, chosen_settings
 from medldr.reporting.read.titles import one_configuration_a_row, printed_titles

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from medldr.evaluation.estimate import Estimate, spread
 from medldr.metrics import measure
 from medldr.reporting.read.sweep import Entry, Study
 from medldr.reporting.results.frame import once_per_study, score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
-from medldr.reporting.results.spread import spread
-from medldr.reporting.table import Estimate
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -3,8 +3,8 @@
 import pytest
 
 from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.figures.differences import difference_figure
-from medldr.reporting.results.comparison import Comparison
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
 

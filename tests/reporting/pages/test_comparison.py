@@ -8,6 +8,8 @@ from rich.console import Console
 
 from medldr.errors import InputError
 from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import (
     DEMONSTRATION,
@@ -15,12 +17,10 @@ from medldr.reporting import (
     print_run,
     write_comparison,
 )
-from medldr.reporting.results.comparison import Comparison, Difference, Method, Score, Size
 from medldr.reporting.sections.comparison.result import leads
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.sections.run.terminal import run_overview
-from medldr.reporting.table import Estimate
 from medldr.reporting.writers.terminal import print_document
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}

@@ -10,11 +10,11 @@ import pytest
 from medldr.reporting.sections.held_out_published import left_out_published, sets_published
 from medldr.reporting.writers.sweep_terminal import sweep_tables
 
+from medldr.evaluation.estimate import seed_means, spread
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.held_out import left_out
-from medldr.reporting.results.spread import seed_means, spread
 from medldr.reporting.sections.held_out import left_out_table, protocol_notes, sets_table
 from medldr.reporting.writers.csv import tidy_csv
 from medldr.reporting.writers.latex import latex_tables

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import write_comparison, write_report
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.terminal import run_overview

@@ -7,12 +7,12 @@ import pytest
 from medldr.reporting.results.searched_settings import method_and_setting
 
 from medldr.errors import InputError
+from medldr.evaluation.setting_selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.candidates import candidates
 from medldr.reporting.results.held_out import left_out
-from medldr.reporting.results.selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
 from medldr.reporting.sections.selection import choice_section
 from medldr.reporting.sections.sweep import Parts
 from medldr.sweeps.plan.expand import as_record, expand

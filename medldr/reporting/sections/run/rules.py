@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Paragraph, Section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline_split
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import split_name
 
 SHOWN = ("accuracy", "auc")

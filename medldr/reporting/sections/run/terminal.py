@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.run_record import Selection
 from medldr.metrics import measure, rule_text
@@ -9,7 +10,7 @@ from medldr.reporting.document import Banner, Document, Section
 from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.result import HEADLINE_METRICS
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 SHORT = {
