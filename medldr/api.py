@@ -9,6 +9,7 @@ from typing import Any
 from medldr.config import load_config
 from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
+from medldr.folders.evaluation_record import read_evaluation_content
 from medldr.folders.files import RunFolder
 from medldr.reporting import report_folder
 from medldr.run import RunResult, evaluate_run, load_model, train_run
@@ -41,10 +42,7 @@ def train(
 
 def evaluate(folder: str | Path) -> dict[str, Any]:
     """Predict and score a run's selected weights again; the content of `evaluation.json`."""
-    from medldr.folders.files import read_json
-
-    content: dict[str, Any] = read_json(RunFolder(evaluate_run(folder).folder).evaluation)
-    return content
+    return read_evaluation_content(RunFolder(evaluate_run(folder).folder))
 
 
 def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict[str, Any]:

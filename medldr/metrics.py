@@ -1,43 +1,90 @@
-"""How each measure is named, printed and explained; the one place that knows units."""
+"""What a metric is: the one table of how each is computed, named, printed and explained.
+
+A new metric is a row here, a function in `medldr.evaluation.metrics` that the row names, and an
+independent reference in ``tests/reference/metrics``. The order of the rows is that of a page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One measure as a reader meets it.
+class Metric:
+    """One metric.
 
     Attributes:
-        title: Name in tables and figures.
-        percent: Printed as per cent with one decimal, else as a number with three.
+        name: Its key in `evaluation.json`.
+        title: Its name in tables and figures.
+        meaning: One plain sentence for the glossary of a page.
+        percent: Printed in per cent with one decimal, else as a number with three.
         better: ``higher``, ``lower``, or empty where neither holds.
-        meaning: One plain sentence for the glossary.
+        definition: How it is computed, in the words of `evaluation.json`.
+        function: Where it is computed, in `medldr.evaluation.metrics`: ``counts.decisions``. Empty
+            where it is made of other metrics.
+        tasks: Kinds of labels that it is defined for.
+        levels: What it is reported for: ``split``, ``class``, ``domain``.
+        undefined: Why it has no value where the labels are known.
+        cards: Tasks for which it is among the few large numbers of a page.
+        calibration: Whether it judges the probabilities and not the decisions.
+        threshold: Whether it needs a threshold from the validation split.
+        published: Whether published tables give it.
+        selects: Whether ``training.select`` can name it.
+        over_domains: Whether it is a mean over domains.
+        short: Its title for a narrow terminal; empty: the title.
+        aliases: Other keys that mean it.
     """
 
+    name: str
     title: str
-    percent: bool
-    better: str
     meaning: str
+    percent: bool = False
+    better: str = "higher"
+    definition: str = ""
+    function: str = ""
+    tasks: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ("split",)
+    undefined: str = ""
+    cards: tuple[str, ...] = ()
+    calibration: bool = False
+    threshold: bool = False
+    published: bool = False
+    selects: bool = False
+    over_domains: bool = False
+    short: str = ""
+    aliases: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:
         """Title with its unit.
 
         Example:
-            >>> measure("accuracy").heading, measure("auc").heading
+            >>> metric_facts("accuracy").heading, metric_facts("auc").heading
             ('Accuracy (%)', 'AUC')
         """
         return f"{self.title} (%)" if self.percent else self.title
 
-    def show(self, value: float) -> str:
-        """Print a value in this measure's unit.
+    @property
+    def short_heading(self) -> str:
+        """Heading for a narrow terminal.
 
         Example:
-            >>> measure("accuracy").show(0.7349), measure("auc").show(0.5)
+            >>> metric_facts("mae").short_heading, metric_facts("accuracy").short_heading
+            ('Abs. error', 'Accuracy (%)')
+        """
+        if not self.short:
+            return self.heading
+        return f"{self.short} (%)" if self.percent else self.short
+
+    def show(self, value: float) -> str:
+        """Print a value in this metric's unit.
+
+        Example:
+            >>> metric_facts("accuracy").show(0.7349), metric_facts("auc").show(0.5)
             ('73.5', '0.500')
         """
         text = f"{100 * value:.1f}" if self.percent else f"{value:.3f}"
@@ -47,132 +94,199 @@ class Measure:
         """Print a difference with its sign, a real minus and no hyphen, as wide as a plus.
 
         Example:
-            >>> measure("accuracy").show_difference(0.05), measure("ece").show_difference(-0.01)
+            >>> accuracy, ece = metric_facts("accuracy"), metric_facts("ece")
+            >>> accuracy.show_difference(0.05), ece.show_difference(-0.01)
             ('+5.0', '−0.010')
         """
         text = self.show(value)
         return f"−{text[1:]}" if text.startswith("-") else f"+{text}"
 
 
-_RANKS = "the chance that an image with the finding gets a higher score than one without it"
+_BINARY: Final = ("binary",)
 
-MEASURES: dict[str, Measure] = {
-    "accuracy": Measure(
-        "Accuracy", True, "higher",
+_TABLE: Final = (
+    Metric(
+        "accuracy", "Accuracy",
         "Share of images that are classified right. With several labels per image: the mean "
         "over labels of the share decided right at probability 0.5.",
+        percent=True, function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
+        definition="share of right decisions; multi-label: per label (above 0.5), then their mean",
+        cards=TASKS, published=True, selects=True, aliases=("acc",),
     ),
-    "auc": Measure(
-        "AUC", False, "higher",
-        f"Area under the ROC curve: {_RANKS}; the mean over classes where there are several. "
+    Metric(
+        "auc", "AUC",
+        "Area under the ROC curve: the chance that an image with the finding gets a higher score "
+        "than one without it; the mean over classes where there are several. "
         "0.5 is guessing, 1 is perfect. It needs no threshold.",
+        function="ranking.areas", tasks=TASKS, levels=("split", "class", "domain"),
+        definition="area under the ROC curve; unweighted mean over classes against the rest, or "
+        "labels",
+        undefined="only one class in the labels",
+        cards=TASKS, published=True, selects=True,
     ),
-    "balanced_accuracy": Measure(
-        "Balanced accuracy", True, "higher",
+    Metric(
+        "balanced_accuracy", "Balanced accuracy",
         "Mean of the recalls of the classes that occur, so that rare classes count as much as "
         "frequent ones.",
+        percent=True, function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
+        definition="mean recall of the classes that occur; multi-label: mean over labels of "
+        "(sensitivity + specificity) / 2",
+        undefined="no label with both positives and negatives",
+        cards=("multi-class",), selects=True, short="Bal. acc.",
     ),
-    "macro_f1": Measure(
-        "Macro F1", False, "higher",
+    Metric(
+        "macro_f1", "Macro F1",
         "Mean of F1, the harmonic mean of precision and recall, over the classes that occur in the "
         "labels or among the answers.",
+        function="counts.decisions", tasks=TASKS, selects=True,
+        definition="mean F1 of the classes that occur in the labels or among the decisions",
+        undefined="no class in the labels or decided for",
     ),
-    "exact_match": Measure(
-        "Exact match", True, "higher", "Share of images all of whose labels are decided right."
+    Metric(
+        "exact_match", "Exact match", "Share of images all of whose labels are decided right.",
+        percent=True, function="counts.decisions", tasks=("multi-label",), cards=("multi-label",),
+        definition="share of items all of whose known labels are right", short="Exact",
     ),
-    "sensitivity": Measure(
-        "Sensitivity", True, "higher",
+    Metric(
+        "sensitivity", "Sensitivity",
         "Share of the positive cases that are found when the likelier class is chosen.",
+        percent=True, function="counts.decisions", tasks=_BINARY,
+        definition="recall of the positive class", undefined="no such class in the labels",
     ),
-    "specificity": Measure(
-        "Specificity", True, "higher",
+    Metric(
+        "specificity", "Specificity",
         "Share of the negative cases that are recognised when the likelier class is chosen.",
+        percent=True, function="counts.decisions", tasks=_BINARY,
+        definition="recall of the other class", undefined="no other class in the labels",
     ),
-    "sensitivity_at_specificity": Measure(
-        "Sensitivity at fixed specificity", True, "higher",
+    Metric(
+        "sensitivity_at_specificity", "Sensitivity at fixed specificity",
         "Share of the positive cases that are found at the threshold which gives the wanted "
         "specificity on the validation split.",
+        percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
+        definition="sensitivity at the threshold that gives the wanted specificity on the "
+        "validation split",
+        undefined="no such class in the labels", cards=_BINARY, short="Sens. at spec.",
     ),
-    "specificity_at_threshold": Measure(
-        "Specificity at that threshold", True, "higher",
+    Metric(
+        "specificity_at_threshold", "Specificity at that threshold",
         "Specificity that the threshold chosen on the validation split really gives here.",
+        percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
+        definition="specificity reached here at that threshold",
+        undefined="no other class in the labels",
     ),
-    "quadratic_kappa": Measure(
-        "Quadratic kappa", False, "higher",
+    Metric(
+        "quadratic_kappa", "Quadratic kappa",
         "Agreement on an ordered scale beyond chance; a miss by two grades weighs four times a "
         "miss by one.",
+        function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",), short="Kappa",
+        definition="agreement of ordered classes, quadratic weights",
+        undefined="labels and decisions are all one class", aliases=("kappa",),
     ),
-    "mae": Measure(
-        "Mean absolute error", False, "lower", "Mean distance, in grades, from the true grade."
+    Metric(
+        "mae", "Mean absolute error", "Mean distance, in grades, from the true grade.",
+        better="lower", function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",),
+        definition="mean distance between label and decision, in classes", short="Abs. error",
     ),
-    "ece": Measure(
-        "ECE", False, "lower",
+    Metric(
+        "ece", "ECE",
         "Expected calibration error: mean gap between stated confidence and observed accuracy. "
         "0 means that confidences can be taken at their word. Resampling makes it look larger, so "
         "that its interval may lie above the value.",
+        better="lower", calibration=True, function="calibration.decided_error", tasks=TASKS,
+        levels=("split", "domain"), cards=("multi-class", "binary", "multi-label"),
+        definition="calibration error of the decided class (multi-label: of each label, averaged); "
+        "resampling makes it larger, so its interval may lie above it",
     ),
-    "ece_positive": Measure(
-        "ECE, positive class", False, "lower",
+    Metric(
+        "ece_positive", "ECE, positive class",
         "The same gap for the stated probability of the positive class, whatever is decided.",
+        better="lower", calibration=True, function="calibration.positive_error", tasks=_BINARY,
+        definition="calibration error of the positive class's probability",
     ),
-    "brier": Measure(
-        "Brier score", False, "lower",
+    Metric(
+        "brier", "Brier score",
         "Mean squared distance of the stated probabilities from what was true.",
+        better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
+        definition="squared error of the probabilities, summed over classes; binary and "
+        "multi-label: of one probability",
     ),
-    "nll": Measure(
-        "NLL", False, "lower",
+    Metric(
+        "nll", "NLL",
         "Negative log-likelihood: punishes confident mistakes most. Natural logarithm.",
+        better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
+        definition="mean negative log probability of the label",
     ),
-    "recall": Measure(
-        "Recall", True, "higher", "Of the images of a class, the share that is recognised."
+    Metric(
+        "recall", "Recall", "Of the images of a class, the share that is recognised.",
+        percent=True, function="counts.decisions", tasks=TASKS, levels=("class",),
+        undefined="no such class in the labels",
     ),
-    "precision": Measure(
-        "Precision", True, "higher", "Of the images called a class, the share that is of it."
+    Metric(
+        "precision", "Precision", "Of the images called a class, the share that is of it.",
+        percent=True, function="counts.decisions", tasks=TASKS, levels=("class",),
+        undefined="never decided for",
     ),
-    "f1": Measure("F1", False, "higher", "Harmonic mean of precision and recall of one class."),
-    "worst_domain": Measure(
-        "Worst domain accuracy", True, "higher",
+    Metric(
+        "f1", "F1", "Harmonic mean of precision and recall of one class.",
+        function="counts.decisions", tasks=TASKS, levels=("class",),
+        undefined="neither in the labels nor decided for",
+    ),
+    Metric(
+        "worst_domain", "Worst domain accuracy",
         "Accuracy in the domain (hospital, scanner) where it is lowest.",
+        percent=True, levels=(), definition="lowest accuracy of any domain",
+        aliases=("worst_domain_accuracy",),
     ),
-    "worst_group": Measure(
-        "Worst group accuracy", True, "higher",
+    Metric(
+        "worst_group", "Worst group accuracy",
         "Accuracy in the group (slide, patient) where it is lowest. Each bootstrap draw finds its "
         "own worst among the groups that it took, so that the interval lies at or above the value.",
+        percent=True, levels=(),
+        definition="lowest accuracy of any group (slide, patient) that has items; each bootstrap "
+        "draw finds its own worst among the groups that it took, so that its interval lies at or "
+        "above",
+        aliases=("worst_group_accuracy",),
     ),
-    "loss": Measure("Loss", False, "lower", "What training makes small."),
-    "domain_accuracy": Measure(
-        "Mean domain accuracy", True, "higher", "Mean of the accuracies of the domains."
+    Metric(
+        "loss", "Loss", "What training makes small.", better="lower", levels=(), selects=True,
     ),
-    "domain_loss": Measure(
-        "Mean domain loss", False, "lower", "Mean of the losses of the domains."
+    Metric(
+        "domain_accuracy", "Mean domain accuracy", "Mean of the accuracies of the domains.",
+        percent=True, levels=(), selects=True, over_domains=True,
     ),
-}  # fmt: skip
+    Metric(
+        "domain_loss", "Mean domain loss", "Mean of the losses of the domains.",
+        better="lower", levels=(), selects=True, over_domains=True,
+    ),
+)  # fmt: skip
 
-ALIASES = {
-    "worst_domain_accuracy": "worst_domain",
-    "worst_group_accuracy": "worst_group",
-    "acc": "accuracy",
-    "kappa": "quadratic_kappa",
+METRICS: Final[Mapping[str, Metric]] = {metric.name: metric for metric in _TABLE}
+ALIASES: Final[Mapping[str, str]] = {
+    alias: metric.name for metric in _TABLE for alias in metric.aliases
 }
 
 
-def measure(name: str) -> Measure:
-    """The measure of this key; an unknown key is printed as it is, with three decimals.
+def metric_facts(name: str) -> Metric:
+    """The metric of this key; an unknown key is printed as it is, with three decimals.
 
     Args:
         name: A key, also with slashes in front: ``test/unseen/accuracy``.
 
     Example:
-        >>> measure("test/auc").title, measure("dice_score").title
+        >>> metric_facts("test/auc").title, metric_facts("dice_score").title
         ('AUC', 'Dice score')
     """
     key = name.rsplit("/", 1)[-1]
     key = ALIASES.get(key, key)
-    known = MEASURES.get(key)
-    if known is not None:
-        return known
-    return Measure(key.replace("_", " ").capitalize(), False, "", "")
+    unknown = Metric(key, key.replace("_", " ").capitalize(), "", better="", levels=())
+    return METRICS.get(key, unknown)
 
+
+Measure = Metric
+MEASURES = METRICS
+measure = metric_facts
+"""Names under which pages know the three."""
 
 SPLIT_TITLES = {
     "test": "Test",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -20,8 +20,16 @@ from medldr.data import Data, build_data, list_bad_files
 from medldr.errors import InputError
 from medldr.evaluation import check, flat
 from medldr.evaluation.evaluate_rules import judge, network, rules_with_weights
-from medldr.folders.files import RunFolder, read_json, write_json, write_text
-from medldr.folders.lifecycle import is_done, open_run, record, status
+from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.files import RunFolder, write_json, write_text
+from medldr.folders.lifecycle import is_done, open_run, status
+from medldr.folders.run_record import (
+    CURE,
+    RunRecord,
+    Selection,
+    add_to_run_record,
+    read_run_record,
+)
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.training import Fitted, fit, make_fabric
@@ -68,7 +76,7 @@ class RunResult:
     @classmethod
     def read(cls, folder: RunFolder, *, fresh: bool = True) -> RunResult:
         """The result that a run folder holds."""
-        numbers = flat(read_json(folder.evaluation))
+        numbers = flat(read_evaluation(folder))
         return cls(folder.path, numbers, fresh, skipped=folder.bad_files.is_file())
 
 
@@ -149,7 +157,7 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
         console.print(note, soft_wrap=not console.is_terminal, markup=False)
     if data.pack is not None:
         console.print(f"images are read from the pack {data.pack}", soft_wrap=True, markup=False)
-    record(
+    add_to_run_record(
         folder,
         data={
             "name": data.table.name,
@@ -173,15 +181,15 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabri
     from medldr.reporting.read.method import augmentation_id
 
     chosen = choices(fitted)
-    record(
+    add_to_run_record(
         folder,
         **fitted.facts,
         augmentation=augmentation_id(config.model_dump(mode="json")),
         steps=fitted.steps,
         epochs=fitted.epochs,
         stopped_early=fitted.stopped_early,
-        selections=chosen,
-        selection=chosen[fitted.reported.rule],
+        selections={rule: selection.written() for rule, selection in chosen.items()},
+        selection=chosen[fitted.reported.rule].written(),
         notes=list(fitted.notes),
     )
 
@@ -194,9 +202,9 @@ def write_report_or_warn(folder: RunFolder) -> None:
     write(folder)
 
 
-def choices(fitted: Fitted) -> dict[str, dict[str, Any]]:
+def choices(fitted: Fitted) -> dict[str, Selection]:
     """What each rule chose, as files hold it; the reported one first."""
-    return {name: selection.as_dict() for name, selection in fitted.selections.items()}
+    return {name: Selection(**chosen.as_dict()) for name, chosen in fitted.selections.items()}
 
 
 def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
@@ -210,21 +218,24 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
         InputError: If the folder holds no trained run, or its data is not what it was.
     """
     files = trained(folder)
-    config = _config_of(files)
-    before = read_json(files.run)
+    before = read_run_record(files)
+    config = _config_of(files, before)
     machine = config.machine.model_copy(update={"devices": 1, "nodes": 1})
     if device is not None:
         machine = machine.model_copy(update={"device": device})
     # As it was trained and recorded, whatever `auto` means on this machine.
-    precision = before.get("precision", config.training.precision)
+    precision = before.precision or config.training.precision
     fabric = make_fabric(machine, config.training.model_copy(update={"precision": precision}))
     data = build_data(config)
     check(config.evaluation, data.spec, data.rows)
-    for what, now in (("data_hash", data.data_hash), ("split_hash", data.split_hash)):
-        if now != before.get(what):
+    for what, now, then in (
+        ("data_hash", data.data_hash, before.data_hash),
+        ("split_hash", data.split_hash, before.split_hash),
+    ):
+        if now != then:
             raise InputError(
                 f"the data of {files.path} is not what it was trained on ({what} is now "
-                f"{now[:12]}, then {str(before.get(what))[:12]}); put the same files back, or "
+                f"{now[:12]}, then {str(then)[:12]}); put the same files back, or "
                 "train anew"
             )
     judge(config, data, files, fabric, rules_with_weights(files, before))
@@ -244,7 +255,7 @@ def trained(folder: Path | str) -> RunFolder:
             f"{folder} is not a run folder: it has no run.json. Give the folder that "
             "`medldr train` printed"
         )
-    if not files.model.is_file() or "selection" not in read_json(files.run):
+    if not files.model.is_file() or read_run_record(files).selection is None:
         raise InputError(
             f"{folder} has no selected weights yet: its status is {status(files)}. Run "
             f"`medldr train {files.config}` to go on with it"
@@ -252,9 +263,9 @@ def trained(folder: Path | str) -> RunFolder:
     return files
 
 
-def _config_of(files: RunFolder) -> RunConfig:
+def _config_of(files: RunFolder, record: RunRecord) -> RunConfig:
     config = load_config(files.config)
-    now, then = run_hash(config), read_json(files.run).get("hash")
+    now, then = run_hash(config), record.hash
     if now != then:
         raise InputError(
             f"{files.config} was changed after the training: its hash is now {now}, and the run's "
@@ -270,9 +281,18 @@ def load_model(folder: Path | str) -> FeatureModel:
         InputError: If the folder holds no trained run.
     """
     files = trained(folder)
-    config = _config_of(files)
-    spec: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in read_json(files.run)["spec"].items()
-    }
-    return network(config, DataSpec(**spec), files.model)
+    record = read_run_record(files)
+    return network(_config_of(files, record), spec_of(files, record), files.model)
+
+
+def spec_of(files: RunFolder, record: RunRecord) -> DataSpec:
+    """What the network of a run was told of its data.
+
+    Raises:
+        InputError: If `run.json` does not say so.
+    """
+    spec = record.spec
+    if spec is None or spec.task is None:
+        raise InputError(f"{files.run} does not say what data the run was trained on. {CURE}")
+    known = {field.name: getattr(spec, field.name) for field in fields(DataSpec)}
+    return DataSpec(**known)

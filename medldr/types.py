@@ -58,7 +58,7 @@ class Batch(NamedTuple):
             >>> [part.index.tolist() for part in batch.by_domain()]
             [[1, 3], [0, 2]]
         """
-        return [self.select(self.domain == d) for d in self.domain.unique()]
+        return [self.select(self.domain == d) for d in self.domain.unique()]  # type: ignore[no-untyped-call]
 
 
 class StepOutput(NamedTuple):

@@ -13,6 +13,7 @@ import numpy as np
 
 from medldr.evaluation.metrics import calibration, counts
 from medldr.evaluation.metrics import score as metrics
+from medldr.evaluation.metrics.items import Items
 from medldr.types import Predictions
 
 
@@ -36,7 +37,7 @@ def domain_means(predictions: Predictions) -> dict[str, float | None]:
     names = [name for name in np.unique(predictions.domain).tolist() if name]
     if not names:
         return {}
-    found = [_measure(predictions.select(predictions.domain == name)) for name in names]
+    found = [_scores(predictions.select(predictions.domain == name)) for name in names]
     accuracy, loss = np.mean(found, axis=0).tolist()
     means = {"domain_accuracy": accuracy, "domain_loss": loss}
     return {name: None if np.isnan(value) else value for name, value in means.items()}
@@ -62,17 +63,11 @@ def held_out_curves(predictions: Predictions) -> dict[str, float | None]:
     return row
 
 
-def _measure(table: Predictions) -> tuple[float, float]:
+def _scores(table: Predictions) -> tuple[float, float]:
     """Accuracy and loss, as `medldr.evaluation.score` defines them; NaN where undefined."""
     label, prob, task = table.label, table.prob, table.task
     if metrics.unusable(label, prob):
         return np.nan, np.nan
-    if task == "multi-label":
-        known = label.astype(np.float64)
-        right = counts.label_counts(known, prob)
-        probable = calibration.label_calibration(known, prob, 1)[0]
-    else:
-        number = label.astype(np.int64)
-        right = counts.class_counts(number, prob, task, 1)
-        probable = calibration.probability_sums(number, prob, task)
-    return right.value()["accuracy"], probable.value()["nll"]
+    items = Items(label, prob, task)
+    accuracy = counts.decisions(items).value()["accuracy"]
+    return accuracy, calibration.likelihoods(items).value()["nll"]

@@ -15,6 +15,8 @@ from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.split_entry import Entry, absent_classes
 from medldr.evaluation.split_scores import Judge, headline_metrics, positive_class
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.folders.run_record import Selection
 from medldr.types import DataSpec, Predictions
 
 
@@ -82,6 +84,7 @@ def evaluate(
     }
     found: dict[str, Entry] = {s: Entry(judge, s, config) for s, judge in judges.items()}
     said = [note for split, judge in judges.items() for note in split_notes(split, judge)]
+    chosen = None if selection is None else Selection.model_validate(selection)
     return {
         "schema": 1,
         "task": first.task,
@@ -98,7 +101,7 @@ def evaluate(
         "operating_point": asdict(point) if binary else None,
         "definitions": metrics.DEFINITIONS,
         "splits": {split: entry.content(seen) for split, entry in found.items()},
-        "gap": _gap(found, seen, shared, selection),
+        "gap": _gap(found, seen, shared, chosen),
         "notes": [*notes, *said],
     }
 
@@ -107,7 +110,7 @@ def _gap(
     found: Mapping[str, Entry],
     seen: Collection[str],
     shared: Collection[str],
-    selection: Mapping[str, Any] | None,
+    selection: Selection | None,
 ) -> dict[str, Any] | None:
     """Seen minus unseen domains; None where that was not measured."""
     unseen = gap.UNSEEN in found and bool(found[gap.UNSEEN].judge.domains)
@@ -146,7 +149,7 @@ def split_notes(split: str, judge: Judge) -> list[str]:
     return said
 
 
-def flat(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
+def flat(evaluation: EvaluationRecord) -> dict[str, float | None]:
     """The numbers of an evaluation under slash-separated keys, None where undefined.
 
     Keys are ``<split>/<metric>``, ``<split>/class/<class>/<metric>``,
@@ -155,18 +158,19 @@ def flat(evaluation: Mapping[str, Any]) -> dict[str, float | None]:
     were scored ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``.
     """
     out: dict[str, float | None] = {}
-    for split, judged in evaluation["splits"].items():
-        groups = {f"{split}/": judged["metrics"]}
-        groups |= {f"{split}/class/{c}/": numbers for c, numbers in judged["classes"].items()}
-        groups |= {f"{split}/domain/{d}/": of["metrics"] for d, of in judged["domains"].items()}
-        parts = judged.get("parts") or {}
-        groups |= {f"{split}/{name}/": of["metrics"] for name, of in parts.items()}
-        for worst in ("worst_domain", "worst_group"):
-            if judged.get(worst):
-                groups[f"{split}/{worst}/"] = {"accuracy": judged[worst]["accuracy"]}
-        for group, entry in (judged.get("groups") or {}).items():
-            out[f"{split}/group/{group}/accuracy"] = entry["accuracy"]
+    for split, judged in evaluation.splits.items():
+        groups = {f"{split}/": judged.metrics}
+        groups |= {f"{split}/class/{c}/": of.metrics for c, of in judged.classes.items()}
+        groups |= {f"{split}/domain/{d}/": of.metrics for d, of in judged.domains.items()}
+        groups |= {f"{split}/{name}/": of.metrics for name, of in judged.parts.items()}
+        for name, worst in (
+            ("worst_domain", judged.worst_domain),
+            ("worst_group", judged.worst_group),
+        ):
+            if worst is not None:
+                groups[f"{split}/{name}/"] = {"accuracy": worst.accuracy}
+        for group, entry in judged.groups.items():
+            out[f"{split}/group/{group}/accuracy"] = entry.accuracy
         for prefix, numbers in groups.items():
-            named = {k: v for k, v in numbers.items() if isinstance(v, Mapping)}
-            out |= {prefix + name: number["value"] for name, number in named.items()}
+            out |= {prefix + name: number.value for name, number in numbers.items()}
     return out

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medldr.config import RunConfig
 from medldr.config.averaging import SWAD
 from medldr.data import Data
+from medldr.errors import InputError
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.predict import predict_each
 from medldr.evaluation.predictions.submission import submission_files
 from medldr.evaluation.predictions.table import join, write_predictions
-from medldr.folders.files import RunFolder, load_tensors, write_json, write_text
+from medldr.folders.evaluation_record import write_evaluation
+from medldr.folders.files import RunFolder, load_tensors, write_text
+from medldr.folders.run_record import CURE, RunRecord, Selection
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec, Predictions
@@ -25,7 +28,7 @@ from medldr.types import DataSpec, Predictions
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-Choice = tuple[int, int, bool]
+Choice = tuple[float | None, int | None, bool]
 """Epoch, step, and whether weights of many steps were averaged: equal ones have equal weights."""
 
 
@@ -34,7 +37,7 @@ def judge(
     data: Data,
     folder: RunFolder,
     fabric: Fabric,
-    selections: Mapping[str, Mapping[str, Any]],
+    selections: Mapping[str, Selection],
 ) -> None:
     """Predict every split with the weights of each rule and score it: the one look at the test.
 
@@ -50,7 +53,7 @@ def judge(
     """
     reported, *others = selections
     choice = {
-        rule: (chosen["epoch"], chosen["step"], rule == SWAD) for rule, chosen in selections.items()
+        rule: (chosen.epoch, chosen.step, rule == SWAD) for rule, chosen in selections.items()
     }
     weights = {choice[reported]: folder.model}
     for rule in others:
@@ -58,7 +61,7 @@ def judge(
     tables = _predict(config, data, fabric, weights)
     if not fabric.is_global_zero:
         return
-    oracle = bool(selections[reported].get("oracle"))
+    oracle = selections[reported].oracle
     files, notes = submission_files(config, data.table, tables[choice[reported]], oracle=oracle)
     for name, text in files.items():
         write_text(folder.submission / name, text)
@@ -70,16 +73,15 @@ def judge(
         evaluation = evaluate(
             predicted,
             config.evaluation,
-            selection=selections[rule],
+            selection=selections[rule].written(),
             seen=data.spec.train_domains,
             shared=shared,
             notes=told,
         )
-        places = folder.predictions, folder.evaluation
-        if rule != reported:
-            places = folder.predictions_of(rule), folder.evaluation_of(rule)
-        write_predictions(places[0], join(list(predicted.values())))
-        write_json(places[1], evaluation)
+        further = None if rule == reported else rule
+        place = folder.predictions if further is None else folder.predictions_of(further)
+        write_predictions(place, join(list(predicted.values())))
+        write_evaluation(folder, evaluation, further)
 
 
 def with_training_groups(data: Data) -> list[str]:
@@ -125,21 +127,24 @@ def _predict(
     return tables
 
 
-def rules_with_weights(
-    folder: RunFolder, record: Mapping[str, Any]
-) -> dict[str, Mapping[str, Any]]:
+def rules_with_weights(folder: RunFolder, record: RunRecord) -> dict[str, Selection]:
     """What each rule of a trained run chose, the reported one first, for `judge`.
 
     A further rule whose weights were taken away is left out, as is what it left behind.
 
     Args:
         folder: The run's files.
-        record: Content of its `run.json`.
+        record: Its `run.json`.
+
+    Raises:
+        InputError: If no rule has chosen yet.
     """
-    reported = record["selection"]
-    found: Mapping[str, Any] = record.get("selections") or {}
+    reported = record.selection
+    if reported is None:
+        raise InputError(f"{folder.run} does not say which weights were selected. {CURE}")
+    found = record.selections
     there = {rule: chosen for rule, chosen in found.items() if folder.selected(rule).is_file()}
-    return {reported["rule"]: reported, **there}
+    return {reported.rule: reported, **there}
 
 
 def network(config: RunConfig, spec: DataSpec, weights: Path) -> FeatureModel:

@@ -8,11 +8,12 @@ patients) that also trained, it was fitted to, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from medldr.evaluation import intervals
 from medldr.evaluation.metrics.sums import Array
+from medldr.folders.run_record import Selection
 
 UNSEEN: Final = "test"
 
@@ -37,35 +38,28 @@ def seen_split(splits: Collection[str], *, unseen: bool) -> str | None:
     return "id_val" if unseen and "id_val" in splits else None
 
 
-def all_unseen(domains: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether there are domains, none of which training rows came from.
-
-    Args:
-        domains: As `evaluation.json` holds them for a split.
-    """
-    return bool(domains) and not any(entry.get("seen") for entry in domains.values())
-
-
 def optimism(
-    seen: str, selections: Iterable[Mapping[str, Any] | None], *, shared: bool = False
+    seen: str, selections: Iterable[Selection | None], *, shared: bool = False
 ) -> str | None:
     """A warning where the seen split was fitted to; None where it was not.
 
     Args:
         seen: The seen split.
-        selections: What chose the weights of each run, as `evaluation.json` says.
+        selections: What chose the weights of each run.
         shared: Whether groups of the split also trained.
 
     Example:
-        >>> optimism("id_val", [{"split": "val"}]), optimism("id_test", [{"split": "id_val"}])
+        >>> from medldr.folders.run_record import Selection
+        >>> other, same = (Selection(rule="val_auc", split=name) for name in ("val", "id_val"))
+        >>> optimism("id_val", [other]), optimism("id_test", [same])
         (None, None)
-        >>> optimism("id_val", [{"rule": "val_auc", "split": "id_val"}])
+        >>> optimism("id_val", [same])
         'id_val chose the weights (val_auc), so that the gap from it is too large.'
-        >>> optimism("id_val", [{"split": "val"}], shared=True)
+        >>> optimism("id_val", [other], shared=True)
         'id_val shares groups with the training images, so that the gap from it is too large.'
     """
-    rules = [s.get("rule") for s in selections if s is not None and s.get("split") == seen]
-    named = ", ".join(str(rule) for rule in dict.fromkeys(rules))
+    rules = [s.rule for s in selections if s is not None and s.split == seen]
+    named = ", ".join(dict.fromkeys(rules))
     why = [f"chose the weights ({named})"] if rules else []
     why += ["shares groups with the training images"] if shared else []
     return f"{seen} {' and '.join(why)}, so that the gap from it is too large." if why else None

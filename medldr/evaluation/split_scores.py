@@ -15,23 +15,24 @@ from medldr.evaluation.metrics import ranking
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.metrics.sums import Array, Sums
+from medldr.metrics import METRICS, TASKS, metric_facts
 from medldr.types import DataSpec, Predictions, Task
 
-CLASS_METRICS = ("recall", "precision", "f1", "auc")
-DOMAIN_METRICS = ("accuracy", "auc", "balanced_accuracy", "ece")
-THRESHOLD_METRICS = ("sensitivity_at_specificity", "specificity_at_threshold")
+CLASS_METRICS = tuple(
+    metric.name
+    for metric in sorted(METRICS.values(), key=lambda metric: "split" in metric.levels)
+    if "class" in metric.levels
+)
+DOMAIN_METRICS = tuple(metric.name for metric in METRICS.values() if "domain" in metric.levels)
 WORST_DOMAIN = "worst_domain/accuracy"
 
 
 def headline_metrics(task: Task) -> list[str]:
-    """Metrics of a whole split, in the order in which tables show them."""
-    common = ["accuracy", "auc", "balanced_accuracy", "macro_f1", "ece", "brier", "nll"]
-    extra: dict[str, list[str]] = {
-        "binary": ["ece_positive", "sensitivity", "specificity", *THRESHOLD_METRICS],
-        "ordinal": ["quadratic_kappa", "mae"],
-        "multi-label": ["exact_match"],
-    }
-    return common + extra.get(task, [])
+    """Metrics of a whole split in the order of `evaluation.json`: those of every task first."""
+    found = [m for m in METRICS.values() if task in m.tasks and "split" in m.levels]
+    common = [m.name for m in found if m.tasks == TASKS]
+    own = [m for m in found if m.tasks != TASKS]
+    return common + [m.name for m in sorted(own, key=lambda m: not m.calibration)]
 
 
 def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int:
@@ -164,7 +165,7 @@ class Judge:
             return self.why_not(domain) or metrics.reason(name)
         if self.why_not():
             return str(self.why_not())
-        if name in THRESHOLD_METRICS and self.point.threshold is None:
+        if metric_facts(name).threshold and self.point.threshold is None:
             return str(self.point.reason)
         known = True
         if kind == "class":

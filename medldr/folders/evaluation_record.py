@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 from pydantic import Field, model_validator
 
 from medldr.folders.files import RunFolder, write_json
-from medldr.folders.records import Record, check_record, read_record
-from medldr.folders.run_record import Selection
+from medldr.folders.records import Record, check_record, read_content
+from medldr.folders.run_record import Selection, Task
 
 SCHEMA = 1
 
@@ -22,12 +23,14 @@ class Number(Record):
         low: Lower end of the interval; None where there is none.
         high: Upper end of the interval.
         reason: Why it is undefined, or a remark on a number that is defined.
+        undefined_draws: Bootstrap draws that the interval leaves out; None where it has all.
     """
 
     value: float | None = None
     low: float | None = None
     high: float | None = None
     reason: str | None = None
+    undefined_draws: int | None = None
 
 
 class ClassRecord(Record):
@@ -79,6 +82,7 @@ class GroupRecord(Record):
     """One group (patient, slide); its accuracy is None where no label is known."""
 
     n: int = 0
+    correct: int | None = None
     domain: str | None = None
     accuracy: float | None = None
 
@@ -114,6 +118,7 @@ class SplitRecord(Record):
         n_groups: Groups.
         unit: What the bootstrap draws: ``group`` or ``item``.
         few_groups: Whether there are too few groups for the intervals to be trusted.
+        absent_classes: Classes without an item, or labels without a positive.
         metrics: By name.
         classes: By class or label.
         domains: By domain.
@@ -131,6 +136,7 @@ class SplitRecord(Record):
     n_groups: int | None = None
     unit: str | None = None
     few_groups: bool = False
+    absent_classes: tuple[str, ...] = ()
     metrics: dict[str, Number] = Field(default_factory=dict)
     classes: dict[str, ClassRecord] = Field(default_factory=dict)
     domains: dict[str, DomainRecord] = Field(default_factory=dict)
@@ -169,6 +175,9 @@ class OperatingPointRecord(Record):
     """The threshold of ``sensitivity_at_specificity`` and where it comes from."""
 
     specificity: float | None = None
+    threshold: float | None = None
+    split: str | None = None
+    reason: str | None = None
 
 
 class GapRecord(Record):
@@ -193,13 +202,14 @@ class EvaluationRecord(Record):
     """`evaluation.json`; what an older version did not write has its default."""
 
     schema_: int = Field(SCHEMA, alias="schema")
-    task: Literal["multi-class", "binary", "ordinal", "multi-label"]
+    task: Task
     class_names: tuple[str, ...] = ()
     positive_class: str | None = None
     selection: Selection | None = None
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = CalibrationRecord()
     operating_point: OperatingPointRecord | None = None
+    definitions: dict[str, str] = Field(default_factory=dict)
     splits: dict[str, SplitRecord]
     gap: GapRecord | None = None
     notes: tuple[str, ...] = ()
@@ -225,12 +235,28 @@ def read_evaluation(files: RunFolder, rule: str | None = None) -> EvaluationReco
     Raises:
         InputError: If it is absent or damaged, or of another schema.
     """
-    path = files.evaluation if rule is None else files.evaluation_of(rule)
-    return read_record(path, EvaluationRecord, cure(files))
+    return _checked(read_evaluation_content(files, rule), files, rule)
+
+
+def read_evaluation_content(files: RunFolder, rule: str | None = None) -> dict[str, Any]:
+    """The file as plain values, for those who hand it on: `medldr.evaluate` returns it.
+
+    Raises:
+        InputError: If it is absent or damaged.
+    """
+    return read_content(_path(files, rule), cure(files))
 
 
 def write_evaluation(files: RunFolder, content: Mapping[str, Any], rule: str | None = None) -> None:
     """Write `evaluation.json`, whole or not at all, after a check that it can be read again."""
-    path = files.evaluation if rule is None else files.evaluation_of(rule)
-    check_record(content, path, EvaluationRecord, cure(files))
-    write_json(path, dict(content))
+    _checked(content, files, rule)
+    write_json(_path(files, rule), dict(content))
+
+
+def _path(files: RunFolder, rule: str | None) -> Path:
+    return files.evaluation if rule is None else files.evaluation_of(rule)
+
+
+def _checked(content: Mapping[str, Any], files: RunFolder, rule: str | None) -> EvaluationRecord:
+    known = (SCHEMA,) if "schema" in content else ()
+    return check_record(content, _path(files, rule), EvaluationRecord, cure(files), known)

@@ -10,15 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, get_args
+from typing import Any
 
 from medldr.errors import InputError
 from medldr.folders import provenance
-from medldr.folders.files import RunFolder, read_json, storage_errors, write_json, write_text
+from medldr.folders.files import RunFolder, storage_errors, write_text
 from medldr.folders.owner import OwnedError, is_owned, owned
 from medldr.folders.run_identity import RunIdentity
-
-Status = Literal["running", "interrupted", "done", "failed"]
+from medldr.folders.run_record import RunRecord, Status, Times, add_to_run_record, read_run_record
 
 
 class Interrupted(BaseException):
@@ -48,7 +47,7 @@ class OpenRun:
 
     def record(self, **facts: Any) -> None:
         """Add facts to `run.json`."""
-        record(self.folder, **facts)
+        add_to_run_record(self.folder, **facts)
 
 
 def is_done(folder: RunFolder) -> bool:
@@ -57,34 +56,32 @@ def is_done(folder: RunFolder) -> bool:
 
 
 def status(folder: RunFolder) -> Status | None:
-    """What `run.json` says; None where there is no run. A dead runner's run is interrupted."""
+    """How far a run is; None where there is no run. A dead runner's run is interrupted.
+
+    Raises:
+        InputError: If `run.json` is damaged or does not say so.
+    """
+    record = read_current(folder)
+    return None if record is None else record.status
+
+
+def read_current(folder: RunFolder) -> RunRecord | None:
+    """`run.json` with the status that the run has by now; None where there is no run.
+
+    Raises:
+        InputError: If it is damaged.
+    """
     with storage_errors(folder.run):
         if not folder.run.exists():
             return None
-    cure = "Put the file back, or begin the run anew with `medldr train ... --restart`"
-    try:
-        facts = read_json(folder.run)
-    except InputError as error:
-        raise InputError(f"{error}. {cure}") from error
-    if not isinstance(facts, dict) or facts.get("status") not in get_args(Status):
-        raise InputError(f"{folder.run} does not say how the run ended. {cure}")
-    said: Status = facts["status"]
-    if said != "running" or is_owned(folder):
-        return said
-    # Its owner may have written how the run ended, and left, since the line above was read.
-    said = read_json(folder.run)["status"]
-    return "interrupted" if said == "running" else said
-
-
-def record(folder: RunFolder, **facts: Any) -> None:
-    """Merge facts into `run.json`, one level deep."""
-    known = read_json(folder.run) if folder.run.exists() else {}
-    for key, value in facts.items():
-        old = known.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            value = {**old, **value}
-        known[key] = value
-    write_json(folder.run, known)
+    record = read_run_record(folder)
+    if record.status != "running" or is_owned(folder):
+        return record
+    # Its owner may have written how the run ended, and left, since the record was read.
+    record = read_run_record(folder)
+    if record.status != "running":
+        return record
+    return record.model_copy(update={"status": "interrupted"})
 
 
 @contextlib.contextmanager
@@ -113,9 +110,8 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
         # Anew at each start: the data may have moved, or the file been edited meanwhile.
         write_text(folder.config, run.config)
         began = time.monotonic()
-        earlier = read_json(folder.run) if folder.run.exists() else {}
-        times = earlier.get("times", {})
-        record(
+        times = read_run_record(folder).times if folder.run.exists() else Times()
+        add_to_run_record(
             folder,
             status="running",
             error=None,
@@ -125,18 +121,18 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
             hash=run.hash,
             provenance=provenance.collect(),
             times={
-                "started": times.get("started") or provenance.now(),
-                "starts": times.get("starts", 0) + 1,
+                "started": times.started or provenance.now(),
+                "starts": times.starts + 1,
                 "latest_start": provenance.now(),
-                "seconds": times.get("seconds", 0.0),
+                "seconds": times.seconds,
                 "finished": None,
             },
         )
 
-        def finish(ending: Status, error: str | None = None) -> None:
-            spent = times.get("seconds", 0.0) + time.monotonic() - began
+        def finish(said: Status, error: str | None = None) -> None:
+            spent = times.seconds + time.monotonic() - began
             ended = {"finished": provenance.now(), "seconds": round(spent, 3)}
-            record(folder, status=ending, error=error, times=ended)
+            add_to_run_record(folder, status=said, error=error, times=ended)
 
         try:
             with _ending_on_sigterm(folder):

@@ -15,14 +15,38 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from pydantic import ValidationError
 
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, atomic, storage_errors
+from medldr.folders.records import Record
 
 STALE_AFTER_S = 300.0
 BEAT_EVERY_S = 20.0
-_KEYS = {"host", "pid", "start", "heartbeat"}
+
+
+class OwnerRecord(Record):
+    """`owner.json`.
+
+    Attributes:
+        host: Name of the machine that the owner runs on.
+        pid: Its process number.
+        start: What no later process with the same number has; None where that is not known.
+        heartbeat: Its last sign of life, in seconds since 1970.
+        released: When it left the folder; None while it is there.
+    """
+
+    host: str
+    pid: int
+    start: str | None
+    heartbeat: float
+    released: float | None = None
+
+    @property
+    def process(self) -> tuple[str, int, str | None]:
+        """What tells this process from every other one."""
+        return self.host, self.pid, self.start
 
 
 class OwnedError(InputError):
@@ -64,7 +88,7 @@ def refuse_if_taken(folder: RunFolder) -> None:
     owner = _read(folder.owner)
     if owner is not None and not _is_mine(folder.owner) and not _is_gone(owner):
         raise OwnedError(
-            f"{folder.path} was taken over by process {owner['pid']} on {owner['host']}, because "
+            f"{folder.path} was taken over by process {owner.pid} on {owner.host}, because "
             "this one gave no sign of life for a while. Nothing more is written here"
         )
 
@@ -92,9 +116,9 @@ def _claim(path: Path) -> None:
         return
     owner = _read(path)
     if owner is not None and not _is_gone(owner):
-        age = time.time() - float(owner["heartbeat"])
+        age = time.time() - owner.heartbeat
         raise OwnedError(
-            f"{path.parent} is in use by process {owner['pid']} on {owner['host']} "
+            f"{path.parent} is in use by process {owner.pid} on {owner.host} "
             f"(last sign of life {age:.0f} s ago). Wait for it, or stop it first"
         )
     # Two processes may find the same stale owner: only the one that makes this file goes on.
@@ -120,54 +144,58 @@ def _create(path: Path) -> bool:
         except FileExistsError:
             return False
         with os.fdopen(handle, "w") as file:
-            json.dump(_myself(), file)
+            file.write(_text(_myself()))
     return True
 
 
-def _myself() -> dict[str, Any]:
+def _myself() -> OwnerRecord:
     pid = os.getpid()
-    return {
-        "host": socket.gethostname(),
-        "pid": pid,
-        "start": _process_start(pid),
-        "heartbeat": time.time(),
-    }
+    return OwnerRecord(
+        host=socket.gethostname(), pid=pid, start=_process_start(pid), heartbeat=time.time()
+    )
 
 
-def _write(path: Path, **more: float) -> None:
+def _text(owner: OwnerRecord) -> str:
+    return json.dumps(owner.written())
+
+
+def _write(path: Path, released: float | None = None) -> None:
+    owner = _myself()
+    if released is not None:
+        owner = owner.model_copy(update={"released": released})
     with atomic(path) as temporary:
-        temporary.write_text(json.dumps(_myself() | more))
+        temporary.write_text(_text(owner))
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> OwnerRecord | None:
     """The owner on file; None where there is none or where its writer died half-way."""
     for _ in range(5):  # its creator may be between creating and writing it
         try:
-            owner = json.loads(path.read_text())
+            content = json.loads(path.read_text())
         except FileNotFoundError:
             return None
         except json.JSONDecodeError:
             time.sleep(0.1)
             continue
-        return owner if isinstance(owner, dict) and owner.keys() >= _KEYS else None
+        try:
+            return OwnerRecord.model_validate(content)
+        except ValidationError:
+            return None  # it names nobody
     return None
 
 
 def _is_mine(path: Path) -> bool:
     owner = _read(path)
-    return owner is not None and all(
-        owner[key] == value for key, value in _myself().items() if key != "heartbeat"
-    )
+    return owner is not None and owner.process == _myself().process
 
 
-def _is_gone(owner: dict[str, Any]) -> bool:
-    if "released" in owner:
+def _is_gone(owner: OwnerRecord) -> bool:
+    if owner.released is not None:
         return True
-    if owner["host"] == socket.gethostname():
+    if owner.host == socket.gethostname():
         # The start time tells a living owner from a later process with the same number.
-        start: str | None = owner["start"]
-        return _process_start(int(owner["pid"])) != start
-    return time.time() - float(owner["heartbeat"]) > STALE_AFTER_S
+        return _process_start(owner.pid) != owner.start
+    return time.time() - owner.heartbeat > STALE_AFTER_S
 
 
 def _process_start(pid: int) -> str | None:

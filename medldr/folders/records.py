@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from medldr.errors import InputError
 from medldr.folders.files import read_json
+
+R = TypeVar("R")
 
 
 class Record(BaseModel):
@@ -19,49 +22,80 @@ class Record(BaseModel):
         frozen=True, extra="allow", populate_by_name=True, protected_namespaces=()
     )
 
+    def written(self) -> dict[str, Any]:
+        """The keys that the file has, in the order of the model; defaults are left out."""
+        return self.model_dump(exclude_unset=True, by_alias=True)
 
-R = TypeVar("R", bound=Record)
 
-
-def read_record(path: Path, kind: type[R], cure: str) -> R:
+def read_record(path: Path, kind: type[R], cure: str, schemas: Collection[int] = ()) -> R:
     """Read and check a record.
 
     Args:
         path: The JSON file.
-        kind: What it should hold.
+        kind: What it should hold: a `Record` or a dataclass.
         cure: What to do where it does not, a sentence without its full stop.
+        schemas: Values of its key ``schema`` that can be read; empty where it has no such key.
 
     Raises:
-        InputError: If it is absent, no JSON, or not of this kind; names file, key and cure.
+        InputError: If it is absent, not JSON, or not of this kind; names file, key and cure.
     """
-    return check_record(read_content(path, cure), path, kind, cure)
+    return check_record(read_content(path, cure), path, kind, cure, schemas)
 
 
-def read_content(path: Path, cure: str) -> Any:
-    """The content of a JSON file.
+def read_content(path: Path, cure: str) -> dict[str, Any]:
+    """The content of a JSON file that holds a mapping.
 
     Raises:
-        InputError: If it is absent or no JSON; names the file and the cure.
+        InputError: If it is absent, not JSON, or holds something else; names file and cure.
     """
     try:
-        return read_json(path)
+        content = read_json(path)
     except InputError as error:
         raise InputError(f"{error}. {cure}") from error
+    return _mapping(content, path, cure)
 
 
-def check_record(content: Any, path: Path, kind: type[R], cure: str) -> R:
+def check_record(
+    content: Any, path: Path, kind: type[R], cure: str, schemas: Collection[int] = ()
+) -> R:
     """The record that the content of a JSON file is.
+
+    Args:
+        content: What the file holds.
+        path: Its name, for the message.
+        kind: What it should hold: a `Record` or a dataclass.
+        cure: What to do where it does not, a sentence without its full stop.
+        schemas: Values of its key ``schema`` that can be read; empty where it has no such key.
 
     Raises:
         InputError: If it is not of this kind; names file, key and cure.
     """
+    content = _mapping(content, path, cure)
+    if schemas and content.get("schema") not in schemas:
+        found = f"has schema {content['schema']!r}" if "schema" in content else "has no schema"
+        known = " and ".join(map(str, sorted(schemas)))
+        raise InputError(f"{path} {found}, and this version of medldr reads {known}. {cure}")
+    try:
+        record: R = _adapter(kind).validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        if first["type"] == "missing":
+            said = "is missing"
+        else:
+            said = first["msg"].replace("Input should", "should").replace("Value error, ", "")
+        raise InputError(f"{path}: {key} {said}. {cure}") from error
+    return record
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _mapping(content: Any, path: Path, cure: str) -> dict[str, Any]:
     if not isinstance(content, Mapping):
         raise InputError(
             f"{path} should hold a mapping, but holds a {type(content).__name__}. {cure}"
         )
-    try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise InputError(f"{path}: {key}: {first['msg'].lower()}. {cure}") from error
+    return dict(content)

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr
 
-from medldr.folders.files import RunFolder, read_json, write_json
+from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import Record, check_record, read_content
 
+Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
+"""As `medldr.types` has it, which takes seconds to import."""
 Status = Literal["running", "interrupted", "done", "failed"]
 STATUSES: tuple[str, ...] = get_args(Status)
 
 CURE = "Put the file back, or start the run over with `medldr train ... --restart`"
+
+
+def _check_time(text: str) -> str:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"should be a time, and is {text!r}") from error
+    return text
+
+
+Time = Annotated[str, AfterValidator(_check_time)]
+"""A time in ISO form, kept as it is written."""
 
 
 class Selection(Record):
@@ -47,11 +62,11 @@ class Times(Record):
         finished: When it ended; None while it runs.
     """
 
-    started: str | None = None
+    started: Time | None = None
     starts: int = 0
-    latest_start: str | None = None
+    latest_start: Time | None = None
     seconds: float = 0.0
-    finished: str | None = None
+    finished: Time | None = None
 
 
 class DataRecord(Record):
@@ -73,7 +88,7 @@ class DataRecord(Record):
 class SpecRecord(Record):
     """What the network was told of the data; see `medldr.types.DataSpec`."""
 
-    task: str = ""
+    task: Task | None = None
     class_names: tuple[str, ...] = ()
     class_counts: tuple[int, ...] = ()
     channels: int = 0
@@ -154,12 +169,26 @@ def read_run_record(files: RunFolder) -> RunRecord:
     return record
 
 
+def starts(files: RunFolder) -> int:
+    """How often a run was started; 0 where there is no `run.json`.
+
+    Raises:
+        InputError: If that is damaged.
+    """
+    return read_run_record(files).times.starts if files.run.exists() else 0
+
+
 def add_to_run_record(files: RunFolder, **facts: Any) -> None:
-    """Merge facts into `run.json`, one level deep; the file is made where there is none."""
-    known = dict(read_json(files.run)) if files.run.exists() else {}
+    """Merge facts into `run.json`, one level deep; the file is made where there is none.
+
+    Raises:
+        InputError: If what is there, or what it becomes, cannot be read as a `RunRecord`.
+    """
+    known = read_content(files.run, CURE) if files.run.exists() else {}
     for key, value in facts.items():
         old = known.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
             value = {**old, **value}
         known[key] = value
+    check_record(known, files.run, RunRecord, CURE)
     write_json(files.run, known)

@@ -5,14 +5,21 @@ Launching writes it, status and reports read it: a table can be made of a folder
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from medldr.errors import InputError
-from medldr.folders.files import RunFolder, read_json, write_json
+from medldr.folders.files import RunFolder, write_json
+from medldr.folders.records import check_record, read_content
+from medldr.folders.sweep_schema_1 import from_schema_1
+from medldr.folders.table_names import DATA, RUN
 
-SCHEMA = 1
+SCHEMA: Final = 2
+SCHEMAS: Final = (1, SCHEMA)
+"""Those that can be read; see `medldr.folders.sweep_schema_1`."""
+
+CURE: Final = "Start the sweep again to write it anew; finished runs are kept"
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,10 @@ class Member:
         row: What stands at the left of its row, usually the method.
         column: What stands above its column, usually the data set.
         after: Names of runs of the same sweep that must be done before it starts.
+        row_values: What makes its row: the name of its value on each axis, in order, by the axis
+            (``algorithm``, ``training.lr``); ``run`` stands for the label of its entry. Left out,
+            the row is that of one entry.
+        column_values: What makes its column, likewise; without an axis ``data``, the data set.
     """
 
     run: str
@@ -34,6 +45,14 @@ class Member:
     row: str
     column: str
     after: tuple[str, ...] = ()
+    row_values: Mapping[str, str] = field(default_factory=dict, hash=False)
+    column_values: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.row and not self.row_values:
+            object.__setattr__(self, "row_values", {RUN: self.row})
+        if self.column and not self.column_values:
+            object.__setattr__(self, "column_values", {DATA: self.column})
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,7 @@ class Layout:
         metrics: Measures that have a table, the first one foremost.
         titles: What to print in place of the name of a row or column.
         remark: Banner at the top of the report.
-        search: Positions, among the parts of a row's name, of the settings that one is chosen from.
+        search: Axes, among those of the rows, whose values are settings that one is chosen from.
     """
 
     title: str
@@ -60,9 +79,9 @@ class Layout:
     controls: tuple[str, ...] = ()
     contrasts: tuple[tuple[str, str], ...] = ()
     metrics: tuple[str, ...] = ("accuracy", "auc")
-    titles: dict[str, str] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict, hash=False)
     remark: str = ""
-    search: tuple[int, ...] = ()
+    search: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,30 +150,7 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     """
     if not folder.sweep.is_file():
         return None
-    cure = "Start the sweep again to write it anew; finished runs are kept"
-    try:
-        content = read_json(folder.sweep)
-    except InputError as error:
-        raise InputError(f"{error}. {cure}") from error
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise InputError(f"{folder.sweep} is not a sweep of this version of medldr. {cure}")
-    try:
-        return Sweep(
-            name=str(content["name"]),
-            layout=_layout(content["layout"]),
-            members=tuple(_member(entry) for entry in content["members"]),
-            overrides=tuple(str(text) for text in content["overrides"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{folder.sweep} is damaged: {error!r}. {cure}") from error
-
-
-def _layout(content: dict[str, Any]) -> Layout:
-    pairs = tuple((str(one), str(other)) for one, other in content["contrasts"])
-    lists = {key: tuple(content[key]) for key in ("controls", "metrics")}
-    lists["search"] = tuple(int(place) for place in content.get("search", ()))
-    return Layout(**{**content, **lists, "contrasts": pairs})
-
-
-def _member(content: dict[str, Any]) -> Member:
-    return Member(**{**content, "after": tuple(content["after"])})
+    content = read_content(folder.sweep, CURE)
+    if content.get("schema") == 1:
+        content = from_schema_1(content, folder.sweep, CURE)
+    return check_record(content, folder.sweep, Sweep, CURE, SCHEMAS)

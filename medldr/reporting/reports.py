@@ -20,6 +20,7 @@ from medldr.reporting.read.run import read_run
 from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.writers.csv import csv_text
 from medldr.reporting.writers.html import html_page
 from medldr.reporting.writers.latex import latex_document, latex_tables
@@ -207,7 +208,7 @@ def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
     texts = {
         files.report: html_page(sweep.document),
         files.markdown: markdown_page(sweep.document),
-        files.csv: csv_text(csv_lines(sweep.results)),
+        files.csv: csv_text(csv_fields(sweep.results), csv_lines(sweep.results)),
         files.latex_table: latex_tables(sweep.document),
         files.latex: latex_document(sweep.document),
     }

@@ -59,6 +59,19 @@ class Estimate:
         return f"n {self.n}" if whole else f"n {self.n} of {self.planned}"
 
 
+def interval(held: Estimate, known: Measure, *, signed: bool = False, between: str = " to ") -> str:
+    """The ends of an interval in words; empty where there is none.
+
+    Example:
+        >>> interval(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
+        '65.0 to 75.0'
+    """
+    if held.low is None or held.high is None:
+        return ""
+    show = known.show_difference if signed else known.show
+    return f"{show(held.low)}{between}{show(held.high)}"
+
+
 @dataclass(frozen=True)
 class Cell:
     """One cell of a table.

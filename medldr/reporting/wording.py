@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from medldr.folders.evaluation_record import Number
 from medldr.metrics import PERCENT, SPLIT_TITLES, Measure
-from medldr.reporting.table import Estimate
+from medldr.reporting.table import Estimate, interval
 
 ORDER = (
     "accuracy", "auc", "balanced_accuracy", "macro_f1", "exact_match", "sensitivity",
@@ -38,22 +38,6 @@ def split_name(split: str) -> str:
     return SPLIT_TITLES.get(split, split)
 
 
-def span(
-    number: Number | Estimate, known: Measure, *, signed: bool = False, between: str = " to "
-) -> str:
-    """The ends of an interval in words; empty where there is none.
-
-    Example:
-        >>> from medldr.metrics import measure
-        >>> span(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
-        '65.0 to 75.0'
-    """
-    if number.low is None or number.high is None:
-        return ""
-    show = known.show_difference if signed else known.show
-    return f"{show(number.low)}{between}{show(number.high)}"
-
-
 def bracketed(
     number: Number | Estimate,
     known: Measure,
@@ -69,5 +53,6 @@ def bracketed(
         >>> bracketed(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
         ' (95\xa0% interval 65.0 to 75.0)'
     """
-    ends = span(number, known, signed=signed)
+    held = Estimate.of(number) if isinstance(number, Number) else number
+    ends = interval(held, known, signed=signed)
     return f" ({100 * level:g}{PERCENT} interval {ends}{unit})" if ends else ""

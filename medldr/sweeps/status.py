@@ -15,9 +15,10 @@ from typing import Any, Final, Literal
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.folders import lifecycle
-from medldr.folders.files import RunFolder, read_json
+from medldr.folders.exit_record import read_exit_record
+from medldr.folders.files import RunFolder
+from medldr.folders.run_record import RunRecord, read_run_record
 from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
-from medldr.sweeps.run.exit_records import damaged, read_ending, starts
 from medldr.sweeps.run.launches import is_launched
 
 State = Literal["done", "running", "launched", "interrupted", "failed", "waiting", "unreadable"]
@@ -100,35 +101,35 @@ def standing_of(folder: SweepFolder, name: str) -> Standing:
     """Where one member stands; reads two or three small files."""
     run = folder.run(name)
     try:
-        said = lifecycle.status(run)
-        starts(run)  # damaged ones are told before anything depends on them
-        if said == "done":
+        record = lifecycle.read_current(run)
+        if record is not None and record.status == "done":
             # Without its results a run has to be looked at once more.
             return Standing("done") if lifecycle.is_done(run) else _goes_on("")
-        if said == "running":
+        if record is not None and record.status == "running":
             return Standing("running")
         if is_launched(folder, name):
             return Standing("launched")
         # Where there is one, it is of a later process than what the run's own folder says.
-        ending = read_ending(folder, name)
-        if ending is None and said == "failed":
-            return Standing("failed", str(read_json(run.run).get("error") or "no error recorded"))
+        exited = read_exit_record(folder, name)
     except InputError as error:
         return Standing("unreadable", str(error))
-    if ending is not None:
-        code, words = ending
+    if exited is not None:
         # A mistake would be made again; what a signal ended may do better the next time.
-        return Standing("failed", words, goes_on=code < 0)
-    return Standing("waiting", goes_on=True) if said is None else _goes_on(_reason(run))
+        return Standing("failed", exited.error, goes_on=exited.code < 0)
+    if record is None:
+        return Standing("waiting", goes_on=True)
+    if record.status == "failed":
+        return Standing("failed", record.error or "no error recorded")
+    return _goes_on(_reason(record))
 
 
 def _goes_on(error: str) -> Standing:
     return Standing("interrupted", error, goes_on=True)
 
 
-def _reason(run: RunFolder) -> str:
+def _reason(record: RunRecord) -> str:
     """What stopped a run; nothing if it was asked to stop."""
-    error = str(read_json(run.run).get("error") or "its process was killed")
+    error = record.error or "its process was killed"
     return "" if error.startswith("stopped by") else error
 
 
@@ -159,8 +160,8 @@ def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
     run = folder.run(member.run)
     try:
         seconds = _seconds(run, standing.state)
-    except (TypeError, ValueError) as error:
-        return MemberStatus(member, Standing("unreadable", str(damaged(run, error))))
+    except InputError as error:  # damaged since its standing was read
+        return MemberStatus(member, Standing("unreadable", str(error)))
     told = standing.state in ("running", "interrupted", "failed")
     position = position_of(run, folder.config(member.run)) if told else ""
     return MemberStatus(member, standing, position, seconds)
@@ -168,12 +169,14 @@ def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
 
 def _seconds(run: RunFolder, state: State) -> float:
     """Time spent on a run so far."""
-    facts = read_json(run.run) if run.run.exists() else {}
-    times = facts.get("times") or {}
-    seconds = float(times.get("seconds") or 0.0)
-    if state == "running" and times.get("latest_start"):
-        began = datetime.datetime.fromisoformat(times["latest_start"])
-        seconds += (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
+    if not run.run.exists():
+        return 0.0
+    times = read_run_record(run).times
+    seconds = times.seconds
+    if state == "running" and times.latest_start:
+        began, zone = datetime.datetime.fromisoformat(times.latest_start), datetime.timezone.utc
+        began = began if began.tzinfo else began.replace(tzinfo=zone)
+        seconds += (datetime.datetime.now(zone) - began).total_seconds()
     return max(seconds, 0.0)
 
 

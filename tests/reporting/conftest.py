@@ -384,7 +384,11 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
             identity = f"{zlib.crc32(label.encode()):08x}"
             for seed in seeds:
                 name = f"{label}-{identity}-s{seed}"
-                members.append(Member(name, label, seed, row, column))
+                values = {}
+                if layout.search:
+                    axes = ("algorithm", *layout.search)
+                    values = dict(zip(axes, row.split(", "), strict=True))
+                members.append(Member(name, label, seed, row, column, (), values))
                 value = reached(domains, seed)
                 config = {
                     "algorithm": more.get("algorithms", ALGORITHMS).get(row, {"name": row}),

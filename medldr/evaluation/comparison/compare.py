@@ -69,10 +69,11 @@ from medldr.evaluation.comparison.runs import (
     same_items,
     same_task,
 )
-from medldr.evaluation.comparison.split_rows import Columns
+from medldr.evaluation.comparison.split_rows import Columns, Settings
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.split_scores import headline_metrics
+from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
 
 SPLITS = ("id_test", "test")
@@ -120,7 +121,7 @@ def compare(
         for s in splits
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
-    settings = found[0].evaluation
+    settings = Settings.of(found[0])
     columns = {s: Columns(s, known, base, settings) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out, because not every run was scored by group."
@@ -137,10 +138,7 @@ def compare(
     footnotes, marks = _footnotes(known, base)
     return {
         "schema": 1,
-        **{
-            key: settings.get(key)
-            for key in ("task", "class_names", "positive_class", "intervals", "calibration")
-        },
+        **_settings(found[0].evaluation),
         "definitions": metrics.DEFINITIONS,
         "reference": base.name,
         "methods": [_describe(method, base, marks[method.name]) for method in known],
@@ -152,6 +150,17 @@ def compare(
         "footnotes": footnotes,
         "missing": missing,
         "notes": notes + [n for s, c in columns.items() for n in split_notes(s, c.judges[0])],
+    }
+
+
+def _settings(judged: EvaluationRecord) -> dict[str, Any]:
+    """What a comparison repeats of the evaluation of its first run."""
+    return {
+        "task": judged.task,
+        "class_names": list(judged.class_names),
+        "positive_class": judged.positive_class,
+        "intervals": None if judged.intervals is None else judged.intervals.written(),
+        "calibration": judged.calibration.written(),
     }
 
 
@@ -186,13 +195,14 @@ def _gaps(
     columns: Mapping[str, Columns],
     known: Sequence[Method],
     base: Method,
-    settings: Mapping[str, Any],
+    settings: Settings,
 ) -> Iterator[dict[str, Any]]:
     runs = [run for method in known for run in method.runs]
-    judged = [run.evaluation["splits"].get(gap.UNSEEN, {}).get("domains", {}) for run in runs]
+    judged = [run.evaluation.splits.get(gap.UNSEEN) for run in runs]
+    unseen = all(entry is not None and entry.unseen for entry in judged)
     there = {gap.UNSEEN, "id_test"} & set(columns)
     there |= {"id_val"} if same_items(runs, "id_val") else set()
-    split = gap.seen_split(there, unseen=all(map(gap.all_unseen, judged)))
+    split = gap.seen_split(there, unseen=unseen)
     if split is None:
         return
     inside = columns[split] if split in columns else Columns(split, known, base, settings)
@@ -209,7 +219,7 @@ def _gaps(
                 **gap.difference(one.mean, other.mean, one.draws, other.draws, reason),
                 "note": gap.optimism(
                     split,
-                    [run.evaluation.get("selection") for run in method.runs],
+                    [run.evaluation.selection for run in method.runs],
                     shared=any(map(_shared, method.runs)),
                 ),
             }
@@ -217,21 +227,22 @@ def _gaps(
 
 def _shared(run: Run) -> bool:
     """Whether the seen split of a run shares groups with its training images."""
-    return bool((run.evaluation.get("gap") or {}).get("shared_groups"))
+    return run.evaluation.gap is not None and run.evaluation.gap.shared_groups
 
 
 def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
     first = method.runs[0]
+    selection = first.evaluation.selection
     return {
         "method": method.name,
         "label": first.label,
         "hash": first.hash,
         "seeds": [run.seed for run in method.runs],
         "runs": [run.name for run in method.runs],
-        **{fact: first.facts.get(fact) for fact in FACTS},
-        "selection": (first.evaluation.get("selection") or {}).get("rule"),
+        **{fact: getattr(first.facts, fact) for fact in FACTS},
+        "selection": None if selection is None else selection.rule,
         "oracle": any(run.oracle for run in method.runs),
-        "same_protocol": first.facts.get("protocol") == base.runs[0].facts.get("protocol"),
+        "same_protocol": first.facts.protocol == base.runs[0].facts.protocol,
         "footnotes": marks,
     }
 
@@ -260,7 +271,7 @@ def _shown(fact: str, value: Any) -> str:
 
 def _to_compare(run: Run, fact: str) -> Any:
     """A fact of a run as footnotes compare it; a changed pin is no other protocol."""
-    value = run.facts.get(fact)
+    value = getattr(run.facts, fact)
     if fact == "protocol":
         value = str(value or "").removesuffix(MODIFIED)
     return value or "none" if fact in TEXT_FACTS else value

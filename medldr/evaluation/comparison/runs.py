@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from medldr.errors import InputError
 from medldr.evaluation.predictions.table import by_split, read_predictions
-from medldr.folders.files import RunFolder, read_json
-from medldr.folders.lifecycle import status
+from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
+from medldr.folders.files import RunFolder
+from medldr.folders.lifecycle import read_current
+from medldr.folders.run_record import CURE, RunRecord
 from medldr.types import Predictions
 
 DONE = "done"
@@ -28,9 +29,8 @@ class Run:
         hash: Identity of its configuration without the seed; equal for runs of one method.
         seed: Its seed.
         predictions: Tables by split.
-        evaluation: Content of its `evaluation.json`.
-        facts: ``protocol``, ``augmentation``, ``precision``, ``data_hash`` and ``split_hash`` from
-            `run.json`; what an older run did not record is None.
+        evaluation: Its `evaluation.json`.
+        facts: Its `run.json`; what an older run did not record is None.
     """
 
     name: str
@@ -38,13 +38,14 @@ class Run:
     hash: str
     seed: int
     predictions: Mapping[str, Predictions]
-    evaluation: Mapping[str, Any]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    evaluation: EvaluationRecord
+    facts: RunRecord
 
     @property
     def oracle(self) -> bool:
         """Whether its weights were chosen by looking at the test split."""
-        return bool((self.evaluation.get("selection") or {}).get("oracle", False))
+        selection = self.evaluation.selection
+        return selection is not None and selection.oracle
 
 
 TEXT_FACTS = ("protocol", "augmentation")
@@ -61,29 +62,40 @@ def load_run(folder: Path | str | RunFolder) -> Run | str:
         InputError: If the folder is not a run's, or its files are damaged.
     """
     files = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    if not files.run.is_file():
+    record = read_current(files)
+    if record is None:
         raise InputError(
             f"{files.path} is not a run folder: it has no run.json. Give the folders that "
             "`medldr train` wrote, for example runs/*"
         )
-    ending = status(files)
-    record = read_json(files.run)
-    if ending != DONE:
-        error = f": {record['error']}" if record.get("error") else ""
-        return f"{ending}{error}"
+    if record.status != DONE:
+        error = f": {record.error}" if record.error else ""
+        return f"{record.status}{error}"
     absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
     if absent:
         return f"{' and '.join(absent)} missing; run `medldr evaluate {files.path}`"
-    evaluation = read_json(files.evaluation)
-    table = read_predictions(files.predictions, evaluation["task"])
+    evaluation = read_evaluation(files)
+    return run_of(files, record, evaluation, read_predictions(files.predictions, evaluation.task))
+
+
+def run_of(
+    files: RunFolder, record: RunRecord, evaluation: EvaluationRecord, predictions: Predictions
+) -> Run:
+    """A finished run from the files of its folder.
+
+    Raises:
+        InputError: If `run.json` does not say which run it is.
+    """
+    if record.label is None or record.hash is None or record.seed is None:
+        raise InputError(f"{files.run} does not say which label, hash and seed the run has. {CURE}")
     return Run(
         name=files.path.resolve().name,
-        label=record["label"],
-        hash=record["hash"],
-        seed=int(record["seed"]),
-        predictions=by_split(table),
+        label=record.label,
+        hash=record.hash,
+        seed=record.seed,
+        predictions=by_split(predictions),
         evaluation=evaluation,
-        facts={name: record.get(name) for name in FACTS},
+        facts=record,
     )
 
 
@@ -188,9 +200,13 @@ def same_task(runs: Sequence[Run]) -> None:
     """
     first = runs[0].evaluation
     for run in runs[1:]:
-        for key in ("task", "class_names"):
-            if run.evaluation[key] != first[key]:
+        other = run.evaluation
+        for key, one, two in (
+            ("task", first.task, other.task),
+            ("class_names", list(first.class_names), list(other.class_names)),
+        ):
+            if one != two:
                 raise InputError(
                     f"{runs[0].name} and {run.name} cannot be compared: their {key} differ "
-                    f"({first[key]} and {run.evaluation[key]})"
+                    f"({one} and {two})"
                 )

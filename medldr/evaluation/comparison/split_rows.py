@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from medldr.errors import InputError
 from medldr.evaluation import intervals
 from medldr.evaluation.comparison.runs import Method, Run, aligned
 from medldr.evaluation.groups import WORST_GROUP
@@ -25,6 +26,8 @@ from medldr.types import Predictions
 
 COMPARED = ("recall",)
 """Metrics of single classes that a comparison gives; a run's own evaluation has more."""
+DEFAULT_SPECIFICITY = 0.9
+"""Where the task has no operating point, and no number depends on it."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,48 @@ class Column:
         return float(self.values.mean())
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How all runs are judged: as the first one was.
+
+    Attributes:
+        draws: Bootstrap draws.
+        seed: Their seed.
+        bins: Bins of the calibration error.
+        positive_class: Of a binary task.
+        specificity: At which sensitivity is read.
+    """
+
+    draws: int
+    seed: int
+    bins: int
+    positive_class: str | None
+    specificity: float
+
+    @classmethod
+    def of(cls, run: Run) -> Settings:
+        """The settings of a run.
+
+        Raises:
+            InputError: If its `evaluation.json` does not say how its intervals were made.
+        """
+        judged = run.evaluation
+        if judged.intervals is None:
+            raise InputError(
+                f"{run.name}: its evaluation.json does not say how its intervals were made. Run "
+                "`medldr evaluate` on the run to score it again"
+            )
+        point = judged.operating_point
+        wanted = None if point is None else point.specificity
+        return cls(
+            judged.intervals.draws,
+            judged.intervals.seed,
+            judged.calibration.bins,
+            judged.positive_class,
+            DEFAULT_SPECIFICITY if wanted is None else wanted,
+        )
+
+
 class Columns:
     """All methods on one split, in the same bootstrap draws.
 
@@ -50,7 +95,7 @@ class Columns:
     """
 
     def __init__(
-        self, split: str, known: Sequence[Method], base: Method, settings: Mapping[str, Any]
+        self, split: str, known: Sequence[Method], base: Method, settings: Settings
     ) -> None:
         self.split, self.known, self.base = split, known, base
         runs = [run for method in known for run in method.runs]
@@ -61,7 +106,7 @@ class Columns:
             _judge(run, table, settings, self.per_group)
             for run, table in zip(runs, tables, strict=True)
         ]
-        draws, seed = settings["intervals"]["draws"], settings["intervals"]["seed"]
+        draws, seed = settings.draws, settings.seed
         first = self.judges[0]
         # One pass over the draws for all runs: the weights of the groups are made once.
         parts = [
@@ -218,17 +263,17 @@ class Columns:
 
 def _by_group(run: Run, split: str) -> bool:
     """Whether a run's own evaluation scored the groups of a split."""
-    return bool(run.evaluation["splits"].get(split, {}).get("worst_group"))
+    judged = run.evaluation.splits.get(split)
+    return judged is not None and judged.worst_group is not None
 
 
-def _judge(run: Run, table: Predictions, settings: Mapping[str, Any], per_group: bool) -> Judge:
+def _judge(run: Run, table: Predictions, settings: Settings, per_group: bool) -> Judge:
     """Judge a run by the settings of the first one, with its own threshold."""
-    positive = positive_class(table, settings.get("positive_class"))
-    wanted = (settings.get("operating_point") or {}).get("specificity", 0.9)
+    positive, wanted = positive_class(table, settings.positive_class), settings.specificity
     point = operating_point.OperatingPoint(wanted)
     if table.task == "binary":
         point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    return Judge(table, settings["calibration"]["bins"], positive, point, per_group)
+    return Judge(table, settings.bins, positive, point, per_group)
 
 
 def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:
@@ -247,6 +292,6 @@ def _parse(name: str) -> tuple[str | None, str]:
 def _seen(method: Method, split: str, domain: str | None) -> bool | None:
     if domain is None:
         return None
-    judged = method.runs[0].evaluation["splits"].get(split, {}).get("domains", {})
-    seen: bool | None = judged.get(domain, {}).get("seen")
-    return seen
+    judged = method.runs[0].evaluation.splits.get(split)
+    entry = None if judged is None else judged.domains.get(domain)
+    return None if entry is None else entry.seen

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from medldr.evaluation.metrics.counts import decide
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, ratio, rows
 from medldr.types import Task
 
@@ -45,6 +46,27 @@ def bin_of(prob: Array, bins: int) -> NDArray[np.int64]:
     """
     inner = np.arange(1, bins) / bins
     return np.searchsorted(inner, prob, side="left").astype(np.int64)
+
+
+def likelihoods(items: Items) -> Sums:
+    """``nll`` and ``brier`` of any task."""
+    if items.task == "multi-label":
+        return label_probability_sums(items.known, items.prob)
+    return probability_sums(items.number, items.prob, items.task)
+
+
+def decided_error(items: Items) -> Sums:
+    """``ece`` of any task; the module says which of the two errors it is."""
+    if items.task == "multi-label":
+        return label_calibration_error(items.known, items.prob, items.bins)
+    confidence, right = top_label(items.number, items.prob, items.task)
+    return calibration_error("ece", confidence, right, items.bins)
+
+
+def positive_error(items: Items) -> Sums:
+    """``ece_positive`` of a binary task."""
+    truth = (items.number == items.positive).astype(np.float64)
+    return calibration_error("ece_positive", items.prob[:, items.positive], truth, items.bins)
 
 
 def probability_sums(label: NDArray[np.int64], prob: Array, task: Task) -> Sums:
@@ -102,13 +124,12 @@ def calibration_error(name: str, confidence: Array, outcome: Array, bins: int) -
     return Sums(csr_array(vstack([binned, known])), finish)
 
 
-def label_calibration(label: Array, prob: Array, bins: int) -> list[Sums]:
-    """``nll``, ``brier`` and ``ece`` of multi-label tasks: per label, then the mean over labels.
+def label_probability_sums(label: Array, prob: Array) -> Sums:
+    """``nll`` and ``brier`` of multi-label tasks: per label, then the mean over labels.
 
     Args:
         label: ``(N, L)`` of 0, 1 and NaN (left out).
         prob: ``(N, L)`` probabilities.
-        bins: Number of equal-width bins.
     """
     known = ~np.isnan(label)
     truth = np.where(known, label, 0.0)
@@ -116,23 +137,29 @@ def label_calibration(label: Array, prob: Array, bins: int) -> list[Sums]:
     nll = np.where(known, -np.log(np.maximum(right, SMALLEST)), 0.0)
     brier = np.where(known, (prob - truth) ** 2, 0.0)
 
-    def means(sums: Array) -> dict[str, Array]:
+    def finish(sums: Array) -> dict[str, Array]:
         n, loss, squared = np.split(sums, 3)
         return {"nll": mean_defined(ratio(loss, n)), "brier": mean_defined(ratio(squared, n))}
 
+    return Sums(rows(np.concatenate([known.T.astype(np.float64), nll.T, brier.T])), finish)
+
+
+def label_calibration_error(label: Array, prob: Array, bins: int) -> Sums:
+    """``ece`` of multi-label tasks: per label, then the mean over labels.
+
+    Args:
+        label: ``(N, L)`` of 0, 1 and NaN (left out).
+        prob: ``(N, L)`` probabilities.
+        bins: Number of equal-width bins.
+    """
     each = [calibration_error("ece", prob[:, k], label[:, k], bins) for k in range(label.shape[1])]
 
-    def errors(sums: Array) -> dict[str, Array]:
+    def finish(sums: Array) -> dict[str, Array]:
         parts = np.split(sums, len(each))
-        return {
-            "ece": mean_defined(
-                np.stack([e.finish(p)["ece"] for e, p in zip(each, parts, strict=True)])
-            )
-        }
+        found = [one.finish(part)["ece"] for one, part in zip(each, parts, strict=True)]
+        return {"ece": mean_defined(np.stack(found))}
 
-    stacked = csr_array(vstack([part.per_item for part in each]))
-    dense = rows(np.concatenate([known.T.astype(np.float64), nll.T, brier.T]))
-    return [Sums(dense, means), Sums(stacked, errors)]
+    return Sums(csr_array(vstack([one.per_item for one in each])), finish)
 
 
 def reliability(confidence: Array, outcome: Array, bins: int) -> dict[str, list[Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import vstack
 
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import (
     Array,
     Sums,
@@ -39,6 +40,13 @@ def decide(prob: Array, task: Task) -> NDArray[np.int64]:
         return (prob[:, -1] > 0.5).astype(np.int64)
     largest: NDArray[np.int64] = np.argmax(prob, axis=1).astype(np.int64)
     return largest
+
+
+def decisions(items: Items) -> Sums:
+    """Every metric of decisions, of any task."""
+    if items.task == "multi-label":
+        return label_counts(items.known, items.prob)
+    return class_counts(items.number, items.prob, items.task, items.positive)
 
 
 def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: int) -> Sums:

@@ -9,6 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
 from medldr.types import Predictions
 
@@ -78,6 +79,19 @@ def threshold_at(
         return None
     needed = ceil(specificity * len(negative) - 1e-9)  # 0.7 * 10 is 7.000000000000001
     return float(negative[max(needed, 1) - 1])
+
+
+def at_point(items: Items) -> Sums:
+    """The metrics that need a threshold.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if items.threshold is None:
+        raise ValueError("these metrics need a threshold from other items")
+    return at_threshold(
+        items.number, items.prob, positive=items.positive, threshold=items.threshold
+    )
 
 
 def at_threshold(label: NDArray[np.int64], prob: Array, *, positive: int, threshold: float) -> Sums:

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.counts import decide
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
 
 
-def distance(label: NDArray[np.int64], prob: Array) -> Sums:
+def distances(items: Items) -> Sums:
     """``quadratic_kappa`` and ``mae`` of the decided class, classes being 1 apart.
 
     Kappa is one minus the mean squared distance between label and decision over what it would be
     if the two were independent; it is undefined when labels and decisions are all one class.
 
-    Args:
-        label: ``(N,)`` class numbers in their order.
-        prob: ``(N, K)`` probabilities.
-
     Source:
         Cohen 1968, with weights ``(i - j)**2``; equals scikit-learn's
         ``cohen_kappa_score(weights="quadratic")``.
     """
-    i = label.astype(np.float64)
-    j = decide(prob, "ordinal").astype(np.float64)
+    i = items.number.astype(np.float64)  # in the order of the classes
+    j = decide(items.prob, "ordinal").astype(np.float64)
 
     def finish(sums: Array) -> dict[str, Array]:
         n, i1, i2, j1, j2, squared, absolute = sums

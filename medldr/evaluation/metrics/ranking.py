@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, name_each, ratio
 from medldr.types import Task
 
@@ -27,6 +28,11 @@ def positives(label: NDArray[np.int64] | Array, classes: int, task: Task) -> Arr
         return np.asarray(label, dtype=np.float64)
     same: Array = (label[:, None] == np.arange(classes)).astype(np.float64)
     return same
+
+
+def areas(items: Items) -> Sums:
+    """``auc`` of any task."""
+    return auc(items.label, items.prob, items.task)
 
 
 def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> Sums:

@@ -6,51 +6,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.metrics import calibration, counts, operating_point, ordinal, ranking
+from medldr.evaluation.metrics import counts, ranking
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums
+from medldr.metrics import METRICS, metric_facts
 from medldr.types import Predictions, Task
 
-DEFINITIONS: dict[str, str] = {
-    "accuracy": "share of right decisions; multi-label: per label (above 0.5), then their mean",
-    "auc": "area under the ROC curve; unweighted mean over classes against the rest, or labels",
-    "balanced_accuracy": "mean recall of the classes that occur; multi-label: mean over labels of "
-    "(sensitivity + specificity) / 2",
-    "macro_f1": "mean F1 of the classes that occur in the labels or among the decisions",
-    "exact_match": "share of items all of whose known labels are right",
-    "ece": "calibration error of the decided class (multi-label: of each label, averaged); "
-    "resampling makes it larger, so its interval may lie above it",
-    "ece_positive": "calibration error of the positive class's probability",
-    "brier": "squared error of the probabilities, summed over classes; binary and multi-label: "
-    "of one probability",
-    "nll": "mean negative log probability of the label",
-    "sensitivity": "recall of the positive class",
-    "specificity": "recall of the other class",
-    "sensitivity_at_specificity": "sensitivity at the threshold that gives the wanted specificity "
-    "on the validation split",
-    "specificity_at_threshold": "specificity reached here at that threshold",
-    "quadratic_kappa": "agreement of ordered classes, quadratic weights",
-    "mae": "mean distance between label and decision, in classes",
-    "worst_domain": "lowest accuracy of any domain",
-    "worst_group": "lowest accuracy of any group (slide, patient) that has items; each bootstrap "
-    "draw finds its own worst among the groups that it took, so that its interval lies at or above",
-}
-
-_REASONS = {
-    "auc": "only one class in the labels",
-    "recall": "no such class in the labels",
-    "sensitivity": "no such class in the labels",
-    "specificity": "no other class in the labels",
-    "sensitivity_at_specificity": "no such class in the labels",
-    "specificity_at_threshold": "no other class in the labels",
-    "precision": "never decided for",
-    "f1": "neither in the labels nor decided for",
-    "macro_f1": "no class in the labels or decided for",
-    "balanced_accuracy": "no label with both positives and negatives",
-    "quadratic_kappa": "labels and decisions are all one class",
-}
+DEFINITIONS: dict[str, str] = {m.name: m.definition for m in METRICS.values() if m.definition}
+"""What `evaluation.json` says about each of its numbers."""
 
 
 def measures(
@@ -72,30 +42,23 @@ def measures(
         positive: Column of the positive class; binary only.
         threshold: Adds ``sensitivity_at_specificity``; binary only.
     """
-    if task == "multi-label":
-        return [
-            counts.label_counts(label.astype(np.float64), prob),
-            ranking.auc(label, prob, task),
-            *calibration.label_calibration(label.astype(np.float64), prob, bins),
-        ]
-    number = label.astype(np.int64)
-    confidence, right = calibration.top_label(number, prob, task)
-    found = [
-        counts.class_counts(number, prob, task, positive),
-        ranking.auc(number, prob, task),
-        calibration.probability_sums(number, prob, task),
-        calibration.calibration_error("ece", confidence, right, bins),
+    items = Items(label, prob, task, bins, positive, threshold)
+    return [function(items) for function in _functions(task, threshold is not None)]
+
+
+@cache
+def _functions(task: Task, with_threshold: bool) -> tuple[Callable[[Items], Sums], ...]:
+    """The functions that the rows of `medldr.metrics` name, each once."""
+    named = [
+        metric.function
+        for metric in METRICS.values()
+        if task in metric.tasks and (with_threshold or not metric.threshold)
     ]
-    if task == "ordinal":
-        found.append(ordinal.distance(number, prob))
-    if task == "binary":
-        truth = (number == positive).astype(np.float64)
-        found.append(calibration.calibration_error("ece_positive", prob[:, positive], truth, bins))
-        if threshold is not None:
-            found.append(
-                operating_point.at_threshold(number, prob, positive=positive, threshold=threshold)
-            )
-    return found
+    found = []
+    for name in dict.fromkeys(named):
+        module, _, function = name.rpartition(".")
+        found.append(getattr(import_module(f"{__package__}.{module}"), function))
+    return tuple(found)
 
 
 def values(found: list[Sums]) -> dict[str, float]:
@@ -128,7 +91,7 @@ def reason(name: str, *, known: bool = True) -> str:
     """
     if not known:
         return "no label is known"
-    return _REASONS.get(name.rsplit("/", 1)[-1], "no label is known")
+    return metric_facts(name).undefined or "no label is known"
 
 
 def accuracy(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> float | None:

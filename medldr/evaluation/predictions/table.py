@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from medldr.errors import InputError
 from medldr.folders import files
+from medldr.folders.evaluation_record import read_evaluation
 from medldr.types import Predictions, Task
 
 TEXTS = ("id", "split", "domain", "group")
@@ -182,8 +183,5 @@ def _check_classes(path: Path, label: NDArray[np.float64], classes: int) -> None
 
 
 def _task_beside(path: Path) -> Task | None:
-    evaluation = path.with_name("evaluation.json")
-    if not evaluation.is_file():
-        return None
-    task: Task = files.read_json(evaluation)["task"]
-    return task
+    folder = files.RunFolder(path.parent)
+    return read_evaluation(folder).task if folder.evaluation.is_file() else None

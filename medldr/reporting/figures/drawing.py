@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from medldr.folders.evaluation_record import Number
 from medldr.metrics import measure
 from medldr.reporting.document import Drawing
-from medldr.reporting.wording import span
+from medldr.reporting.table import Estimate, interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,5 +169,5 @@ def number_text(key: str, number: Number | None) -> str:
     """
     if number is None or number.value is None:
         return "n/a"
-    ends = span(number, measure(key))
+    ends = interval(Estimate.of(number), measure(key))
     return f"{measure(key).show(number.value)}{f' ({ends})' if ends else ''}"

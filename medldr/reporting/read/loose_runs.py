@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from medldr.config.protocol import MODIFIED
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder, storage_errors
-from medldr.folders.run_record import RunRecord, read_run_record
+from medldr.folders.files import RunFolder
+from medldr.folders.lifecycle import read_current
+from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
 from medldr.reporting.read.configuration import dataset_name, held_out
 from medldr.reporting.read.method import method_title
@@ -29,10 +30,8 @@ class OpenFolder:
 
     @functools.cached_property
     def record(self) -> RunRecord | None:
-        """`run.json`; None where it is absent."""
-        with storage_errors(self.files.run):
-            there = self.files.run.exists()
-        return read_run_record(self.files) if there else None
+        """`run.json` with the status that the run has by now; None where it is absent."""
+        return read_current(self.files)
 
     @functools.cached_property
     def config(self) -> Mapping[str, Any] | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from medldr.folders.table_names import joined
 from medldr.reporting.read.configuration import held_out
 from medldr.reporting.read.log import LogRow
-from medldr.reporting.read.titles import JOINT, name_parts
 
 if TYPE_CHECKING:
     from medldr.reporting.read.sweep import Entry
@@ -28,13 +28,17 @@ KEYS: Final = {
 """What a choice goes by, the first that every finished run of a cell has logged."""
 
 
+Setting: TypeAlias = tuple[str, ...]
+"""The names of its values, one for each axis that is searched."""
+
+
 class Pick(NamedTuple):
     """The setting that the main tables show of a row in a column.
 
     Attributes:
         row: The method.
         column: The column.
-        setting: Its name.
+        setting: Its values.
         settings: How many there were.
         by: What chose it; empty where no run had anything to go by.
         incomplete: Settings that lack a result and were no candidates.
@@ -42,42 +46,45 @@ class Pick(NamedTuple):
 
     row: str
     column: str
-    setting: str
+    setting: Setting
     settings: int
     by: str
-    incomplete: tuple[str, ...]
+    incomplete: tuple[Setting, ...]
 
 
-def method_and_setting(row: str, search: Sequence[int]) -> tuple[str, str]:
-    """A row's name without its settings, and these.
+def method_and_setting(
+    row: Mapping[str, str], search: Sequence[str]
+) -> tuple[dict[str, str], Setting]:
+    """What makes a row without its settings, and these.
 
     Example:
-        >>> method_and_setting("erm, lr-0.1, photo", [1])
-        ('erm, photo', 'lr-0.1')
+        >>> row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
+        >>> method_and_setting(row, ["training.lr"])
+        ({'algorithm': 'erm', 'data.held_out': 'photo'}, ('lr-0.1',))
     """
-    parts = list(enumerate(name_parts(row)))
-    kept = [part for number, part in parts if number not in search]
-    taken = [part for number, part in parts if number in search]
-    return JOINT.join(kept), JOINT.join(taken)
+    kept = {axis: value for axis, value in row.items() if axis not in search}
+    return kept, tuple(value for axis, value in row.items() if axis in search)
 
 
 def chosen_settings(
-    entries: Sequence[Entry], search: Sequence[int]
+    entries: Sequence[Entry], search: Sequence[str]
 ) -> tuple[list[Entry], list[Entry], list[Pick]]:
     """Entries of the chosen settings, all others, and what was chosen; rows become methods.
 
     Args:
         entries: All runs, rows named as in the sweep file.
-        search: Positions of the settings among the parts of a row's name.
+        search: Axes of the rows whose values are settings.
     """
-    cells: dict[tuple[str, str], dict[str, list[Entry]]] = {}
+    cells: dict[tuple[str, str], dict[Setting, list[Entry]]] = {}
     placed: list[Entry] = []
     others: list[Entry] = []
     held = [held_out(entry.config) for entry in entries]
     alone = {domains[0] for domains in held if len(domains) == 1}
     for entry, domains in zip(entries, held, strict=True):
-        row, setting = method_and_setting(entry.member.row, search)
-        own = replace(entry, member=replace(entry.member, row=row), setting=setting)
+        values, setting = method_and_setting(entry.member.row_values, search)
+        row = joined(values)
+        member = replace(entry.member, row=row, row_values=values)
+        own = replace(entry, member=member, setting=setting)
         if len(domains) == 2 and alone.issuperset(domains):
             others.append(own)
             continue
@@ -92,7 +99,7 @@ def chosen_settings(
     return shown, others, picks
 
 
-def _pick(row: str, column: str, settings: dict[str, list[Entry]]) -> Pick:
+def _pick(row: str, column: str, settings: dict[Setting, list[Entry]]) -> Pick:
     logs = {
         name: [e.files.log for e in found if e.files is not None]
         for name, found in settings.items()

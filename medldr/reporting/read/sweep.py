@@ -15,17 +15,14 @@ from typing import Any
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation import Run
-from medldr.evaluation.comparison.runs import FACTS
-from medldr.evaluation.predictions.table import by_split
-from medldr.folders.files import RunFolder, read_json
-from medldr.folders.owner import is_owned
-from medldr.folders.run_record import read_run_record
+from medldr.evaluation.comparison.runs import run_of
+from medldr.folders.files import read_json
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import OpenFolder, lay_out
 from medldr.reporting.read.method import row_titles
 from medldr.reporting.read.privacy import hide_names, read_ids, read_split_ids
 from medldr.reporting.read.run import RunFiles, read_run
-from medldr.reporting.read.searched_settings import Pick, chosen_settings
+from medldr.reporting.read.searched_settings import Pick, Setting, chosen_settings
 from medldr.reporting.read.titles import one_configuration_a_row, printed_titles
 
 STOPPED = (130, 143, -2, -15)
@@ -55,7 +52,7 @@ class Entry:
     run: Run | None = None
     files: RunFiles | None = None
     planned: Mapping[str, Any] = field(default_factory=dict)
-    setting: str = ""
+    setting: Setting = ()
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -176,10 +173,6 @@ def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
     if record is None:
         return Entry(member, "failed" if code else "not run", error)
     state = record.status
-    if state == "running" and not is_owned(files):
-        # Its owner may have written how the run ended, and left, since the record was read.
-        record = read_run_record(files)
-        state = "interrupted" if record.status == "running" else record.status
     if state == "interrupted" and code and code not in STOPPED:
         return Entry(member, "failed", error)
     if state != "done":
@@ -189,25 +182,10 @@ def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
         cure = f"run `medldr evaluate {files.path}`"
         return Entry(member, "no result", f"{' and '.join(absent)} missing; {cure}")
     read = read_run(files, record, opened.config, predictions=True)
-    return Entry(member, "done", run=_run(files, read), files=replace(read, predictions=None))
-
-
-def _run(files: RunFolder, read: RunFiles) -> Run:
-    """A finished run as a comparison takes it."""
-    record, evaluation, table = read.record, read.evaluation, read.predictions
-    if record is None or evaluation is None or table is None:
+    if read.evaluation is None or read.predictions is None:
         raise InputError(f"{files.path} has lost files while it was read. Write the report again")
-    if record.label is None or record.hash is None or record.seed is None:
-        raise InputError(f"{files.run} does not say which label, hash and seed the run has")
-    return Run(
-        name=files.path.name,
-        label=record.label,
-        hash=record.hash,
-        seed=record.seed,
-        predictions=by_split(table),
-        evaluation=evaluation.model_dump(mode="json", by_alias=True),
-        facts={name: getattr(record, name) for name in FACTS},
-    )
+    run = run_of(files, record, read.evaluation, read.predictions)
+    return Entry(member, "done", run=run, files=replace(read, predictions=None))
 
 
 def _ending(folder: SweepFolder, name: str, starts: int) -> tuple[int, str]:
@@ -252,8 +230,11 @@ def _printed(
     layout, others = sweep.layout, list(others)
     every = [*entries, *others]
     oracles = {e.member.row for e in entries if e.run is not None and e.run.oracle}
-    rows = printed_titles([e.member.row for e in every], {**row_titles(), **layout.titles}, oracles)
-    columns = printed_titles([e.member.column for e in every], layout.titles, ())
+    titles = {**row_titles(), **layout.titles}
+    by_row = {e.member.row: e.member.row_values.values() for e in every}
+    rows = printed_titles(by_row, titles, oracles)
+    by_column = {e.member.column: e.member.column_values.values() for e in every}
+    columns = printed_titles(by_column, layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
     notes += [

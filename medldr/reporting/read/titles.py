@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from medldr.folders.sweep_record import Member
+from medldr.folders.table_names import JOINT
 
-JOINT = ", "
-"""Between the parts of the name of a row."""
 ORACLE_MARK = " (oracle)"
 
 
-def name_parts(name: str) -> list[str]:
-    """The values that name a row of several axes, or these axes themselves.
+def titled(values: Iterable[str], titles: Mapping[str, str]) -> str:
+    """What is printed for several values, each with its title where it has one.
 
     Example:
-        >>> name_parts("erm, lr-0.1")
-        ['erm', 'lr-0.1']
-    """
-    return name.split(JOINT)
-
-
-def titled(name: str, titles: Mapping[str, str]) -> str:
-    """A name with the title of every part that has one.
-
-    Example:
-        >>> titled("erm, lr-0.1", {"erm": "ERM"})
+        >>> titled(["erm", "lr-0.1"], {"erm": "ERM"})
         'ERM, lr-0.1'
     """
-    return JOINT.join(titles.get(part, part) for part in name_parts(name))
+    return JOINT.join(titles.get(value, value) for value in values)
 
 
 def printed_titles(
-    names: Iterable[str], known: Mapping[str, str], oracles: Iterable[str]
+    names: Mapping[str, Iterable[str]], known: Mapping[str, str], oracles: Iterable[str]
 ) -> dict[str, str]:
-    """What is printed for each name; a title that two would share gets the name behind it."""
-    names, marked = list(dict.fromkeys(names)), set(oracles)
-    titles = [known[name] if name in known else titled(name, known) for name in names]
+    """What is printed for each name; a title that two would share gets the name behind it.
+
+    Args:
+        names: Names of rows or columns, each with the values that make it.
+        known: Titles of names and values.
+        oracles: Names that are marked as chosen by looking at the test split.
+    """
+    titles = {n: known[n] if n in known else titled(values, known) for n, values in names.items()}
+    shared = [title for title, count in Counter(titles.values()).items() if count > 1]
+    marked = set(oracles)
     return {
-        name: (title if titles.count(title) == 1 else f"{title} [{name}]")
+        name: (f"{title} [{name}]" if title in shared else title)
         + (ORACLE_MARK if name in marked else "")
-        for name, title in zip(names, titles, strict=True)
+        for name, title in titles.items()
     }
 
 
@@ -61,6 +58,8 @@ def one_configuration_a_row(
         labels = list(cells[member.row, member.column].values())
         alone = labels.count(member.label) == 1
         name = member.label if alone else identity(member)
-        return replace(member, row=f"{member.row} ({name})")
+        *_, last = member.row_values
+        values = {**member.row_values, last: f"{member.row_values[last]} ({name})"}
+        return replace(member, row=f"{member.row} ({name})", row_values=values)
 
     return [own(member) for member in members]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from medldr.folders.evaluation_record import EvaluationRecord, Number
+from medldr.folders.table_names import JOINT
 from medldr.reporting.read.configuration import dataset_name, held_out
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.sweep import Study
@@ -69,7 +70,7 @@ def score_frame(study: Study) -> DataFrame:
         head = (
             member.run, member.seed, member.row, member.column, named.get(member.run, member.row),
             dataset_name(entry.config, entry.files.facts), " + ".join(held_out(entry.config)),
-            entry.setting, member.run in shown,
+            JOINT.join(entry.setting), member.run in shown,
         )  # fmt: skip
         lines += [(*head, *line) for line in _lines(entry.files)]
     return DataFrame(lines, columns=list(COLUMNS)).astype({"value": float})

@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from medldr.folders.table_names import JOINT
 from medldr.reporting.published.numbers import domain_names, same_domain
 from medldr.reporting.read.configuration import dataset_name, held_out, is_swad
 from medldr.reporting.read.method import row_titles
 from medldr.reporting.read.sweep import Entry, Study
-from medldr.reporting.read.titles import JOINT, name_parts, printed_titles
+from medldr.reporting.read.titles import printed_titles
 
 _AXES: Final = ("held_out", "data")
-"""Parts of a row's name that say which domain was held out."""
+"""Axes, without their section, whose values say which domain was held out."""
 
 
 class HeldRun(NamedTuple):
@@ -73,18 +74,17 @@ def _methods(
     study: Study, places: Sequence[tuple[Entry, str, tuple[str, ...]]]
 ) -> dict[tuple[str, tuple[str, ...]], str]:
     """Printed row and held-out domains to the row without what says these domains."""
-    headings = name_parts(study.layout.rows)
     stripped: dict[tuple[str, tuple[str, ...]], str] = {}
+    names: dict[str, list[str]] = {}
     for entry, _, domains in places:
-        raw = study.keys[entry.member.row]
-        parts = name_parts(raw)
-        if len(parts) == len(headings) > 1:
-            parts = [p for p, head in zip(parts, headings, strict=True) if head not in _AXES]
-        name = JOINT.join(parts) or raw
-        stripped[entry.member.row, domains] = _without(name, domains) if domains else name
+        row = entry.member.row_values
+        kept = [value for axis, value in row.items() if axis.rpartition(".")[2] not in _AXES]
+        values = [_without(value, domains) for value in kept or row.values()]
+        stripped[entry.member.row, domains] = JOINT.join(values)
+        names[JOINT.join(values)] = values
     by_oracle = {row for row in study.rows if study.oracle(row)}
     oracles = {name for (row, _), name in stripped.items() if row in by_oracle}
-    titles = printed_titles(stripped.values(), {**row_titles(), **study.layout.titles}, oracles)
+    titles = printed_titles(names, {**row_titles(), **study.layout.titles}, oracles)
     averaged = any(is_swad(entry.config) for entry, _, _ in places)
     plain = {
         stripped[entry.member.row, domains]
@@ -108,6 +108,8 @@ def _without(name: str, domains: Sequence[str]) -> str:
         >>> _without("photo", ["photo"])
         'photo'
     """
+    if not domains:
+        return name
     words = "-".join(re.escape(domain) for domain in domains)
     left = re.sub(rf"(^|_)(held_out-)?{words}(?=_|$)", "", name).strip("_")
     return left or name

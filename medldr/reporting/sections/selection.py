@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from medldr.folders.table_names import JOINT
 from medldr.metrics import measure
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.read.searched_settings import Pick
@@ -77,7 +78,8 @@ def _pick(table: Table, study: Study, pick: Pick | None) -> Cell:
         signs.append(table.sign("Not chosen: no setting has every run. It has the most."))
     if pick.incomplete:
         more = len(pick.incomplete) - NAMED
-        names = "; ".join(pick.incomplete[:NAMED]) + (f"; and {more} more" if more > 0 else "")
+        names = "; ".join(map(JOINT.join, pick.incomplete[:NAMED]))
+        names += f"; and {more} more" if more > 0 else ""
         signs.append(table.sign(f"No candidates, because a run is missing: {names}."))
     return Cell(titled(pick.setting, study.layout.titles), mark=",".join(signs))
 

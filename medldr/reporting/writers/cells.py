@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from medldr.metrics import Measure, measure
-from medldr.reporting.table import Cell, Estimate
-from medldr.reporting.wording import span
+from medldr.reporting.table import Cell, Estimate, interval
 
 
 @dataclass(frozen=True)
@@ -74,4 +73,4 @@ def _below(held: Estimate, known: Measure, *, signed: bool) -> str:
         return "lowest"
     if held.se is not None:
         return f"SE {known.show(held.se)}"
-    return span(held, known, signed=signed)
+    return interval(held, known, signed=signed)

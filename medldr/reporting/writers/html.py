@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from medldr import __version__
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Card, Cards, Document
-from medldr.reporting.wording import span
+from medldr.reporting.table import interval
 from medldr.reporting.writers.cells import printed
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _environment() -> Environment:
 def _range(cards: Cards, card: Card) -> str:
     """The interval of a large number, which is not torn apart at the end of a line."""
     held = card.cell.estimate
-    ends = "" if held is None else span(held, card.cell.metric or measure(""))
+    ends = "" if held is None else interval(held, card.cell.metric or measure(""))
     if not ends:
         return ""
     unbroken = ends.replace(" ", "\N{NO-BREAK SPACE}")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from medldr.metrics import measure
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.table import Cell, Row, Table, interval
 from medldr.reporting.writers.cells import printed
 
 WIDTH = 80
@@ -72,7 +72,7 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
 def _cut(table: Table, width: int) -> Iterator[RichTable]:
     """As many tables as it takes, each as wide as fits."""
     headings = [f"{row.heading} {row.mark}".rstrip() for row in table.rows]
-    names = min(_NAMES, max(map(len, headings), default=0))
+    names = min(_NAMES, max(map(len, [table.columns[0], *headings])))
     shown: list[tuple[str, list[Text]]] = []
     room = width - names
     for number, head in enumerate(table.columns[1:]):
@@ -141,7 +141,7 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
         text += " ↓"
     between = " to " if cell.signed else "–"
     known = cell.metric or measure("")
-    ends = span(held, known, signed=cell.signed, between=between) if intervals else ""
+    ends = interval(held, known, signed=cell.signed, between=between) if intervals else ""
     if intervals and cell.extra:
         ends = "\n".join(filter(None, (ends, cell.extra)))
     return Text("\n".join(filter(None, (text, ends))), style=_STYLES.get(number.style, ""))

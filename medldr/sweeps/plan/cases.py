@@ -13,10 +13,10 @@ from medldr.config.layers import Layers, Merged
 from medldr.config.load import check, merge, refusal
 from medldr.config.yaml import Document
 from medldr.errors import InputError
+from medldr.folders.table_names import RUN
 from medldr.sweeps.plan.labels import LONGEST
 from medldr.sweeps.plan.parts import Axis, Entry, SweepFile
 from medldr.sweeps.plan.replaced_keys import lost_keys
-from medldr.sweeps.plan.table import RUN
 
 AFTER: Final = "after"
 """Stands in `training.init_from` for the folder of the run that comes before."""

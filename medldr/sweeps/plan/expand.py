@@ -67,13 +67,13 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
     for seed in sweep.seeds:
         runs: dict[str, str] = {}
         hashes: list[tuple[str, str]] = []
-        for checked, (row, column) in zip(found, places, strict=True):
+        for checked, at in zip(found, places, strict=True):
             case = checked.case
             before = () if case.before is None else (runs[case.before],)
             config = _seeded(checked, seed, folder, before)
             runs[case.label] = run_name(config)
             hashes.append((case.label, run_hash(config)))
-            member = Member(runs[case.label], case.label, seed, row, column, before)
+            member = Member(runs[case.label], case.label, seed, *at.texts, before, *at)
             planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
             problems += same_runs(hashes)

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from medldr.config import RunConfig
 from medldr.errors import did_you_mean
 from medldr.folders.sweep_record import Layout
+from medldr.folders.table_names import DATA, JOINT, joined
 from medldr.reporting.read.configuration import dataset_name
 from medldr.sweeps.plan.cases import Case, Checked
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.parts import SweepFile, names_of
-from medldr.sweeps.plan.table import JOINT, known_names, methods, side_names
+from medldr.sweeps.plan.table import known_names, methods, side_values
 
 
-def place(case: Case, config: RunConfig, sweep: SweepFile) -> tuple[str, str]:
+class Place(NamedTuple):
+    """Where a case stands in the table: the name of its value on each axis, by the axis."""
+
+    row: Mapping[str, str]
+    column: Mapping[str, str]
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Names of the row and of the column."""
+        return joined(self.row), joined(self.column)
+
+
+def place(case: Case, config: RunConfig, sweep: SweepFile) -> Place:
     """Row and column of a case."""
     row, column = (
-        JOINT.join(case.names[key] for key in keys or ())
+        {key: case.names[key] for key in keys or ()}
         for keys in (sweep.table.rows, sweep.table.columns)
     )
-    return row, column or dataset_name(config.model_dump(mode="json"), {})
+    return Place(row, column or {DATA: dataset_name(config.model_dump(mode="json"), {})})
 
 
-def check_places(
-    sweep: SweepFile, found: Sequence[Checked], places: Sequence[tuple[str, str]]
-) -> list[str]:
+def check_places(sweep: SweepFile, found: Sequence[Checked], places: Sequence[Place]) -> list[str]:
     """Lines on cases that share a place of the table, and on titles of nothing."""
     problems: dict[tuple[str, ...], str] = {}
     owners: dict[tuple[str, str], Case] = {}
-    for checked, at in zip(found, places, strict=True):
+    texts = [at.texts for at in places]
+    for checked, at in zip(found, texts, strict=True):
         one, two = owners.setdefault(at, checked.case), checked.case
         if one is not two:
             keys = tuple(key for key in two.names if one.names[key] != two.names[key])
@@ -39,7 +52,7 @@ def check_places(
                 f"{one.label} and {two.label} stand at one place of the table, row {at[0]!r} and "
                 f"column {at[1]!r}: add {' or '.join(keys)} to table.rows or table.columns",
             )
-    return [*problems.values(), *_titles_of_nothing(sweep, [column for _, column in places])]
+    return [*problems.values(), *_titles_of_nothing(sweep, [column for _, column in texts])]
 
 
 def same_runs(found: Sequence[tuple[str, str]]) -> list[str]:
@@ -67,23 +80,23 @@ def layout(sweep: SweepFile) -> Layout:
     """What the report is told of the table."""
     table = sweep.table
     names = names_of(sweep.name, sweep.entries, sweep.axes)
-    sides = [side_names(side, names) for side in (methods(table), table.columns) if side]
+    sides = [side_values(side, names) for side in (methods(table), table.columns) if side]
     titles = {**table.titles}
-    for name in itertools.chain(*sides):
-        parts = name.split(JOINT)
+    for parts in itertools.chain(*sides):
+        name = JOINT.join(parts)
         if name not in titles and any(part in titles for part in parts):
             titles[name] = JOINT.join(titles.get(part, part) for part in parts)
     return Layout(
         title=sweep.title,
         rows=_heading(methods(table)),
-        columns=_heading(table.columns) or "data",
+        columns=_heading(table.columns) or DATA,
         reference=table.reference,
         controls=table.controls,
         contrasts=table.contrasts,
         metrics=table.metrics,
         titles=titles,
         remark=table.remark,
-        search=tuple(n for n, key in enumerate(table.rows or ()) if key in table.search),
+        search=tuple(key for key in table.rows or () if key in table.search),
     )
 
 

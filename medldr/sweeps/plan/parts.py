@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from medldr.config.yaml import Document
+from medldr.folders.table_names import RUN
 from medldr.sweeps.plan.schema import TableContent
-from medldr.sweeps.plan.table import RUN
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
 
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
-from medldr.metrics import ALIASES, MEASURES
+from medldr.folders.table_names import JOINT, RUN
+from medldr.metrics import ALIASES, METRICS
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.schema import TableContent
-
-RUN: Final = "run"
-"""Stands among the axes for the label of a run's entry."""
-JOINT: Final = ", "
-"""Stands between the names of a row or column that several axes make."""
 
 Names = Mapping[str, Sequence[str]]
 Tell = Callable[[KeyPath, str], None]
@@ -70,6 +65,11 @@ def methods(table: TableContent) -> tuple[str, ...]:
     return tuple(key for key in table.rows or () if key not in table.search)
 
 
+def side_values(keys: Sequence[str], names: Names) -> list[tuple[str, ...]]:
+    """The values that make each row, or each column."""
+    return list(itertools.product(*(names[key] for key in keys)))
+
+
 def side_names(keys: Sequence[str], names: Names) -> list[str]:
     """Names of all rows, or of all columns.
 
@@ -77,7 +77,7 @@ def side_names(keys: Sequence[str], names: Names) -> list[str]:
         >>> side_names(["algorithm", "training.lr"], {"algorithm": ["erm"], "training.lr": "ab"})
         ['erm, a', 'erm, b']
     """
-    return [JOINT.join(chosen) for chosen in itertools.product(*(names[key] for key in keys))]
+    return [JOINT.join(chosen) for chosen in side_values(keys, names)]
 
 
 def known_names(table: TableContent, names: Names) -> set[str]:
@@ -152,10 +152,10 @@ def settled_rows(
 
 
 def check_metrics(table: TableContent, tell: Tell) -> None:
-    """Tell measures that do not exist."""
-    known = [*MEASURES, *ALIASES]
+    """Tell metrics that do not exist."""
+    known = [*METRICS, *ALIASES]
     for number, metric in enumerate(table.metrics):
         key = last_word(metric.replace("/", "."))
         if key not in known:
             near = did_you_mean(key, known)
-            tell(("table", "metrics", number), f"{metric!r} is no measure.{near}")
+            tell(("table", "metrics", number), f"{metric!r} is not a metric.{near}")

@@ -1,19 +1,14 @@
-"""How a member's process ended, where the run's own folder cannot say so.
-
-A process that is killed, or ends before it owns its folder, leaves no error in `run.json`. Then
-`logs/<run>.json` holds ``{"code", "error", "starts"}``: exit code (minus the signal's number),
-the last line it printed, and how often the run had been started, by which an old record is told.
-"""
+"""The log of a member's process, and how it ended in words; see `medldr.folders.exit_record`."""
 
 from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any
 
-from medldr.errors import InputError
 from medldr.folders import provenance
-from medldr.folders.files import RunFolder, append_line, read_json, write_json
+from medldr.folders.exit_record import ExitRecord, write_exit_record
+from medldr.folders.files import append_line
+from medldr.folders.run_record import starts
 from medldr.folders.sweep_record import SweepFolder
 
 HEADER = "=== "
@@ -73,45 +68,6 @@ def describe(code: int, line: str) -> str:
 def write_ending(folder: SweepFolder, name: str, code: int) -> str:
     """Record how a member's process ended, and return that in words."""
     error = describe(code, last_line(folder.log(name)))
-    record = {"code": code, "error": error, "starts": starts(folder.run(name))}
-    write_json(folder.ending(name), record)
+    record = ExitRecord(code=code, error=error, starts=starts(folder.run(name)))
+    write_exit_record(folder, name, record)
     return error
-
-
-def read_ending(folder: SweepFolder, name: str) -> tuple[int, str] | None:
-    """Code and error of a record that still holds; None if there is none.
-
-    One that was written before the run was started once more, by whomever, holds no longer.
-    """
-    path = folder.ending(name)
-    if not path.exists():
-        return None
-    try:
-        record: dict[str, Any] = read_json(path)
-        if record.get("starts", 0) != starts(folder.run(name)):
-            return None
-        return int(record["code"]), str(record["error"])
-    except (InputError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {error}. Remove it") from error
-
-
-def starts(run: RunFolder) -> int:
-    """How often a run was started, as its `run.json` counts; 0 where there is none.
-
-    Raises:
-        InputError: If that is damaged.
-    """
-    if not run.run.exists():
-        return 0
-    try:
-        return int((read_json(run.run).get("times") or {}).get("starts", 0))
-    except (AttributeError, TypeError, ValueError) as error:
-        raise damaged(run, error) from error
-
-
-def damaged(run: RunFolder, error: Exception) -> InputError:
-    """What to say of a `run.json` whose entries make no sense."""
-    return InputError(
-        f"{run.run} is damaged: {error}. Put the file back, or begin the run anew with "
-        "`medldr train ... --restart`"
-    )

@@ -11,7 +11,8 @@ from typing import Any
 
 from medldr.config import RunConfig, dump_config
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder, read_json, write_text
+from medldr.folders.files import RunFolder, write_text
+from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
@@ -206,7 +207,7 @@ def threads_of(config: RunConfig, run: RunFolder, cores: int) -> int:
     if config.machine.threads is not None:
         return config.machine.threads
     if run.last.exists() or run.best.exists():
-        recorded = read_json(run.run).get("threads") if run.run.exists() else None
+        recorded = read_run_record(run).threads if run.run.exists() else None
         if recorded is not None:
-            return int(recorded)
+            return recorded
     return max(1, cores // config.machine.devices)

@@ -9,16 +9,29 @@ process lives, which the `owner.json` beside it tells, on other hosts too.
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from medldr.errors import InputError
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.owner import is_owned, owned
+from medldr.folders.records import Record, read_record
+from medldr.folders.run_record import starts
 from medldr.folders.sweep_record import SweepFolder
-from medldr.sweeps.run.exit_records import starts
+
+CURE = "Remove it"
+
+
+class LaunchRecord(Record):
+    """That a member was launched.
+
+    Attributes:
+        starts: How often its run had been started before.
+    """
+
+    starts: int
 
 
 @contextlib.contextmanager
@@ -41,7 +54,7 @@ def note_launch(mine: Path, name: str, before: int) -> None:
         name: The member's run.
         before: How often that was started before.
     """
-    write_json(mine / f"{name}.json", {"starts": before})
+    write_json(mine / f"{name}.json", LaunchRecord(starts=before).written())
 
 
 def forget_launch(mine: Path, name: str) -> None:
@@ -53,16 +66,21 @@ def is_launched(folder: SweepFolder, name: str) -> bool:
     """Whether a living sweep process has launched a member whose run did not start since.
 
     Raises:
-        InputError: If the run's `run.json` is damaged.
+        InputError: If the record of a launch, or the run's `run.json`, is damaged.
     """
     if not _all(folder).is_dir():
         return False
     for other in _all(folder).iterdir():
-        try:
-            record = json.loads((other / f"{name}.json").read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
+        path = other / f"{name}.json"
+        if not path.is_file():
             continue
-        if record["starts"] == starts(folder.run(name)) and is_owned(RunFolder(other)):
+        try:
+            launch = read_record(path, LaunchRecord, CURE)
+        except InputError:
+            if path.is_file():
+                raise
+            continue  # its process has ended since
+        if launch.starts == starts(folder.run(name)) and is_owned(RunFolder(other)):
             return True
     return False
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from medldr.folders.owner import says_owned
+from medldr.folders.run_record import starts
 from medldr.folders.sweep_record import Member, SweepFolder
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
-from medldr.sweeps.run.exit_records import begin_log, last_line, starts, write_ending
+from medldr.sweeps.run.exit_records import begin_log, last_line, write_ending
 from medldr.sweeps.run.launches import forget_launch, note_launch
 from medldr.sweeps.run.progress import SweepProgress
 from medldr.sweeps.run.stopping import StopWatch

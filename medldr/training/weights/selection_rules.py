@@ -7,21 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from medldr import metrics
 from medldr.config.averaging import SWAD
 from medldr.errors import InputError, did_you_mean
 
-METRICS: Final[dict[str, bool]] = {
-    "auc": True,
-    "accuracy": True,
-    "balanced_accuracy": True,
-    "macro_f1": True,
-    "loss": False,
-    "domain_accuracy": True,
-    "domain_loss": False,
-}
-"""Metrics that can select, and whether a larger value is better."""
+METRICS: Final = {name: known for name, known in metrics.METRICS.items() if known.selects}
+"""Metrics that can select."""
 
-DOMAIN_METRICS: Final = ("domain_accuracy", "domain_loss")
+DOMAIN_METRICS: Final = tuple(name for name, known in METRICS.items() if known.over_domains)
 """Unweighted means over the domains of a split: ``val_domain_accuracy`` is DomainBed's
 "training-domain validation"."""
 
@@ -158,7 +151,9 @@ def parse_rules(
                 f"{', '.join(sorted(splits))}. Use training.select: [last]"
             )
         column = f"{prefix}/{metric}"
-        rules.append(Rule(name, split, column, METRICS[metric], prefix in _SPLITS))
+        rules.append(
+            Rule(name, split, column, METRICS[metric].better == "higher", prefix in _SPLITS)
+        )
     return tuple(rules)
 
 

@@ -8,12 +8,10 @@ rounded, what a sweep holds twice is kept once, and what tells the machine is re
 """
 
 import csv
+import io
 import json
 import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from frozen import PAGES
 
 RUN = ("config.yaml", "metrics.jsonl", "predictions.csv", "evaluation.json", "bad_files.csv")
 MACHINE = {
@@ -41,7 +39,9 @@ def predictions(text):
     header, *rows = csv.reader(text.splitlines())
     first = next(n for n, name in enumerate(header) if name.startswith("prob_"))
     short = [[*row[:first], *(f"{round(float(p), 5):g}" for p in row[first:])] for row in rows]
-    return "".join(",".join(row) + "\n" for row in (header, *short))
+    table = io.StringIO(newline="")
+    csv.writer(table, lineterminator="\n").writerows([header, *short])
+    return table.getvalue()
 
 
 def judged(text, drawn):
@@ -57,8 +57,8 @@ def judged(text, drawn):
 class Trim:
     """Writes what is kept of one folder below another."""
 
-    def __init__(self, source, target):
-        self.source, self.target = source.resolve(), target
+    def __init__(self, source, target, drawn):
+        self.source, self.target, self.drawn = source.resolve(), target, drawn
 
     def write(self, path, text):
         """A file in its place, with neutral paths."""
@@ -77,7 +77,7 @@ class Trim:
         self.write(folder / "run.json", dense(json.dumps(record)) + "\n")
         unfinished = () if record["status"] == "done" else ("splits.json",)
         paths = [folder / name for name in (*RUN, *unfinished)]
-        drawn = any(folder.match(pattern) for pattern in PAGES[self.source.name])
+        drawn = any(folder.match(pattern) for pattern in self.drawn)
         for path in (*paths, *sorted(folder.glob("selected/*/evaluation.json"))):
             if path.is_file():
                 text = path.read_text(encoding="utf-8")
@@ -107,4 +107,8 @@ class Trim:
 
 
 if __name__ == "__main__":
-    Trim(Path(sys.argv[1]), Path(sys.argv[2])).whole()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from frozen import PAGES
+
+    given = Path(sys.argv[1])
+    Trim(given, Path(sys.argv[2]), PAGES[given.resolve().name]).whole()

@@ -224,7 +224,7 @@ def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep
     folder = held_sweep(
         rows, EACH[:2], seeds=(0,), algorithms=algorithms,
         curve=lambda *_: [{"step": 100, "epoch": 1, "val/domain_accuracy": 0.5}],
-        layout={"rows": "algorithm, lr", "search": (1,)},
+        layout={"rows": "algorithm, lr", "search": ("training.lr",)},
     )  # fmt: skip
     found = only(folder)
     assert found.searched == ["ERM"]

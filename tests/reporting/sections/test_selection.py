@@ -47,7 +47,7 @@ def searched(held_sweep, held=ALONE, seeds=(0,), rows=SETTINGS, gone=(), **more)
         f"erm, {s}": lambda domains, seed, s=s: None if (s, domains, seed) in gone else INSIDE[s][1]
         for s in rows
     }  # fmt: skip
-    layout = {"rows": "algorithm", "search": (1,)}
+    layout = {"rows": "algorithm", "search": ("training.lr",)}
     algorithms = {f"erm, {s}": {"name": "erm", "lr_scale": n + 1.0} for n, s in enumerate(SETTINGS)}
     return held_sweep(reach, held, seeds, layout=layout, curve=curve, algorithms=algorithms, **more)
 
@@ -61,8 +61,9 @@ def rows_of(table):
 
 
 def test_settings_are_parts_of_a_row_s_name():
-    assert method_and_setting("erm, lr-0.1, photo", (1,)) == ("erm, photo", "lr-0.1")
-    assert method_and_setting("a, b, c", (0, 2)) == ("b", "a, c")
+    row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
+    assert method_and_setting(row, ["training.lr"]) == ("erm, photo", "lr-0.1")
+    assert method_and_setting(row, ["algorithm", "data.held_out"]) == ("lr-0.1", "erm, photo")
 
 
 def test_main_tables_show_the_setting_that_validation_chose(held_sweep):
@@ -206,7 +207,7 @@ SEARCH = {
 def test_a_sweep_file_names_the_axes_that_are_settings():
     sweep = load_sweep(SEARCH)
     record = as_record(sweep, expand(sweep, "runs/mine"))
-    assert record.layout.search == (1,)
+    assert record.layout.search == ("training.lr",)
     assert record.layout.rows == "algorithm"
     assert record.layout.reference == "erm"
     assert [m.row for m in record.members][:2] == ["erm, lr-0.01", "erm, lr-0.1"]
@@ -232,5 +233,5 @@ def test_where_all_axes_are_settings_the_sweep_s_entry_is_the_row():
     axes = {"training.lr": [0.01, 0.1]}
     sweep = load_sweep({**SEARCH, "axes": axes, "table": {"search": "training.lr"}})
     record = as_record(sweep, expand(sweep, "runs/mine"))
-    assert record.layout.search == (1,)
+    assert record.layout.search == ("training.lr",)
     assert {m.row for m in record.members} == {"sweep, lr-0.01", "sweep, lr-0.1"}

@@ -200,7 +200,7 @@ def test_all_other_keys_go_to_the_runs(small):
         ("[[latentdr_pool, erm_half_lr]]", "[[erm]]", "should be a pair of rows, [one, other]"),
         ("[[latentdr_pool, erm_half_lr]]", "[erm]", "table.contrasts[0] = 'erm' (FILE:19): should"),
         ("titles: {erm: ERM", "titles: {err: ERM", "table.titles.err (FILE): there is no such row"),
-        ("titles: {", "metrics: [acuracy]\n  titles: {", "'acuracy' is no measure. Did you mean '"),
+        ("titles: {", "metrics: [acuracy]\n  titles: {", "'acuracy' is not a metric. Did you mean"),
         ("label: retina", "label: derma", "runs[1].label = 'derma' (FILE:8): run 1 of the list"),
         ("- label: retina\n    ", "- ", "runs[1] (FILE:8): needs a label, as there are several"),
         ("label: retina", "label: re tina", "runs[1].label = 're tina' (FILE:8): should begin"),

@@ -26,8 +26,9 @@ def groups(files: RunFiles) -> Section | None:
         return None
     text = "A group is what images belong together, such as a slide or a patient."
     where = f"{split_name(headline_split(files.evaluation))} split."
-    blocks = [Paragraph(f"{text} {_worst_text(split)}".rstrip()), Paragraph(where, "small"), table]
-    return Section("groups", "Results by group", "Groups", blocks)
+    found = Section("groups", "Results by group", "Groups")
+    found.add(Paragraph(f"{text} {_worst_text(split)}".rstrip()), Paragraph(where, "small"), table)
+    return found
 
 
 def group_table(split: SplitRecord) -> Table | None:

@@ -55,8 +55,9 @@ def classes(files: RunFiles) -> Section | None:
         return None
     labels = judged.task == "multi-label"
     title = f"Results by {'label' if labels else 'class'}"
-    blocks = [_where(files), class_table(split, labels=labels)]
-    return Section("classes", title, "Labels" if labels else "Classes", blocks)
+    found = Section("classes", title, "Labels" if labels else "Classes")
+    found.add(_where(files), class_table(split, labels=labels))
+    return found
 
 
 def _where(files: RunFiles) -> Paragraph:

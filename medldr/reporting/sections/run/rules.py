@@ -40,9 +40,8 @@ def rule_table(files: RunFiles) -> Table | None:
             Cell() if epoch is None else Cell(f"{epoch}", order=float(epoch)),
             _value(chosen),
         ]
-        scored = (
-            {} if judged is None or split not in judged.splits else judged.splits[split].metrics
-        )
+        there = None if judged is None else judged.splits.get(split)
+        scored = {} if there is None else there.metrics
         for key in SHOWN:
             number = Estimate(reason=ABSENT) if judged is None else None
             number = Estimate.of(scored[key]) if key in scored else number

@@ -54,12 +54,8 @@ def overview_table(judged: EvaluationRecord) -> Table:
                 add(f"  {domain}{'' if entry.seen else ' (unseen)'}", entry.n, entry.metrics)
     cells = (cell.content for row in table.rows for cell in row.cells)
     undefined = (c.reason for c in cells if isinstance(c, Estimate) and c.mean is None)
-    level = f"below each number: its {100 * judged.level:g} % interval"
-    notes = [
-        *(f"n/a: {reason}" for reason in dict.fromkeys(undefined)),
-        gap_sentence(judged),
-        level,
-    ]
+    notes = [f"n/a: {reason}" for reason in dict.fromkeys(undefined)]
+    notes += [gap_sentence(judged), f"below each number: its {100 * judged.level:g} % interval"]
     table.notes = [note for note in notes if note]
     return table
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from medldr.config.protocol import MODIFIED
 from medldr.folders.run_record import Selection
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.describe import dataset_name
+from medldr.reporting.read.configuration import dataset_name
 from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid

@@ -9,7 +9,7 @@ from medldr.evaluation.metrics.score import DEFINITIONS
 from medldr.metrics import MEASURES
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.overlays import overlay_figures
-from medldr.reporting.read.describe import dataset_name
+from medldr.reporting.read.configuration import dataset_name
 from medldr.reporting.sections.comparison.tables import (
     domain_table,
     gap_table,

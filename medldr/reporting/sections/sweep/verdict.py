@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.describe import section
+from medldr.reporting.read.configuration import section
 from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparison_records import Difference
 from medldr.reporting.results.comparisons import Column

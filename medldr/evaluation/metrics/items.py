@@ -1,0 +1,42 @@
+"""What a metric is computed from: labels and probabilities, and the settings of some metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.evaluation.metrics.sums import Array
+from medldr.types import Task
+
+
+@dataclass(frozen=True)
+class Items:
+    """Items to be judged together. Every function that a row of `medldr.metrics` names takes one.
+
+    Attributes:
+        label: ``(N,)`` class numbers, or multi-label ``(N, L)`` of 0, 1 and NaN (missing).
+        prob: ``(N, K)`` probabilities, all finite.
+        task: Kind of labels.
+        bins: Bins of the calibration error.
+        positive: Column of the positive class; binary only.
+        threshold: Probability above which the positive class is called; binary only.
+    """
+
+    label: NDArray[np.int64] | Array
+    prob: Array
+    task: Task
+    bins: int = 15
+    positive: int = 1
+    threshold: float | None = None
+
+    @property
+    def number(self) -> NDArray[np.int64]:
+        """Class numbers; not for multi-label."""
+        return self.label.astype(np.int64)
+
+    @property
+    def known(self) -> Array:
+        """Multi-label entries of 0, 1 and NaN."""
+        return self.label.astype(np.float64)

@@ -1,0 +1,39 @@
+"""The metrics that pages show follow from the table of metrics."""
+
+import pytest
+
+from medldr.metrics import METRICS, metric_facts
+from medldr.reporting.read.shown_metrics import card_metrics, comparison_metrics
+
+CARDS = {
+    "multi-class": ("accuracy", "auc", "balanced_accuracy", "ece"),
+    "binary": ("accuracy", "auc", "sensitivity_at_specificity", "ece"),
+    "ordinal": ("accuracy", "auc", "quadratic_kappa", "mae"),
+    "multi-label": ("auc", "accuracy", "exact_match", "ece"),
+}
+MAIN = ("accuracy", "auc", "balanced_accuracy", "ece")
+OWN = {
+    "multi-class": (),
+    "binary": ("sensitivity_at_specificity",),
+    "ordinal": ("quadratic_kappa", "mae"),
+    "multi-label": ("exact_match",),
+}
+
+
+@pytest.mark.parametrize("task", CARDS)
+def test_a_page_shows_four_large_numbers_and_a_comparison_the_task_s_own(task):
+    assert card_metrics(task) == CARDS[task]
+    assert comparison_metrics(task) == (*MAIN, *OWN[task])
+
+
+def test_published_tables_give_accuracy_and_auc():
+    assert [name for name, metric in METRICS.items() if metric.published] == ["accuracy", "auc"]
+
+
+def test_a_narrow_terminal_has_shorter_headings():
+    found = {name: metric_facts(name).short_heading for name in METRICS}
+    assert found["balanced_accuracy"] == "Bal. acc. (%)"
+    assert found["sensitivity_at_specificity"] == "Sens. at spec. (%)"
+    assert found["exact_match"] == "Exact (%)"
+    assert (found["quadratic_kappa"], found["mae"]) == ("Kappa", "Abs. error")
+    assert found["auc"] == "AUC"
