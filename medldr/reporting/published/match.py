@@ -190,8 +190,9 @@ def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Pu
         order of `SELECTIONS`, then of the names of the sources.
 
     Example:
-        >>> [[p and p.value for p in found] for found in by_source("pacs", "erm+swad", ["Photo"])]
-        [[0.973]]
+        >>> (theirs,) = by_source("pacs", "latentdr_pool", ["Sketch", "mean"])
+        >>> [entry.value for entry in theirs]
+        [0.792, 0.863]
     """
     groups: dict[tuple[int, str, str], list[Published]] = {}
     for entry in published(dataset, method=method):

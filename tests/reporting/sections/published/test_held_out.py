@@ -90,7 +90,7 @@ def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep
     folder = held_sweep(
         {name: reach("erm") for name in algorithms}, EACH[:2], seeds=(0,), algorithms=algorithms,
         curve=lambda *_: [{"step": 100, "epoch": 1, "val/domain_accuracy": 0.5}],
-        layout={"rows": "algorithm, lr", "search": (1,)},
+        layout={"rows": "algorithm", "search": ("lr",)}, axes=("algorithm", "lr"),
     )  # fmt: skip
     (table,) = held_out_published([only(folder)])
     rows = rows_of(table)
