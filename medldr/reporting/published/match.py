@@ -17,7 +17,7 @@ from medldr.reporting.published.numbers import (
     same_domain,
 )
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 
 PAPER = "LatentDR paper"
 RULES = dict.fromkeys(("val_domain_accuracy", "id_val_domain_accuracy", "swad"), TRAINING_DOMAIN)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from medldr.evaluation.setting_selection import Evaluated, Trained
 from medldr.folders.metrics_log import LogRow
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.held_runs import HeldRun, held_runs, set_domains
 from medldr.reporting.results.target_parts import target_value

@@ -14,7 +14,7 @@ from medldr.evaluation.comparison.records import Difference
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.privacy import hide_names
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 
 STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
 """Why a run has no result, the worst first."""

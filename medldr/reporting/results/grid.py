@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from medldr.evaluation.estimate import Estimate, Mark
 from medldr.metrics import Measure, measure
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from medldr.evaluation.estimate import Estimate, spread
 from medldr.metrics import measure
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.frame import once_per_study, score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
 

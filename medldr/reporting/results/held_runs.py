@@ -14,7 +14,7 @@ from medldr.config.method import row_titles
 from medldr.config.sections import dataset_name, held_out, is_swad
 from medldr.folders.table_names import JOINT
 from medldr.reporting.published.numbers import domain_names, same_domain
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.read.titles import printed_titles
 
 _AXES: Final = ("held_out", "data")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from medldr.evaluation.estimate import Estimate
 from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Paragraph, Section
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.by_rule import RuleMean, rule_means
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.table import Cell, Row, Table

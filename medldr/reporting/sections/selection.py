@@ -10,8 +10,7 @@ from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, 
 from medldr.folders.table_names import JOINT
 from medldr.metrics import measure
 from medldr.reporting.document import Bullets, Paragraph, Section
-from medldr.reporting.read.searched_settings import Pick
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Pick, Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
 from medldr.reporting.table import Cell, Row, Table

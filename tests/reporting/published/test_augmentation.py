@@ -4,13 +4,13 @@ import csv
 import io
 
 import pytest
+from medldr.reporting.read.method import augmentation_id
 
 from medldr.config import load_config
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.published.match import beside
-from medldr.reporting.read.method import augmentation_id
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.sections.published.sweep import sweep_published

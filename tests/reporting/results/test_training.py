@@ -5,7 +5,7 @@ import pytest
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.document import Cell, Row, Table, side_by_side
 from medldr.reporting.read.run import RunSource
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import grid_table, make_grid
 from medldr.reporting.results.training import differing, rate_of, training_table

@@ -9,7 +9,7 @@ from medldr.config.sections import dataset_name
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.results.target_parts import TARGETS

@@ -15,7 +15,7 @@ from medldr.config.sections import section
 from medldr.evaluation.comparison.records import Difference
 from medldr.evaluation.estimate import Estimate
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.comparison.tables import show_p
