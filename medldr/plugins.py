@@ -38,7 +38,9 @@ name                 meaning
                      says otherwise, and what a missing key means
 ``AUGMENTATION``     transforms: the published augmentation that it is
 ``CONTRACT_CASES``   algorithms: how the contract tests train it, beside its defaults
-``CONTRACT_KEYS``    the keys with which the contract tests build it, in small
+``CONTRACT_KEYS``    datasets, models: keys with which the contract tests build a small
+                     one
+``COLOUR_ONLY``      transforms: whether grey pictures and volumes are refused
 ===================  ======================================================
 """
 

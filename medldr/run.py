@@ -178,7 +178,7 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabri
     """Keep how it was trained and what each rule chose in `run.json`."""
     if not fabric.is_global_zero:
         return
-    from medldr.reporting.read.method import augmentation_id
+    from medldr.config.method import augmentation_id
 
     chosen = choices(fitted)
     add_to_run_record(

@@ -17,7 +17,7 @@ def config():
 def _finish(config, out):
     """What another process leaves when it has finished the run."""
     with lifecycle.open_run(identify(config), out) as opened:
-        opened.folder.evaluation.write_text(json.dumps({"splits": {}}))
+        opened.folder.evaluation.write_text(json.dumps({"task": "ordinal", "splits": {}}))
         opened.folder.model.touch()
     return opened.folder
 
@@ -56,7 +56,7 @@ def test_a_restart_that_is_asked_for_is_made_all_the_same(config, tmp_path, monk
 
 
 def _finish_again(folder):
-    folder.evaluation.write_text(json.dumps({"splits": {}}))
+    folder.evaluation.write_text(json.dumps({"task": "ordinal", "splits": {}}))
     folder.model.touch()
 
 

@@ -182,3 +182,12 @@ def _layer(config: BatchFormerConfig, dim: int) -> nn.Module:
 
 Config = BatchFormerConfig
 ALGORITHM = BatchFormer
+
+CONTRACT_CASES = {
+    "batchformer": {"keys": {"dropout": 0.0}},
+    "batchformer, uneven": {"keys": {"dropout": 0.0}, "rows": 11},
+    "batchformer multi-label": {"keys": {"dropout": 0.0, "weights": [1, 2]}, "task": "multi-label"},
+    "batchformer dropped": {"keys": {"weights": [1, 0]}},
+    "batchformer with dropout": {"one_equals_two": False},
+    "batchformer local": {"keys": {"dropout": 0.0, "set_scope": "local"}, "one_equals_two": False},
+}

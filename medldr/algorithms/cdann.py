@@ -145,3 +145,9 @@ def balanced_weights(
 
 Config = CDANNConfig
 ALGORITHM = CDANN
+
+CONTRACT_CASES = {
+    "cdann": {"keys": {"grad_penalty": 0.5}},
+    "cdann, uneven": {"keys": {"class_count": "batch"}, "rows": 11},
+    "cdann multi-label": {"task": "multi-label"},
+}

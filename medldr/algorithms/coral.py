@@ -151,3 +151,9 @@ def _spread(values: list[Tensor]) -> Tensor:
 
 Config = CORALConfig
 ALGORITHM = CORAL
+
+CONTRACT_CASES = {
+    "coral": {"keys": {"weight": 10.0}},
+    "coral, uneven": {"keys": {"weight": 10.0}, "rows": 11},
+    "coral multi-label": {"keys": {"weight": 10.0}, "task": "multi-label"},
+}

@@ -141,3 +141,7 @@ def mask(box: Tensor, size: Sequence[int]) -> Tensor:
 
 Config = CutMixConfig
 ALGORITHM = CutMix
+
+CONTRACT_CASES = {
+    "cutmix": {"keys": {"prob": 0.9}, "one_equals_two": False},
+}

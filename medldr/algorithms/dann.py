@@ -63,3 +63,12 @@ class DANN(Adversarial):
 
 Config = DANNConfig
 ALGORITHM = DANN
+
+CONTRACT_CASES = {
+    "dann": {},
+    "dann with a penalty": {"keys": {"grad_penalty": 0.5, "weight": 0.3}},
+    "dann, two steps of the discriminator": {"keys": {"d_steps": 2, "schedule": "ganin"}},
+    "dann, uneven": {"keys": {"lr_d": 0.02, "grad_penalty": 0.5}, "rows": 11},
+    "dann multi-label": {"keys": {"depth": 2, "width": 5}, "task": "multi-label"},
+    "dann with dropout": {"keys": {"dropout": 0.5}, "one_equals_two": False},
+}

@@ -178,3 +178,15 @@ class Fish(Algorithm):
 
 Config = FishConfig
 ALGORITHM = Fish
+
+CONTRACT_CASES = {
+    "fish": {"keys": {"meta_lr": 1.5}},
+    "fish multi-label": {"keys": {"meta_lr": 1.5}, "task": "multi-label"},
+    "fish in a fixed order": {"keys": {"meta_lr": 1.0, "divide": False, "order": "fixed"}},
+    "fish without momentum": {"keys": {"meta_lr": 1.5, "keep_optimizer": False}},
+    "fish with batch normalisation": {
+        "keys": {"meta_lr": 1.5},
+        "one_equals_two": False,
+        "norm": True,
+    },
+}

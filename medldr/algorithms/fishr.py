@@ -174,3 +174,9 @@ def gradient_variances(errors: Tensor, z: Tensor) -> Tensor:
 
 Config = FishrConfig
 ALGORITHM = Fishr
+
+CONTRACT_CASES = {
+    "fishr": {"keys": {"weight": 50.0, "anneal_steps": 2}},
+    "fishr, uneven": {"keys": {"weight": 50.0, "anneal_steps": 0, "ema": 0.5}, "rows": 11},
+    "fishr multi-label": {"keys": {"weight": 50.0, "anneal_steps": 1}, "task": "multi-label"},
+}

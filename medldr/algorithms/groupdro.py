@@ -123,3 +123,9 @@ def moved(log_q: Tensor, present: Tensor, by: Tensor) -> Tensor:
 
 Config = GroupDROConfig
 ALGORITHM = GroupDRO
+
+CONTRACT_CASES = {
+    "groupdro": {"keys": {"eta": 1.0}},
+    "groupdro, uneven": {"keys": {"eta": 1.0}, "rows": 11},
+    "groupdro multi-label": {"keys": {"eta": 1.0}, "task": "multi-label"},
+}

@@ -169,3 +169,9 @@ def _mean(value: Tensor, weight: Tensor) -> Tensor:
 
 Config = IRMConfig
 ALGORITHM = IRM
+
+CONTRACT_CASES = {
+    "irm": {"keys": {"weight": 20.0, "anneal_steps": 2}},
+    "irm, uneven": {"keys": {"weight": 5.0, "anneal_steps": 0}, "rows": 11},
+    "irm multi-label": {"keys": {"weight": 20.0, "anneal_steps": 3}, "task": "multi-label"},
+}

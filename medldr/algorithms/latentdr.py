@@ -200,3 +200,22 @@ class _Set(NamedTuple):
 
 Config = LatentDRConfig
 ALGORITHM = LatentDRAlgorithm
+
+CONTRACT_CASES = {
+    "latentdr attention": {"keys": {"dropout": 0.0}},
+    "latentdr pool": {"keys": {"dropout": 0.0, "degrade": "pool"}},
+    "latentdr gaussian": {"keys": {"dropout": 0.0, "degrade": "gaussian"}},
+    "latentdr restored alone": {"keys": {"dropout": 0.0, "degrade": "none", "terms": ["restored"]}},
+    "latentdr attention without query": {"keys": {"dropout": 0.0, "include_query": False}},
+    "latentdr pool without query": {
+        "keys": {"dropout": 0.0, "degrade": "pool", "include_query": False}
+    },
+    "latentdr multi-label": {"keys": {"dropout": 0.0, "degrade": "pool"}, "task": "multi-label"},
+    "latentdr attention, uneven": {"keys": {"dropout": 0.0}, "rows": 11},
+    "latentdr pool, uneven": {"keys": {"dropout": 0.0, "degrade": "pool"}, "rows": 11},
+    "latentdr with dropout": {"keys": {"degrade": "pool"}, "one_equals_two": False},
+    "latentdr local": {"keys": {"dropout": 0.0, "set_scope": "local"}, "one_equals_two": False},
+    "latentdr on groupdro": {"keys": {"dropout": 0.0, "base": {"name": "groupdro", "eta": 1.0}}},
+    "latentdr on coral": {"keys": {"dropout": 0.0, "base": {"name": "coral", "weight": 10.0}}},
+    "latentdr on miro": {"keys": {"dropout": 0.0, "base": {"name": "miro", "weight": 0.5}}},
+}

@@ -114,3 +114,7 @@ class ManifoldMixup(PairMixing):
 
 Config = ManifoldMixupConfig
 ALGORITHM = ManifoldMixup
+
+CONTRACT_CASES = {
+    "manifold mixup": {"keys": {"alpha": 1.0}, "one_equals_two": False},
+}

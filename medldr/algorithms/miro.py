@@ -202,3 +202,10 @@ def channel_distance(now: Tensor, first: Tensor, variance: Tensor) -> Tensor:
 
 Config = MIROConfig
 ALGORITHM = MIRO
+
+CONTRACT_CASES = {
+    "miro": {"keys": {"weight": 0.5, "encoder_lr_scale": 2.0}},
+    "miro, uneven": {"keys": {"weight": 0.5, "points": "block"}, "rows": 11},
+    "miro multi-label": {"task": "multi-label"},
+    "miro with batch normalisation": {"one_equals_two": False, "norm": True},
+}

@@ -214,3 +214,12 @@ def _to(device: torch.device, drawn: Tensor) -> Tensor:
 
 Config = MixStyleConfig
 ALGORITHM = MixStyle
+
+CONTRACT_CASES = {
+    "mixstyle": {"keys": {"p": 1.0}, "one_equals_two": False},
+    "mixstyle cross-domain": {
+        "keys": {"p": 1.0, "partners": "cross_domain"},
+        "one_equals_two": False,
+    },
+    "mixstyle never": {"keys": {"p": 0.0}},
+}

@@ -74,3 +74,9 @@ class Mixup(PairMixing):
 
 Config = MixupConfig
 ALGORITHM = Mixup
+
+CONTRACT_CASES = {
+    "mixup": {"keys": {"alpha": 1.0}, "one_equals_two": False},
+    "mixup multi-label": {"keys": {"alpha": 1.0}, "task": "multi-label", "one_equals_two": False},
+    "mixup without mixing": {"keys": {"alpha": 0.0}},
+}

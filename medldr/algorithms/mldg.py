@@ -278,3 +278,15 @@ class MLDG(Algorithm):
 
 Config = MLDGConfig
 ALGORITHM = MLDG
+
+CONTRACT_CASES = {
+    "mldg": {"keys": {"inner": "sgd", "beta": 1.5}},
+    "mldg with fresh Adam steps": {"keys": {"inner_lr": 0.01}},
+    "mldg multi-label": {"keys": {"inner": "sgd", "inner_lr": 0.3}, "task": "multi-label"},
+    "mldg split": {"keys": {"inner": "sgd", "pairs": "split", "divide": "domains"}},
+    "mldg with batch normalisation": {
+        "keys": {"inner": "sgd"},
+        "one_equals_two": False,
+        "norm": True,
+    },
+}

@@ -169,3 +169,9 @@ def _middle(squared: Tensor) -> Tensor:
 
 Config = MMDConfig
 ALGORITHM = MMD
+
+CONTRACT_CASES = {
+    "mmd": {"keys": {"weight": 0.2}},
+    "mmd, uneven": {"keys": {"weight": 0.2}, "rows": 11},
+    "mmd multi-label": {"keys": {"weight": 0.02, "bandwidths": "median"}, "task": "multi-label"},
+}

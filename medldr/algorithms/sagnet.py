@@ -266,3 +266,10 @@ def _style(z: Tensor) -> tuple[Tensor, Tensor]:
 
 Config = SagNetConfig
 ALGORITHM = SagNet
+
+CONTRACT_CASES = {
+    "sagnet": {"keys": {"weight": 1.0}},
+    "sagnet, uneven": {"keys": {"weight": 1.0}, "rows": 11},
+    "sagnet multi-label": {"keys": {"weight": 1.0}, "task": "multi-label"},
+    "sagnet without the third update": {"keys": {"weight": 0.0}},
+}

@@ -83,3 +83,12 @@ def vrex_penalty(risks: Tensor) -> Tensor:
 
 Config = VRExConfig
 ALGORITHM = VREx
+
+CONTRACT_CASES = {
+    "vrex": {"keys": {"weight": 20.0, "anneal_steps": 2}},
+    "vrex, uneven": {"keys": {"anneal_steps": 0}, "rows": 11},
+    "vrex multi-label": {
+        "keys": {"anneal_steps": 1, "reset_optimizer": False},
+        "task": "multi-label",
+    },
+}

@@ -247,3 +247,6 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
         "extra": sorted(tree.strays),
         "findings": twins.findings(tree.folder),
     }
+
+
+CONTRACT_KEYS = {"set": "pacs", "size": 16}

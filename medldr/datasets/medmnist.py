@@ -237,3 +237,6 @@ def _read_labels(file: NpzFile, entry: catalogue.Entry) -> NDArray[np.int64] | N
         parts.append(values)
     labels = np.concatenate(parts)
     return labels.astype(np.float32) if multi_label else np.ascontiguousarray(labels[:, 0])
+
+
+CONTRACT_KEYS = {"flag": "breastmnist", "md5": "any"}

@@ -141,3 +141,6 @@ def load(config: Config) -> ImageTable:
 def present(config: Config) -> str:
     """There are no files to look for."""
     return "simulated, needs no file"
+
+
+CONTRACT_KEYS = {"patients": 40, "size": 8}

@@ -244,3 +244,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+CONTRACT_KEYS = {"tiles": 10, "size": 32}

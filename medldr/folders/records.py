@@ -76,7 +76,7 @@ def check_record(
         known = " and ".join(map(str, sorted(schemas)))
         raise InputError(f"{path} {found}, and this version of medldr reads {known}. {cure}")
     try:
-        record: R = _adapter(kind).validate_python(content)
+        record: R = _adapter(kind).validate_python(content)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the file"

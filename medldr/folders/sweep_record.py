@@ -49,9 +49,9 @@ class Member:
     column_values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if not self.row_values:
+        if self.row and not self.row_values:
             object.__setattr__(self, "row_values", {RUN: self.row})
-        if not self.column_values:
+        if self.column and not self.column_values:
             object.__setattr__(self, "column_values", {DATA: self.column})
 
 

@@ -73,8 +73,8 @@ def named_values(text: str, heading: str, search: Collection[int] = ()) -> dict[
     Example:
         >>> named_values("erm, lr-0.1, photo", "algorithm, held_out", [1])
         {'algorithm': 'erm', 'setting 1': 'lr-0.1', 'held_out': 'photo'}
-        >>> named_values("erm, photo", "method")
-        {'run': 'erm, photo'}
+        >>> named_values("erm, lr-0.1, photo", "algorithm, held_out")
+        {'run': 'erm, lr-0.1, photo'}
         >>> named_values("octmnist, 224 pixels", "data")
         {'data': 'octmnist, 224 pixels'}
     """

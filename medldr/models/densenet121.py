@@ -111,3 +111,6 @@ def _check_size(stem: str, size: tuple[int, ...]) -> None:
             f"model: densenet121 with stem {stem} needs at least {smallest} pixels on each axis, "
             f"and the images have {size}. {cure}, or choose resnet18"
         )
+
+
+CONTRACT_KEYS = {"stem": "small", "width": 0.125}

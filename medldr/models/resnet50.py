@@ -13,3 +13,6 @@ Config = ResNetConfig
 def build(config: ResNetConfig, spec: DataSpec) -> ResNet:
     """The network for these data, with fresh weights."""
     return ResNet(Bottleneck, [3, 4, 6, 3], config, spec)
+
+
+CONTRACT_KEYS = {"stem": "small", "width": 0.125}

@@ -262,3 +262,6 @@ def _latents(network: Any, image: Tensor) -> Tensor:
         x = x.to(torch.promote_types(x.dtype, torch.float32))
         z: Tensor = network.forward_head(x, pre_logits=True)
     return z
+
+
+CONTRACT_KEYS = {"network": "test_resnet"}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.sweep_record import SweepFolder
@@ -17,7 +18,6 @@ from medldr.reporting.pages.run import run_page
 from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import read_run
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.sections.run.terminal import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines

@@ -4,59 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
-from medldr.folders.evaluation_record import Number
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import Measure, measure
 
 DASH = "–"
-
-Mark = Literal["best", "second", "lowest"]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number as a cell holds it.
-
-    Attributes:
-        mean: The number itself, or a mean over runs; None where it is undefined.
-        sd: Standard deviation over runs (ddof 1); None for a single one.
-        se: Standard error, where a table shows it in place of an interval.
-        low: Lower end of the interval; None where there is none.
-        high: Upper end of the interval.
-        n: Runs it is the mean of; None for a number that is no such mean.
-        planned: Runs that were planned; None where that is of no interest.
-        reason: Why it is undefined, or a remark on a number that is defined.
-        marks: ``best`` and ``second`` of a column, ``lowest`` of a row.
-    """
-
-    mean: float | None = None
-    sd: float | None = None
-    se: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    planned: int | None = None
-    reason: str = ""
-    marks: tuple[Mark, ...] = ()
-
-    @classmethod
-    def of(cls, number: Number) -> Estimate:
-        """A number of `evaluation.json`."""
-        return cls(mean=number.value, low=number.low, high=number.high, reason=number.reason or "")
-
-    @property
-    def count(self) -> str:
-        """How many runs it is the mean of, in words; empty where that is not known.
-
-        Example:
-            >>> Estimate(n=3, planned=3).count, Estimate(n=2, planned=3).count
-            ('n 3', 'n 2 of 3')
-        """
-        if self.n is None:
-            return ""
-        whole = self.planned in (None, 0, self.n)
-        return f"n {self.n}" if whole else f"n {self.n} of {self.planned}"
 
 
 def interval(held: Estimate, known: Measure, *, signed: bool = False, between: str = " to ") -> str:

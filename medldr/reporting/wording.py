@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
 from medldr.metrics import PERCENT, SPLIT_TITLES, Measure
-from medldr.reporting.table import Estimate, interval
+from medldr.reporting.table import interval
 
 ORDER = (
     "accuracy", "auc", "balanced_accuracy", "macro_f1", "exact_match", "sensitivity",

@@ -135,3 +135,6 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
             "augment_validation: false"
         )
     return ColourRule(shape, size=config.size, augmentation=Natural(config))
+
+
+COLOUR_ONLY = True

@@ -111,3 +111,6 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     check_colour(shape, "rand_augment")
     augmentation = RandAugment(config.operations, config.flip, config.cutout)
     return ColourRule(shape, size=config.size, augmentation=augmentation)
+
+
+COLOUR_ONLY = True

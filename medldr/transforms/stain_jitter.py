@@ -258,3 +258,6 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     return ColourRule(
         shape, size=config.size, augmentation=config.jitter(), mean=config.mean, std=config.std
     )
+
+
+COLOUR_ONLY = True

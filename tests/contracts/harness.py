@@ -32,14 +32,15 @@ TRAINING = TrainingConfig(optimizer="sgd", lr=0.1, momentum=0.9, precision="floa
 
 @dataclass(frozen=True)
 class Case:
-    """One algorithm to train.
+    """One algorithm to train: an entry of ``CONTRACT_CASES`` in the module of an algorithm.
 
     Attributes:
         name: Plug-in or pattern.
         keys: Its configuration.
         task: Kind of labels.
         rows: Rows of the global batch.
-        any_number: Whether one process and two must come to the same weights.
+        one_equals_two: Whether one process and two come to the same weights: not where each draws
+            numbers of its own, or keeps statistics of its own rows.
         norm: Whether the model has batch normalisation.
     """
 
@@ -47,96 +48,23 @@ class Case:
     keys: dict[str, Any] = field(default_factory=dict)
     task: str = "multi-class"
     rows: int = 12
-    any_number: bool = True
+    one_equals_two: bool = True
     norm: bool = False
 
 
 EXACT = {"dropout": 0.0}
 CASES: dict[str, Case] = {
     **{name: Case(name) for name in standins.PATTERNS},
-    "frozen copy with batch normalisation": Case("frozen copy", norm=True, any_number=False),
+    "frozen copy with batch normalisation": Case("frozen copy", norm=True, one_equals_two=False),
     "stacking": Case("latentdr", EXACT | {"base": "outside.projection"}),
-    "erm": Case("erm"),
-    "latentdr attention": Case("latentdr", EXACT),
-    "latentdr pool": Case("latentdr", EXACT | {"degrade": "pool"}),
-    "latentdr gaussian": Case("latentdr", EXACT | {"degrade": "gaussian"}),
-    "latentdr restored alone": Case("latentdr", EXACT | {"degrade": "none", "terms": ["restored"]}),
-    "latentdr attention without query": Case("latentdr", EXACT | {"include_query": False}),
-    "latentdr pool without query": Case(
-        "latentdr", EXACT | {"degrade": "pool", "include_query": False}
-    ),
-    "latentdr multi-label": Case("latentdr", EXACT | {"degrade": "pool"}, "multi-label"),
-    "latentdr attention, uneven": Case("latentdr", EXACT, rows=11),
-    "latentdr pool, uneven": Case("latentdr", EXACT | {"degrade": "pool"}, rows=11),
-    "latentdr with dropout": Case("latentdr", {"degrade": "pool"}, any_number=False),
-    "latentdr local": Case("latentdr", EXACT | {"set_scope": "local"}, any_number=False),
-    "mixup": Case("mixup", {"alpha": 1.0}, any_number=False),
-    "mixup multi-label": Case("mixup", {"alpha": 1.0}, "multi-label", any_number=False),
-    "mixup without mixing": Case("mixup", {"alpha": 0.0}),
-    "cutmix": Case("cutmix", {"prob": 0.9}, any_number=False),
-    "manifold mixup": Case("manifold_mixup", {"alpha": 1.0}, any_number=False),
-    "batchformer": Case("batchformer", EXACT),
-    "batchformer, uneven": Case("batchformer", EXACT, rows=11),
-    "batchformer multi-label": Case("batchformer", EXACT | {"weights": [1, 2]}, "multi-label"),
     "batchformer on a base": Case(
         "batchformer", EXACT | {"base": "outside.projection", "share_classifier": False}
     ),
-    "batchformer dropped": Case("batchformer", {"weights": [1, 0]}),
-    "batchformer with dropout": Case("batchformer", any_number=False),
-    "batchformer local": Case("batchformer", EXACT | {"set_scope": "local"}, any_number=False),
-    "mixstyle": Case("mixstyle", {"p": 1.0}, any_number=False),
-    "mixstyle cross-domain": Case(
-        "mixstyle", {"p": 1.0, "partners": "cross_domain"}, any_number=False
-    ),
-    "mixstyle never": Case("mixstyle", {"p": 0.0}),
-    "fish": Case("fish", {"meta_lr": 1.5}),
-    "fish multi-label": Case("fish", {"meta_lr": 1.5}, "multi-label"),
-    "fish in a fixed order": Case("fish", {"meta_lr": 1.0, "divide": False, "order": "fixed"}),
-    "fish without momentum": Case("fish", {"meta_lr": 1.5, "keep_optimizer": False}),
-    "fish with batch normalisation": Case("fish", {"meta_lr": 1.5}, norm=True, any_number=False),
-    "coral": Case("coral", {"weight": 10.0}),
-    "coral, uneven": Case("coral", {"weight": 10.0}, rows=11),
-    "coral multi-label": Case("coral", {"weight": 10.0}, "multi-label"),
-    "vrex": Case("vrex", {"weight": 20.0, "anneal_steps": 2}),
-    "vrex, uneven": Case("vrex", {"anneal_steps": 0}, rows=11),
-    "vrex multi-label": Case("vrex", {"anneal_steps": 1, "reset_optimizer": False}, "multi-label"),
-    "irm": Case("irm", {"weight": 20.0, "anneal_steps": 2}),
-    "irm, uneven": Case("irm", {"weight": 5.0, "anneal_steps": 0}, rows=11),
-    "irm multi-label": Case("irm", {"weight": 20.0, "anneal_steps": 3}, "multi-label"),
-    "groupdro": Case("groupdro", {"eta": 1.0}),
-    "groupdro, uneven": Case("groupdro", {"eta": 1.0}, rows=11),
-    "groupdro multi-label": Case("groupdro", {"eta": 1.0}, "multi-label"),
-    "latentdr on groupdro": Case("latentdr", EXACT | {"base": {"name": "groupdro", "eta": 1.0}}),
-    "mmd": Case("mmd", {"weight": 0.2}),
-    "mmd, uneven": Case("mmd", {"weight": 0.2}, rows=11),
-    "mmd multi-label": Case("mmd", {"weight": 0.02, "bandwidths": "median"}, "multi-label"),
-    "dann": Case("dann"),
-    "dann with a penalty": Case("dann", {"grad_penalty": 0.5, "weight": 0.3}),
-    "dann, two steps of the discriminator": Case("dann", {"d_steps": 2, "schedule": "ganin"}),
-    "dann, uneven": Case("dann", {"lr_d": 0.02, "grad_penalty": 0.5}, rows=11),
-    "dann multi-label": Case("dann", {"depth": 2, "width": 5}, "multi-label"),
-    "dann with dropout": Case("dann", {"dropout": 0.5}, any_number=False),
-    "cdann": Case("cdann", {"grad_penalty": 0.5}),
-    "cdann, uneven": Case("cdann", {"class_count": "batch"}, rows=11),
-    "cdann multi-label": Case("cdann", task="multi-label"),
-    "sagnet": Case("sagnet", {"weight": 1.0}),
-    "sagnet, uneven": Case("sagnet", {"weight": 1.0}, rows=11),
-    "sagnet multi-label": Case("sagnet", {"weight": 1.0}, "multi-label"),
-    "sagnet without the third update": Case("sagnet", {"weight": 0.0}),
-    "latentdr on coral": Case("latentdr", EXACT | {"base": {"name": "coral", "weight": 10.0}}),
-    "mldg": Case("mldg", {"inner": "sgd", "beta": 1.5}),
-    "mldg with fresh Adam steps": Case("mldg", {"inner_lr": 0.01}),
-    "mldg multi-label": Case("mldg", {"inner": "sgd", "inner_lr": 0.3}, "multi-label"),
-    "mldg split": Case("mldg", {"inner": "sgd", "pairs": "split", "divide": "domains"}),
-    "mldg with batch normalisation": Case("mldg", {"inner": "sgd"}, norm=True, any_number=False),
-    "fishr": Case("fishr", {"weight": 50.0, "anneal_steps": 2}),
-    "fishr, uneven": Case("fishr", {"weight": 50.0, "anneal_steps": 0, "ema": 0.5}, rows=11),
-    "fishr multi-label": Case("fishr", {"weight": 50.0, "anneal_steps": 1}, "multi-label"),
-    "miro": Case("miro", {"weight": 0.5, "encoder_lr_scale": 2.0}),
-    "miro, uneven": Case("miro", {"weight": 0.5, "points": "block"}, rows=11),
-    "miro multi-label": Case("miro", task="multi-label"),
-    "miro with batch normalisation": Case("miro", norm=True, any_number=False),
-    "latentdr on miro": Case("latentdr", EXACT | {"base": {"name": "miro", "weight": 0.5}}),
+    **{
+        title: Case(name, **facts)
+        for name in standins.ALGORITHMS
+        for title, facts in standins.stated(name).get("CONTRACT_CASES", {name: {}}).items()
+    },
 }
 
 

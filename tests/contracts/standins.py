@@ -7,7 +7,11 @@ named after beyond that.
 from __future__ import annotations
 
 import copy
+import re
 import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,12 +19,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from medldr import plugins
 from medldr.algorithms import Algorithm, AlgorithmConfig, build_algorithm
 from medldr.algorithms._gather import mean_over_processes
 from medldr.models.base import STAGES, FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 DOMAINS = ("north", "south", "west")
+EXAMPLE = "mylab.logit_noise"
+"""The algorithm that CONTRIBUTING shows, which the contract holds word for word."""
+ALGORITHMS = (*plugins.names("algorithms"), EXAMPLE)
 
 
 class TinyModel(FeatureModel):
@@ -326,7 +334,29 @@ def offer_plugin(name: str, algorithm: type[Algorithm], config: type[AlgorithmCo
     sys.modules[name] = module
 
 
+def example_text() -> str:
+    """The module in CONTRIBUTING."""
+    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^( *)```python\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    (text,) = [textwrap.dedent(text) for _, text in blocks if "ALGORITHM =" in text]
+    return text
+
+
+def stated(name: str) -> Mapping[str, Any]:
+    """The literals in the module of an algorithm, the example's among them."""
+    if name == EXAMPLE:
+        return plugins.stated(example_text())[1]
+    return plugins.facts("algorithms", name)
+
+
+def offer_example() -> None:
+    module = ModuleType(EXAMPLE)
+    sys.modules[EXAMPLE] = module
+    exec(compile(example_text(), "CONTRIBUTING.md", "exec"), module.__dict__)
+
+
 def offer_all() -> None:
+    offer_example()
     for number, algorithm in enumerate(PATTERNS.values()):
         offer_plugin(f"outside.pattern_{number}", algorithm, AlgorithmConfig)
     offer_plugin("outside.projection", Projection, ProjectionConfig)
@@ -337,8 +367,6 @@ def make_algorithm(
     name: str, spec: DataSpec, model: FeatureModel, seed: int = 0, **keys: Any
 ) -> Algorithm:
     """An algorithm by its plug-in's name, or by that of a pattern."""
-    from medldr import plugins
-
     if name in PATTERNS:
         name = f"outside.pattern_{list(PATTERNS).index(name)}"
     config = plugins.load("algorithms", name).Config.model_validate({"name": name, **keys})

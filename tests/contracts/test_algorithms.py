@@ -16,11 +16,13 @@ from medldr.training.optim import build_optimizers
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import TASKS, Batch
 
-NAMES = plugins.names("algorithms")
+EXAMPLE = "mylab.logit_noise"
+"""The algorithm of CONTRIBUTING, taken out of its text by the stand-ins."""
+NAMES = [*plugins.names("algorithms"), EXAMPLE]
 KEY_BIASES = ("key.bias",)
 """A softmax does not see what all keys have in common: their bias has no gradient, by nature."""
 
-pytestmark = pytest.mark.parametrize("name", NAMES)
+pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.usefixtures("standins")]
 
 
 @pytest.fixture
@@ -248,3 +250,10 @@ def test_method_card_says_what_a_reader_needs(name):
     card = plugins.load("algorithms", name).__doc__
     for heading in ("What it changes", "When to use", "Cost", "Works with", "Source:"):
         assert heading in card, heading
+
+
+def test_it_states_the_title_that_pages_print(name, standins):
+    title = standins.stated(name)["TITLE"]
+    assert isinstance(title, str)
+    assert title.strip() == title != ""
+    assert title == plugins.load("algorithms", name).TITLE

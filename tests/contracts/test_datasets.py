@@ -1,5 +1,8 @@
 """Every dataset plug-in, found by name, keeps the contract of `ImageTable`."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,31 +11,30 @@ from medldr.data import check_table, load_table
 from medldr.data.splits.make import make_splits
 from medldr.datasets.base import DatasetConfig
 
-PACS = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
-SMALL = {
-    "domain_folders": {"set": "pacs", "size": 16},
-    "medmnist": {"flag": "breastmnist", "md5": "any"},
-    "phantom_fracture": {"patients": 40, "size": 8},
-    "phantom_histology": {"tiles": 10, "size": 32},
-}
-"""Keys that make a small table; a new dataset without required keys needs none."""
+TESTS = Path(__file__).parents[1] / "datasets"
+
+
+def write_files(name, root, request):
+    """Let a dataset's own test write what it reads; one that needs no files has no such function.
+
+    The function is ``contract_files(root, request)`` in ``tests/datasets/test_<name>.py``.
+    """
+    path = TESTS / f"test_{name}.py"
+    spec = importlib.util.spec_from_file_location(f"files_of_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if hasattr(module, "contract_files"):
+        module.contract_files(root, request)
 
 
 @pytest.fixture(scope="module", params=plugins.names("datasets"))
-def plugin(request, tmp_path_factory, write_camelyon17, write_domain_tree):
+def plugin(request, tmp_path_factory):
     """Module, configuration and table of one dataset."""
-    root = write_camelyon17(tmp_path_factory.mktemp("data"))
-    domains = ("art_painting", "cartoon", "photo", "sketch")
-    write_domain_tree(root / "PACS", {domain: dict.fromkeys(PACS, 4) for domain in domains})
-    generator = np.random.default_rng(0)
-    arrays = {}
-    for part in ("train", "val", "test"):
-        arrays[f"{part}_images"] = generator.integers(0, 256, (8, 28, 28), dtype=np.uint8)
-        arrays[f"{part}_labels"] = np.arange(8, dtype=np.uint8)[:, None] % 2
-    np.savez(root / "breastmnist.npz", **arrays)
+    root = tmp_path_factory.mktemp("data")
+    write_files(request.param, root, request)
     module = plugins.load("datasets", request.param)
-    keys = {"name": request.param, "root": root} | SMALL.get(request.param, {})
-    config = module.Config(**keys)
+    keys = plugins.facts("datasets", request.param).get("CONTRACT_KEYS", {})
+    config = module.Config(**{"name": request.param, "root": root, **keys})
     return module, config, load_table(config)
 
 

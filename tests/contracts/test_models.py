@@ -14,12 +14,7 @@ def small(name, axes, **keys):
     module = plugins.load("models", name)
     if axes not in getattr(module, "SPATIAL_DIMS", (2, 3)):
         pytest.skip(f"{name} is not for {axes}D images")
-    if "stem" in module.Config.model_fields:
-        keys["stem"] = "small"
-    if "network" in module.Config.model_fields:  # one of a library's, in its own width
-        keys["network"] = "test_resnet"
-    else:
-        keys["width"] = 0.125
+    keys = {**plugins.facts("models", name).get("CONTRACT_KEYS", {}), **keys}
     spec = DataSpec("multi-class", ("a", "b", "c"), (1, 1, 1), 1, (8,) * axes)
     config = module.Config(name=name, **keys)
     return build_model(config, spec, seed=0).to_fast_memory()

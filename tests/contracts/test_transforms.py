@@ -9,7 +9,11 @@ from medldr.transforms import ImageShape, build_pipeline, build_pixel_rule
 from medldr.transforms.base import TransformConfig, memory_format
 
 SHAPES = [ImageShape(1, (8, 8)), ImageShape(3, (8, 8)), ImageShape(1, (4, 8, 8))]
-ONLY_COLOUR = {"camelyon17", "natural", "rand_augment", "stain_jitter"}
+ONLY_COLOUR = {
+    name
+    for name in plugins.names("transforms")
+    if plugins.facts("transforms", name).get("COLOUR_ONLY")
+}
 """Presets that refuse grey pictures and volumes."""
 
 

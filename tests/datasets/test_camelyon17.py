@@ -435,3 +435,8 @@ def test_a_wilds_that_lacks_a_package_is_told(camelyon17_folder, monkeypatch):
 
 def test_the_submission_is_offered():
     assert callable(plugins.load("datasets", "camelyon17").submission)
+
+
+def contract_files(root, request):
+    """A small folder for the contract tests."""
+    request.getfixturevalue("write_camelyon17")(root)

@@ -289,3 +289,11 @@ def test_a_division_by_rows_is_that_of_published_codes(tree):
         expected = {theirs[number] for number in order[: int(0.2 * len(theirs))]}
         of_domain = rows["id_val"][table.domains[rows["id_val"]] == domain]
         assert {str(tree / item) for item in table.ids[of_domain].tolist()} == expected
+
+
+def contract_files(root, request):
+    """A small tree for the contract tests."""
+    domains = ("art_painting", "cartoon", "photo", "sketch")
+    classes = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
+    counts = {domain: dict.fromkeys(classes, 4) for domain in domains}
+    request.getfixturevalue("write_domain_tree")(root / "PACS", counts)

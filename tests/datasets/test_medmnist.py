@@ -397,3 +397,13 @@ def test_download_goes_to_the_first_folder(tmp_path, monkeypatch):
         load(Config(flag="octmnist", size=64, root=tmp_path, download=True))
     e = catalogue.entry("octmnist", 64)
     assert asked == [(e.url, tmp_path / "octmnist_64.npz", e.md5)]
+
+
+def contract_files(root, request):
+    """A small file for the contract tests."""
+    generator = np.random.default_rng(0)
+    arrays = {}
+    for part in ("train", "val", "test"):
+        arrays[f"{part}_images"] = generator.integers(0, 256, (8, 28, 28), dtype=np.uint8)
+        arrays[f"{part}_labels"] = np.arange(8, dtype=np.uint8)[:, None] % 2
+    np.savez(root / "breastmnist.npz", **arrays)

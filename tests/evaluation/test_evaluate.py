@@ -8,6 +8,7 @@ import pytest
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
 from medldr.evaluation import accuracy, auc, evaluate, flat, predictions_of, score
+from medldr.folders.evaluation_record import EvaluationRecord
 
 FAST = EvaluationConfig(draws=200)
 TASKS = ["multi-class", "binary", "ordinal", "multi-label"]
@@ -211,7 +212,7 @@ def test_confusion_reliability_and_roc_describe_the_same_items(make):
 def test_flat_has_one_key_per_number(make):
     table = make("multi-class", 60, domain=["hospital_2", "hospital_3"] * 30)
     found = evaluate({"test": table}, FAST)
-    keys = flat(found)
+    keys = flat(EvaluationRecord.model_validate(found))
     judged = found["splits"]["test"]
     assert keys["test/auc"] == judged["metrics"]["auc"]["value"]
     assert (

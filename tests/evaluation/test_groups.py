@@ -8,6 +8,7 @@ import pytest
 from medldr.config import EvaluationConfig
 from medldr.evaluation import compare, evaluate, flat, intervals, predictions_of
 from medldr.evaluation.groups import group_counts, worst_group
+from medldr.folders.evaluation_record import EvaluationRecord
 
 BY_GROUP = EvaluationConfig(draws=200, per_group=True)
 
@@ -78,7 +79,8 @@ def test_each_draw_finds_the_worst_of_the_groups_that_it_took():
 
 
 def test_flat_keys_hold_each_group_and_the_worst_one():
-    found = flat(evaluate({"test": table_of([1, 0, 1, 1], ["slide_20"] * 3 + ["b"])}, BY_GROUP))
+    judged = evaluate({"test": table_of([1, 0, 1, 1], ["slide_20"] * 3 + ["b"])}, BY_GROUP)
+    found = flat(EvaluationRecord.model_validate(judged))
     assert found["test/group/slide_20/accuracy"] == pytest.approx(2 / 3)
     assert found["test/group/b/accuracy"] == 1.0
     assert found["test/worst_group/accuracy"] == pytest.approx(2 / 3)
@@ -89,7 +91,7 @@ def test_no_group_is_named_unless_it_is_asked_for():
     found = evaluate({"test": table}, EvaluationConfig(draws=100))
     assert not {"groups", "worst_group"} & set(found["splits"]["test"])
     assert "anna" not in json.dumps(found)
-    assert not any("group/" in key for key in flat(found))
+    assert not any("group/" in key for key in flat(EvaluationRecord.model_validate(found)))
 
 
 def test_items_without_a_group_count_in_the_average_alone():

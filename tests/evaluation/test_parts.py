@@ -10,6 +10,7 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, r
 from medldr.config import EvaluationConfig
 from medldr.evaluation import evaluate, flat
 from medldr.evaluation.split_scores import headline_metrics
+from medldr.folders.evaluation_record import EvaluationRecord
 
 CONFIG = EvaluationConfig(draws=300, bootstrap_seed=5)
 PARTS = ["target_in"] * 4 + ["target_out"]
@@ -78,12 +79,12 @@ def test_the_numbers_of_the_whole_split_do_not_change_by_its_parts(test_table):
 
 def test_flat_keys_name_the_part(test_table):
     found = evaluate({"test": test_table}, CONFIG)
-    numbers, parts = flat(found), found["splits"]["test"]["parts"]
+    numbers, parts = flat(EvaluationRecord.model_validate(found)), found["splits"]["test"]["parts"]
     for name in ("target_in", "target_out"):
         for metric, number in parts[name]["metrics"].items():
             assert numbers[f"test/{name}/{metric}"] == number["value"]
     plain = replace(test_table, part=np.full(60, ""))
-    without = flat(evaluate({"test": plain}, CONFIG))
+    without = flat(EvaluationRecord.model_validate(evaluate({"test": plain}, CONFIG)))
     assert without == {k: v for k, v in numbers.items() if "/target_" not in k}
 
 

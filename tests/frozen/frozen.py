@@ -28,8 +28,8 @@ PAGES = {
     "benchmarks": ["pacs-photo_coral-*-s0"],
     "leave_one_out": ["erm_photo-*-s0", "erm_swad_sketch-*-s0", "coral_photo-*-s1"],
     "phantom": [],
-    "runs": ["*"],
     "search": ["erm_low_sun-voc-*-s0"],
+    "single": ["*"],
     "two_sets": ["too_fast_retina-*-s0", "mixup_retina-*-s2", "peeking_breast-*-s1"],
 }
 """The cases, each with its runs of which a page is written."""
@@ -41,7 +41,7 @@ COMPARISONS = {
     },
     "leave_one_out": {"held_out": ["erm_photo-*", "coral_photo-*", "erm_swad_photo-*"]},
     "phantom": {"seeds": ["*_erm-*", "*_mixstyle-*", "*_latentdr_pool-*"]},
-    "runs": {"one_run": ["scanner-*"], "other_data": ["ordinal-*", "labels-*"]},
+    "single": {"one_run": ["scanner-*"], "other_data": ["ordinal-*", "labels-*"]},
     "two_sets": {
         "retina": ["erm_retina-*", "latentdr_*_retina-*", "peeking_retina-*", "too_fast_retina-*"],
         "breast": ["erm_half_lr_breast-*", "latentdr_pool_breast-*"],

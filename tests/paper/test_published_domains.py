@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from medldr.config import packaged_configs
+from medldr.config.method import method_id
 from medldr.config.yaml import read_yaml
 from medldr.reporting.published.numbers import MEAN, published
-from medldr.reporting.read.describe import method_id
 
 SETS = ("pacs", "vlcs", "office_home", "terra_incognita", "domain_net")
 ODD = {("terra_incognita", "LatentDR paper", "latentdr_sa")}

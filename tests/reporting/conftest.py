@@ -370,8 +370,8 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
         seeds: Of every cell.
         more: ``layout``; ``config`` and ``run``, changes to every run; ``parts`` (False: runs
             without parts); ``curve``, the records of `metrics.jsonl` of a run by row, domains and
-            seed; ``algorithms``, by row; ``axes``, what the parts of a row's name are; ``dataset``; ``plans``, whether configurations are kept
-            beside runs that are not there.
+            seed; ``algorithms``, by row; ``dataset``; ``plans``, whether configurations are kept
+            beside runs that are not there; ``axes``, what the parts of a row's name are.
     """
     layout = Layout(**{"title": "One out", "rows": "algorithm", "columns": "held_out"}
                     | more.get("layout", {}))  # fmt: skip
@@ -384,7 +384,8 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
             identity = f"{zlib.crc32(label.encode()):08x}"
             for seed in seeds:
                 name = f"{label}-{identity}-s{seed}"
-                values = dict(zip(more.get("axes", ()), row.split(", "), strict=False))
+                axes = more.get("axes") or (("algorithm", *layout.search) if layout.search else ())
+                values = dict(zip(axes, row.split(", "), strict=True)) if axes else {}
                 members.append(Member(name, label, seed, row, column, row_values=values))
                 value = reached(domains, seed)
                 config = {

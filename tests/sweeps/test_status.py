@@ -134,7 +134,7 @@ def test_times_that_make_no_sense_are_told(folder, times):
     with owned(run):
         status = status_of(folder)
     assert status.counts == {"unreadable": 1, "waiting": 5}
-    assert "run.json is damaged" in status.members[0].standing.error
+    assert "run.json: times" in status.members[0].standing.error
 
 
 def test_a_half_written_row_is_passed_over(folder):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from medldr.folders.metrics_log import LogRow, series, time_axis
 from medldr.folders.run_record import Selection
 from medldr.metrics import MEASURES, PERCENT
 from medldr.reporting.document import Drawing
@@ -19,7 +20,6 @@ from medldr.reporting.figures.drawing import (
     draw,
     legend_below,
 )
-from medldr.reporting.read.log import LogRow, series, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from medldr.evaluation.comparison.comparison import Comparison, Score
 from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.forest import Whisker, forest_figure
-from medldr.reporting.results.comparison import Comparison, Score
 
 BETTER = {"higher": "right of the line is better", "lower": "left of the line is better"}
 

@@ -14,10 +14,11 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
 from medldr.metrics import measure
 from medldr.reporting.document import Drawing
-from medldr.reporting.table import Estimate, interval
+from medldr.reporting.table import interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
 
+from medldr.folders.metrics_log import LogRow, series, time_axis
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import COLOURS, DASHES, draw, legend_below
-from medldr.reporting.read.log import LogRow, series, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,14 +24,11 @@ def reliability_figures(split: SplitRecord, judged: EvaluationRecord) -> list[Dr
         judged: The evaluation that it is of, for the definition of calibration.
     """
     drawings = []
-    bins = split.reliability
+    bins, ece = split.reliability, split.metrics.get("ece")
     if bins is not None and any(bins.count):
-        drawings.append(
-            _of_decisions(bins, split.metrics.get("ece"), judged.calibration.definition)
-        )
-    bins = split.reliability_positive
+        drawings.append(_of_decisions(bins, ece, judged.calibration.definition))
+    bins, ece = split.reliability_positive, split.metrics.get("ece_positive")
     if bins is not None and any(bins.count):
-        ece = split.metrics.get("ece_positive")
         drawings.append(_of_positive(bins, ece, str(judged.positive_class)))
     return drawings
 
@@ -52,8 +49,8 @@ def _of_decisions(bins: Bins, ece: Number | None, definition: str) -> Drawing:
     return _figure(
         "reliability", bins, f"ECE {text}", labels,
         title="Reliability",
-        caption=f"{reading} ECE in the {definition} definition with {len(bins.count)} bins of equal "
-        "width; the lower bars count.",
+        caption=f"{reading} ECE in the {definition} definition with {len(bins.count)} bins of "
+        "equal width; the lower bars count.",
         alt=f"ECE {text}. Mean {labels[0]}, {labels[1]} (count)",
     )  # fmt: skip
 

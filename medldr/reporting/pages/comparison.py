@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.document import Document
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.beside_published import beside_published
 from medldr.reporting.sections.comparison.banners import banners, notes
 from medldr.reporting.sections.comparison.differences import differences

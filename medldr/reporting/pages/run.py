@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from medldr.config.method import method_title
+from medldr.config.sections import dataset_name
 from medldr.reporting.document import Document, Section
-from medldr.reporting.read.configuration import dataset_name
-from medldr.reporting.read.method import method_title
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.beside_published import beside_published
 from medldr.reporting.sections.published.run import run_published

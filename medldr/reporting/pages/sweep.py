@@ -9,7 +9,8 @@ from medldr.errors import did_you_mean
 from medldr.folders.sweep_record import SweepFolder
 from medldr.metrics import ALIASES
 from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Section
-from medldr.reporting.read.sweep import Study, read_study
+from medldr.reporting.read.study import Study
+from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, columns, splits
 from medldr.reporting.results.held_out import HeldOut, held_out_sets
 from medldr.reporting.sections.by_rule import by_rule

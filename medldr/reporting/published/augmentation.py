@@ -1,5 +1,5 @@
 """Which augmentation a run had, under the names it is imported by; see `read.method`."""
 
-from medldr.reporting.read.method import augmentation_id, augmentation_title
+from medldr.config.method import augmentation_id, augmentation_title
 
 __all__ = ["augmentation_id", "augmentation_title"]

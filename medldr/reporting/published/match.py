@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from medldr.config.method import augmentation_id, method_id
 from medldr.config.protocol import MODIFIED
+from medldr.config.sections import dataset_name, section
 from medldr.reporting.published.numbers import (
     SELECTIONS,
     TRAINING_DOMAIN,
@@ -14,10 +16,8 @@ from medldr.reporting.published.numbers import (
     published,
     same_domain,
 )
-from medldr.reporting.read.configuration import dataset_name, section
-from medldr.reporting.read.method import augmentation_id, method_id
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 
 PAPER = "LatentDR paper"
 RULES = dict.fromkeys(("val_domain_accuracy", "id_val_domain_accuracy", "swad"), TRAINING_DOMAIN)
@@ -190,8 +190,9 @@ def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Pu
         order of `SELECTIONS`, then of the names of the sources.
 
     Example:
-        >>> [[p and p.value for p in found] for found in by_source("pacs", "erm+swad", ["Photo"])]
-        [[0.973]]
+        >>> (theirs,) = by_source("pacs", "latentdr_pool", ["Sketch", "mean"])
+        >>> [entry.value for entry in theirs]
+        [0.792, 0.863]
     """
     groups: dict[tuple[int, str, str], list[Published]] = {}
     for entry in published(dataset, method=method):

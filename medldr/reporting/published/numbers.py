@@ -20,8 +20,9 @@ import importlib.resources
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from medldr.reporting.read.method import model_title, row_titles
+from medldr.config.method import model_title, row_titles
 
 METRICS = ("accuracy", "auc")
 """Metrics that were published, in the order of tables."""
@@ -185,5 +186,7 @@ def _read() -> Iterator[Published]:
     for file in sorted(files, key=lambda file: file.name):
         lines = file.read_text(encoding="utf-8").splitlines()
         for row in csv.DictReader(itertools.dropwhile(lambda line: line.startswith("#"), lines)):
-            numbers = {key: float(row[key]) if row[key] else None for key in ("value", "sd", "se")}
-            yield Published(**row | numbers)
+            fields: dict[str, Any] = dict(row)
+            for key in ("value", "sd", "se"):
+                fields[key] = float(row[key]) if row[key] else None
+            yield Published(**fields)

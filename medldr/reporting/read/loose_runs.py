@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from medldr.config.method import method_title
 from medldr.config.protocol import MODIFIED
+from medldr.config.sections import dataset_name, held_out
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.folders.lifecycle import read_current
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
-from medldr.reporting.read.configuration import dataset_name, held_out
-from medldr.reporting.read.method import method_title
 
 ASIDE = ".before-"
 """Part of the name of a run that was moved aside for another one."""

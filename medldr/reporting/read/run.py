@@ -12,15 +12,15 @@ from medldr.errors import InputError
 from medldr.evaluation import read_predictions
 from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
 from medldr.folders.files import RunFolder
-from medldr.folders.run_record import RunRecord, Selection, read_run_record
-from medldr.reporting.read.log import LogRow, read_log
-from medldr.reporting.read.privacy import (
+from medldr.folders.metrics_log import LogRow, read_log
+from medldr.folders.privacy import (
     hide_ids,
     hide_in_command,
     hide_in_config,
     ids_of,
     read_ids,
 )
+from medldr.folders.run_record import RunRecord, Selection, read_run_record
 from medldr.types import Predictions
 
 

@@ -12,44 +12,18 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final
 
+from medldr.config.sections import held_out
+from medldr.folders.metrics_log import LogRow
 from medldr.folders.table_names import joined
-from medldr.reporting.read.configuration import held_out
-from medldr.reporting.read.log import LogRow
-
-if TYPE_CHECKING:
-    from medldr.reporting.read.sweep import Entry
+from medldr.reporting.read.study import Entry, Pick, Setting
 
 KEYS: Final = {
     "val/domain_accuracy": "training-domain validation",
     "val/accuracy": "accuracy on the validation split",
 }
 """What a choice goes by, the first that every finished run of a cell has logged."""
-
-
-Setting: TypeAlias = tuple[str, ...]
-"""The names of its values, one for each axis that is searched."""
-
-
-class Pick(NamedTuple):
-    """The setting that the main tables show of a row in a column.
-
-    Attributes:
-        row: The method.
-        column: The column.
-        setting: Its values.
-        settings: How many there were.
-        by: What chose it; empty where no run had anything to go by.
-        incomplete: Settings that lack a result and were no candidates.
-    """
-
-    row: str
-    column: str
-    setting: Setting
-    settings: int
-    by: str
-    incomplete: tuple[Setting, ...]
 
 
 def method_and_setting(

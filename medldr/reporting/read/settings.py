@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from medldr.config import RunConfig
 from medldr.config.yaml import write_yaml
 from medldr.errors import InputError
-from medldr.reporting.read.privacy import hide_in_config
+from medldr.folders.privacy import hide_in_config
 from medldr.reporting.read.run import RunFiles
 
 NO_DEFAULT = "–"

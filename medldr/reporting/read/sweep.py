@@ -1,126 +1,29 @@
-"""A sweep as a report needs it: what was planned, and what became of each run.
+"""Reading a sweep folder: each file of each run once.
 
-From here on rows and columns go by what is printed; `Study.keys` leads back to the names of the
-sweep file. Nothing here is fatal to a report: what cannot be read is named and left out. Each file
-of a run is read once.
+Nothing here is fatal to a report: what cannot be read is named and left out.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
+from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation import Run
 from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.files import read_json
-from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep
+from medldr.folders.privacy import hide_names, read_ids, read_split_ids
+from medldr.folders.sweep_record import Member, Sweep, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import OpenFolder, lay_out
-from medldr.reporting.read.method import row_titles
-from medldr.reporting.read.privacy import hide_names, read_ids, read_split_ids
-from medldr.reporting.read.run import RunFiles, read_run
-from medldr.reporting.read.searched_settings import Pick, Setting, chosen_settings
+from medldr.reporting.read.run import read_run
+from medldr.reporting.read.searched_settings import chosen_settings
+from medldr.reporting.read.study import Entry, Pick, Study
 from medldr.reporting.read.titles import one_configuration_a_row, printed_titles
 
 STOPPED = (130, 143, -2, -15)
 """Exit codes of a run that was asked to stop and can continue."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One run of a sweep.
-
-    Attributes:
-        member: What was planned; row and column are the printed ones.
-        state: ``done``, ``failed``, ``running``, ``interrupted``, ``not run``, ``no result`` or
-            ``unreadable``.
-        error: Why, without names of files or patients.
-        said: Why, word for word: for the terminal of whoever ran it, never for a page.
-        run: Its predictions and what it is; None unless done.
-        files: The rest of its folder; None unless done.
-        planned: Its configuration where it is not done; empty where no file says it.
-        setting: Which of the settings of its row it has, where one is chosen among several.
-    """
-
-    member: Member
-    state: str
-    error: str = ""
-    said: str = ""
-    run: Run | None = None
-    files: RunFiles | None = None
-    planned: Mapping[str, Any] = field(default_factory=dict)
-    setting: Setting = ()
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """What it ran with, or was to run with; empty where no file says it."""
-        return self.planned if self.files is None else self.files.config
-
-
-@dataclass(frozen=True, eq=False)  # compared by identity: numbers are kept by study
-class Study:
-    """A whole sweep, read once.
-
-    Attributes:
-        name: Name of the sweep.
-        layout: How it is laid out, by printed rows and columns.
-        entries: Every run, in the order of the sweep.
-        keys: Printed row to its name in the sweep file.
-        column_keys: Printed column to its name in the sweep file.
-        notes: What a reader must be told about the sweep as a whole.
-        unreadable: Folders that could not even be placed in the table.
-        others: Runs of settings that were not chosen; `entries` are without them.
-        picks: Which setting was chosen for each cell, by printed rows and columns.
-    """
-
-    name: str
-    layout: Layout
-    entries: tuple[Entry, ...]
-    keys: Mapping[str, str]
-    column_keys: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-    unreadable: tuple[str, ...] = ()
-    others: tuple[Entry, ...] = ()
-    picks: tuple[Pick, ...] = ()
-
-    @property
-    def every(self) -> tuple[Entry, ...]:
-        """Every run, also of settings that no table shows."""
-        return (*self.entries, *self.others)
-
-    @property
-    def rows(self) -> list[str]:
-        """Rows from top to bottom, controls last."""
-        found = list(dict.fromkeys(entry.member.row for entry in self.entries))
-        return sorted(found, key=lambda row: row in self.layout.controls)
-
-    @property
-    def columns(self) -> list[str]:
-        """Columns from left to right."""
-        return list(dict.fromkeys(entry.member.column for entry in self.entries))
-
-    @property
-    def reference(self) -> str:
-        """The row that the others are compared with."""
-        return self.layout.reference or self.rows[0]
-
-    def of(self, row: str | None = None, column: str | None = None) -> list[Entry]:
-        """The runs of a row, a column, or a cell."""
-        return [
-            entry for entry in self.entries
-            if row in (None, entry.member.row) and column in (None, entry.member.column)
-        ]  # fmt: skip
-
-    def oracle(self, row: str) -> bool:
-        """Whether any run of a row chose its weights by looking at the test split."""
-        return any(entry.run is not None and entry.run.oracle for entry in self.of(row))
-
-    def files(self, row: str, column: str | None = None) -> RunFiles | None:
-        """The files of a finished run of a row."""
-        return next((e.files for e in self.of(row, column) if e.files is not None), None)
 
 
 def read_study(folder: SweepFolder) -> Study:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from medldr.reporting.read.sweep import Study
+from medldr.evaluation.estimate import Estimate, spread
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.frame import score_frame
-from medldr.reporting.results.spread import spread
-from medldr.reporting.table import Estimate
 
 
 class RuleMean(NamedTuple):

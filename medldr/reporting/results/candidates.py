@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from medldr.reporting.read.log import LogRow
+from medldr.evaluation.setting_selection import Evaluated, Trained
+from medldr.folders.metrics_log import LogRow
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.held_runs import HeldRun, held_runs, set_domains
-from medldr.reporting.results.selection import Evaluated, Trained
 from medldr.reporting.results.target_parts import target_value
 
 ORACLE_OUT = "oracle_out_accuracy"

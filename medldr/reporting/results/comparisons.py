@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from medldr.errors import InputError
 from medldr.evaluation import Run, compare
+from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.records import Difference
 from medldr.evaluation.comparison.runs import methods
-from medldr.reporting.read.privacy import hide_names
-from medldr.reporting.read.sweep import Entry, Study
-from medldr.reporting.results.comparison import Comparison
-from medldr.reporting.results.comparison_records import Difference
-from medldr.reporting.table import Estimate
+from medldr.evaluation.estimate import Estimate
+from medldr.folders.privacy import hide_names
+from medldr.reporting.read.study import Entry, Study
 
 STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
 """Why a run has no result, the worst first."""

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from medldr.config.sections import dataset_name, held_out
 from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.table_names import JOINT
-from medldr.reporting.read.configuration import dataset_name, held_out
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.held_runs import held_runs
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from medldr.evaluation.estimate import Estimate, Mark
 from medldr.metrics import Measure, measure
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.table import Estimate, Mark
 
 
 @dataclass(frozen=True)

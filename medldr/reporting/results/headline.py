@@ -55,9 +55,8 @@ def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
     """
     name = headline_split(evaluation)
     found: dict[str, DomainRecord] = {}
-    for split in dict.fromkeys(
-        (name, *((*TESTS, seen_split(evaluation)) if name in TESTS else ()))
-    ):
+    others = (*TESTS, seen_split(evaluation)) if name in TESTS else ()
+    for split in dict.fromkeys((name, *others)):
         record = evaluation.splits.get(split, SplitRecord())
         for domain, entry in record.domains.items():
             title = domain

@@ -5,17 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from medldr.evaluation.estimate import Estimate, spread
 from medldr.metrics import measure
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.frame import once_per_study, score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
-from medldr.reporting.results.spread import spread
-from medldr.reporting.table import Estimate
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SEEN = "seen"
 """In place of a target: images of the domains trained on, of id_test, else of id_val."""
@@ -41,7 +37,7 @@ class HeldOut:
         controls: Those that are set apart.
         searched: Those that were chosen among several settings.
         runs: Method and domain to the runs.
-        scores: A line for each method, target, metric and seed, a column for each domain.
+        scores: Method, domain, target and metric to the numbers by seed.
     """
 
     dataset: str
@@ -51,35 +47,28 @@ class HeldOut:
     controls: list[str]
     searched: list[str]
     runs: dict[tuple[str, str], list[Entry]]
-    scores: DataFrame = field(repr=False)
+    scores: Mapping[tuple[str, str, str, str], Mapping[int, float]] = field(repr=False)
 
     def of(self, row: str) -> list[Entry]:
         """All runs of a method."""
         return [entry for domain in self.domains for entry in self.runs.get((row, domain), ())]
 
-    def table(self, row: str, target: str, metric: str) -> DataFrame:
-        """A metric of a method's runs: seeds down, domains across, NaN where there is no number.
+    def values(self, row: str, domain: str, target: str, metric: str) -> Mapping[int, float]:
+        """A metric of a method's runs on a domain, by seed; runs without it are left out.
 
         Args:
             row: The method.
+            domain: The domain.
             target: ``target_in``, ``target_out``, ``target_all`` or `SEEN`.
             metric: The metric.
         """
-        place = (row, target, metric)
-        found = self.scores.loc[place] if place in self.scores.index else self.scores.iloc[:0]
-        return found.reindex(columns=self.domains)
-
-    def values(self, row: str, domain: str, target: str, metric: str) -> dict[int, float]:
-        """A metric of a method's runs on a domain, by seed; runs without it are left out."""
-        if domain not in self.domains:
-            return {}
-        found: dict[int, float] = self.table(row, target, metric)[domain].dropna().to_dict()
-        return found
+        return self.scores.get((row, domain, target, metric), {})
 
     def seed_means(self, row: str, target: str, metric: str) -> dict[int, float]:
         """Mean over the domains within each seed that has them all."""
-        whole = self.table(row, target, metric).dropna()
-        return {seed: statistics.fmean(of) for seed, *of in whole.itertuples(name=None)}
+        of = [self.values(row, domain, target, metric) for domain in self.domains]
+        seeds = sorted(set.intersection(*map(set, of)))
+        return {seed: statistics.fmean(found[seed] for found in of) for seed in seeds}
 
     def missing(self, row: str) -> list[LostRun]:
         """Runs without a result, also those that nobody planned."""
@@ -96,7 +85,7 @@ class HeldOut:
 
     def unjudged(self, row: str, target: str, metric: str) -> bool:
         """Whether a finished run has no number on a target."""
-        numbers = int(self.table(row, target, metric).count().sum())
+        numbers = sum(len(self.values(row, domain, target, metric)) for domain in self.domains)
         return numbers < sum(entry.run is not None for entry in self.of(row))
 
 
@@ -196,20 +185,21 @@ def _held_out(study: Study, dataset: str, of_set: list[HeldRun]) -> HeldOut:
     )
 
 
-def _scores(study: Study, dataset: str, domains: list[str]) -> DataFrame:
+def _scores(
+    study: Study, dataset: str, domains: list[str]
+) -> dict[tuple[str, str, str, str], dict[int, float]]:
     """Numbers by the reported rule; of several runs of one place the last one counts."""
     import pandas as pd
 
     every = score_frame(study)
     there = every.shown & every.reported & (every.dataset == dataset) & (every.domain == "")
-    lines = every[there & every.held_out.isin(domains)]
+    lines = every[there & every.held_out.isin(domains)].dropna(subset="value")
     test = lines[lines.split == "test"]
     test = test.assign(target=test.part.where(test.part != "", "target_all"))
     seen = lines[lines.split.isin(["id_test", "id_val"])].assign(target=SEEN)
     seen = seen.sort_values("split", ascending=False, kind="stable")  # id_test last, for it counts
-    return pd.concat([test, seen]).pivot_table(
-        values="value",
-        index=["method", "target", "metric", "seed"],
-        columns="held_out",
-        aggfunc="last",
-    )
+    lines = pd.concat([test, seen])[["method", "held_out", "target", "metric", "seed", "value"]]
+    found: dict[tuple[str, str, str, str], dict[int, float]] = {}
+    for *place, seed, value in lines.itertuples(index=False, name=None):
+        found.setdefault(tuple(place), {})[seed] = value
+    return found

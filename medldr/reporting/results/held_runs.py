@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from medldr.config.method import row_titles
+from medldr.config.sections import dataset_name, held_out, is_swad
 from medldr.folders.table_names import JOINT
 from medldr.reporting.published.numbers import domain_names, same_domain
-from medldr.reporting.read.configuration import dataset_name, held_out, is_swad
-from medldr.reporting.read.method import row_titles
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.read.titles import printed_titles
 
 _AXES: Final = ("held_out", "data")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from medldr.config.protocol import MODIFIED
-from medldr.reporting.read.configuration import section
+from medldr.config.sections import section
 from medldr.reporting.read.run import RunFiles
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Paragraph, Section
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.by_rule import RuleMean, rule_means
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 REPORTED = "The rule that the run reports; all other tables are of it."
 

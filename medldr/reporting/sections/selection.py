@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, mean_of_choices
 from medldr.folders.table_names import JOINT
 from medldr.metrics import measure
 from medldr.reporting.document import Bullets, Paragraph, Section
-from medldr.reporting.read.searched_settings import Pick
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Pick, Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
-from medldr.reporting.results.selection import RULES, Choice, Missing, choose, mean_of_choices
-from medldr.reporting.results.spread import spread
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 ACCURACY = measure("accuracy")
 NAMED = 4

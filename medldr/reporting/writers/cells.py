@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import Measure, measure
-from medldr.reporting.table import Cell, Estimate, interval
+from medldr.reporting.table import Cell, interval
 
 
 @dataclass(frozen=True)

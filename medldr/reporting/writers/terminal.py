@@ -72,7 +72,7 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
 def _cut(table: Table, width: int) -> Iterator[RichTable]:
     """As many tables as it takes, each as wide as fits."""
     headings = [f"{row.heading} {row.mark}".rstrip() for row in table.rows]
-    names = min(_NAMES, max(map(len, headings), default=0))
+    names = min(_NAMES, max(map(len, [table.columns[0], *headings])))
     shown: list[tuple[str, list[Text]]] = []
     room = width - names
     for number, head in enumerate(table.columns[1:]):

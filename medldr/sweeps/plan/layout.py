@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from medldr.config import RunConfig
+from medldr.config.sections import dataset_name
 from medldr.errors import did_you_mean
 from medldr.folders.sweep_record import Layout
 from medldr.folders.table_names import DATA, JOINT, joined
-from medldr.reporting.read.configuration import dataset_name
 from medldr.sweeps.plan.cases import Case, Checked
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.parts import SweepFile, names_of

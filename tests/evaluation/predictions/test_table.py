@@ -81,7 +81,7 @@ def test_a_table_without_parts_is_written_as_ever_and_reads_as_without_any(make,
 def test_ordered_classes_are_known_from_the_evaluation_beside_the_table(make, tmp_path):
     write_predictions(tmp_path / "p.csv", make("ordinal"))
     assert read_predictions(tmp_path / "p.csv").task == "multi-class"
-    (tmp_path / "evaluation.json").write_text('{"task": "ordinal"}')
+    (tmp_path / "evaluation.json").write_text('{"task": "ordinal", "splits": {}}')
     assert read_predictions(tmp_path / "p.csv").task == "ordinal"
 
 

@@ -20,6 +20,12 @@ def losses(given, row):
     return [(0, -np.log(prob[truth]))]
 
 
+def pooled(parts, given, values):
+    """One mean per part over all that is known in it."""
+    rows = [np.flatnonzero(parts == part) for part in np.unique(parts)]
+    return [np.mean([v for row in some for _, v in values(given, row)]) for some in rows]
+
+
 def mean_of(parts, given, values):
     """One mean per part, labels counting alike within each."""
     found = []
@@ -37,7 +43,7 @@ def worst_domain(given):
 
 
 def worst_group(given):
-    return min(mean_of(given.group, given, right))
+    return min(pooled(given.group, given, right))
 
 
 def domain_accuracy(given):

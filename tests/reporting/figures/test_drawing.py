@@ -7,16 +7,9 @@ import sys
 import textwrap
 
 import matplotlib
-import numpy as np
-import pytest
 
 from medldr.reporting import write_report
-from medldr.reporting.figures.comparison import overlay_figures
-from medldr.reporting.figures.confusion import confusion_figures
-from medldr.reporting.figures.curves import latent_curves, learning_curves
 from medldr.reporting.figures.drawing import draw
-from medldr.reporting.figures.forest import Whisker, forest_figure
-from medldr.reporting.figures.roc_reliability import reliability_figure, roc_figure
 
 BLANK = {"title": "t", "caption": "c", "alt": "a"}
 
@@ -56,10 +49,10 @@ def test_figures_come_without_a_display_or_a_home_that_can_be_written(tmp_path):
 def test_a_figure_that_fails_is_a_sentence_on_the_page_and_a_line_in_the_log(
     run_folder, read, monkeypatch, caplog
 ):
-    def fail(*_):
+    def fail(*_, **__):
         raise MemoryError("no canvas <here>")
 
-    monkeypatch.setattr("medldr.reporting.figures.roc_reliability._paint_roc", fail)
+    monkeypatch.setattr("medldr.reporting.figures.roc._paint_roc", fail)
     with caplog.at_level(logging.WARNING, logger="medldr.reporting"):
         found = read(write_report(run_folder()))
     assert "This figure could not be drawn: MemoryError: no canvas <here>" in found.text
@@ -91,100 +84,3 @@ def test_ids_of_two_figures_never_meet():
     assert one
     assert two
     assert not one & two
-
-
-def test_shares_of_the_confusion_matrix_are_of_each_true_class():
-    counts, shares = confusion_figures([[3, 1], [0, 0]], ["yes", "no"])
-    assert counts.alt == "Right answers per class: yes 3 of 4, no 0 of 0."
-    assert shares.alt == "Share of right answers per class: yes 75 %, no undefined."
-    for text in ("75", "25", "–"):
-        assert f">{text}</text>" in shares.svg
-
-
-def test_roc_and_reliability_say_their_numbers_with_intervals():
-    auc = {"value": 0.875, "low": 0.75, "high": 1.0, "reason": None}
-    split = {
-        "metrics": {"ece": {"value": 0.0625, "low": 0.03125, "high": 0.125, "reason": None}},
-        "classes": {"a": {"auc": auc}},
-        "roc": {"a": {"fpr": [0, 0.5, 1], "tpr": [0, 1, 1]}, "b": {"fpr": [], "tpr": []}},
-        "reliability": {"count": [0, 4], "confidence": [None, 0.75], "accuracy": [None, 0.5]},
-    }
-    roc = roc_figure(split)
-    assert "a: 0.875 (0.750 to 1.000)" in roc.svg
-    assert ">b" not in roc.svg
-    drawn = reliability_figure(split, {"definition": "top-label", "bins": 2})
-    assert "ECE 0.062 (0.031 to 0.125)" in drawn.svg
-    assert "top-label definition with 2 bins" in drawn.caption
-    assert "0.75 stated, 0.50 observed (4)" in drawn.alt
-
-
-def test_many_classes_name_the_best_and_the_worst_curves():
-    line = {"fpr": [0, 1], "tpr": [0, 1]}
-    names = [f"c{i:02d}" for i in range(20)]
-    aucs = np.linspace(0.5, 0.9, 20)
-    split = {
-        "classes": {n: {"auc": {"value": a}} for n, a in zip(names, aucs, strict=True)},
-        "roc": dict.fromkeys(names, line),
-    }
-    svg = roc_figure(split).svg
-    assert [n for n in names if f"{n}: " in svg] == ["c00", "c01", "c02", "c17", "c18", "c19"]
-
-
-def test_nothing_to_draw_is_no_figure():
-    assert roc_figure({"roc": {}}) is None
-    assert reliability_figure({"reliability": {"count": [0, 0]}}, {}) is None
-    assert forest_figure("f", [], title="", caption="", xlabel="") is None
-    assert learning_curves([], None) == []
-    assert latent_curves([{"epoch": 1, "train/loss": 1.0}], None, 0.5) == []
-
-
-def test_curves_skip_what_is_undefined_and_mark_the_selected_epoch():
-    rows = [{"epoch": e, "val/auc": v} for e, v in ((1, None), (2, 0.5), (3, 0.75))]
-    (drawing,) = learning_curves(rows, {"epoch": 3, "step": 9})
-    assert "from 0.500 at epoch 2 to 0.750 at epoch 3" in drawing.alt
-    assert "selected (epoch 3)" in drawing.svg
-
-
-def test_an_accuracy_on_mixed_images_is_called_that():
-    rows = [{"epoch": e, "train/accuracy/mixed": e / 4, "train/loss": 1.0} for e in (1, 2)]
-    loss, results = learning_curves(rows, None)
-    assert "training, original latents" not in loss.svg
-    alt = results.alt.replace("\xa0", " ")
-    assert "training accuracy, mixed images: from 25.0 % at epoch 1" in alt
-
-
-def test_evaluations_between_epochs_are_drawn_over_steps():
-    rows = [{"epoch": 1, "step": s, "val/auc": 0.5 + s / 100} for s in (10, 20)]
-    (drawing,) = learning_curves(rows, {"epoch": 1, "step": 20})
-    assert "at step 20" in drawing.alt
-    assert "selected (step 20)" in drawing.svg
-
-
-@pytest.mark.parametrize("low", [None, -0.1])
-def test_a_forest_shows_values_with_and_without_intervals(low):
-    rows = [Whisker("a", 0.25, low, 0.5)]
-    drawing = forest_figure("f", rows, title="", caption="", xlabel="x", factor=100, reference=0)
-    assert not drawing.error
-    assert drawing.alt == ("x: a 25." if low is None else "x: a 25 (-10 to 50).")
-
-
-def test_batchformer_shows_its_latents_beside_the_plain_ones():
-    rows = [
-        {"epoch": e, "train/accuracy": 0.5 + e / 10, "train/accuracy/batchformer": 0.4 + e / 10}
-        for e in (1, 2, 3)
-    ]
-    (drawing,) = latent_curves(rows, None, 0.25)
-    assert drawing.name == "attended"
-    assert "after attending to the batch: from" in drawing.alt
-
-
-def test_many_runs_are_drawn_as_the_mean_of_each_method():
-    def run(level):
-        return [{"epoch": e, "val/auc": level + e / 100} for e in (1, 2)]
-
-    few = overlay_figures({"erm": [run(0.5), run(0.7)]})[0]
-    assert "One line per run" in few.caption
-    assert "erm ends at 0.520, 0.720" in few.alt
-    many = overlay_figures({f"m{i}": [run(0.5), run(0.7)] for i in range(7)})[0]
-    assert "One line per method" in many.caption
-    assert "m6 ends at 0.520, 0.720" in many.alt

@@ -8,24 +8,32 @@ from rich.console import Console
 
 from medldr.errors import InputError
 from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
+from medldr.evaluation.estimate import Estimate
+from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import (
     DEMONSTRATION,
     compare_runs,
-    comparison_table,
     print_run,
-    run_table,
     write_comparison,
 )
-from medldr.reporting.pages.comparison import leads
-from medldr.reporting.sections.comparison_tables import show_p
+from medldr.reporting.sections.comparison.result import leads
+from medldr.reporting.sections.comparison.tables import show_p
+from medldr.reporting.sections.comparison.terminal import comparison_overview
+from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.writers.terminal import print_document
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
 
 
-def printed(renderable, width=80):
+def printed(document, width=80):
     out = Console(file=io.StringIO(), width=width, highlight=False)
-    out.print(renderable)
+    print_document(document, out)
     return out.file.getvalue()
+
+
+def compared(result, metric="accuracy"):
+    return printed(comparison_overview(Comparison.of(result), metric))
 
 
 @pytest.fixture
@@ -111,19 +119,19 @@ def test_our_numbers_stand_beside_the_published_ones(runs, tmp_path, read):
 
 
 def test_an_interval_that_holds_zero_is_said_to_show_nothing():
-    row = {"split": "test", "domain": None, "seen": None, "metric": "accuracy", "mean": 0.5}
-    difference = {"value": 0.02, "low": -0.01, "high": 0.05, "reason": None, "p": 0.2}
-    result = {
-        "reference": "a", "methods": [{"method": "a"}, {"method": "b"}],
-        "splits": {"test": {"n": 10}},
-        "rows": [row | {"method": "a", "difference": None},
-                 row | {"method": "b", "difference": difference}],
-    }  # fmt: skip
-    (sentence,) = leads(result)
-    assert "b has 2.0 points more accuracy than a" in sentence
-    assert sentence.endswith("these data do not show a difference.")
-    difference["low"] = 0.01
-    assert leads(result)[0].endswith("The interval excludes zero.")
+    def sentence(low):
+        difference = Difference(Estimate(0.02, low=low, high=0.05), 0.2, 0.2)
+        scores = (
+            Score("test", None, "accuracy", "a", Estimate(0.5)),
+            Score("test", None, "accuracy", "b", Estimate(0.52), difference),
+        )
+        methods = (Method("a"), Method("b"))
+        (found,) = leads(Comparison("binary", "a", methods, {"test": Size(10)}, scores))
+        return found
+
+    assert "b has 2.0 points more accuracy than a" in sentence(-0.01)
+    assert sentence(-0.01).endswith("these data do not show a difference.")
+    assert sentence(0.01).endswith("The interval excludes zero.")
 
 
 def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, read):
@@ -132,20 +140,23 @@ def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, r
     result = compare(folders)
     found = read(write_comparison(result, tmp_path / "c.html", "t"))
     assert any(banner.startswith("ORACLE SELECTION in best (oracle)") for banner in found.banners)
-    assert "(oracle)" in printed(comparison_table(result))
+    assert "(oracle)" in compared(result)
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "auc", "nll"])
 def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, metric):
     result = compare(runs(**DOMAINS))
-    text = printed(comparison_table(result, metric))
+    text = compared(result, metric)
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     factor, digits = (100, 1) if metric == "accuracy" else (1, 3)
     for row in result["rows"]:
         if row["metric"] == metric and row["domain"] is None:
             assert f"{factor * row['mean']:.{digits}f} ±{factor * row['sd']:.{digits}f}" in text
+            assert f"{factor * row['low']:.{digits}f}–{factor * row['high']:.{digits}f}" in text
             if row["difference"]:
+                ends = (f"{factor * row['difference'][k]:+.{digits}f}" for k in ("low", "high"))
+                assert " to ".join(ends).replace("-", "−") in text
                 difference = f"{factor * row['difference']['value']:+.{digits}f}"
                 assert difference.replace("-", "−") in text
     assert "no result: fracture_sa-cccccccc-s0 (failed)" in text
@@ -155,7 +166,7 @@ def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, me
 
 def test_an_unknown_metric_is_an_input_error_with_the_nearest_name(runs):
     with pytest.raises(InputError, match=r"'acuracy'.*Did you mean 'accuracy'"):
-        comparison_table(compare(runs()), "acuracy")
+        compared(compare(runs()), "acuracy")
 
 
 @pytest.mark.parametrize("task", ["multi-class", "binary", "ordinal", "multi-label"])
@@ -164,7 +175,7 @@ def test_the_table_of_a_run_fits_80_columns_and_keeps_every_number(run_folder, t
     domains = {"domains": ("the university hospital", "b", "c"), "held_out": ("b", "c")}
     files = run_folder(task=task, names=names, **domains)
     judged = json.loads(files.evaluation.read_text())
-    text = printed(run_table(judged))
+    text = printed(run_overview(read_evaluation(files)))
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     for split in judged["splits"].values():
@@ -174,8 +185,7 @@ def test_the_table_of_a_run_fits_80_columns_and_keeps_every_number(run_folder, t
 
 
 def test_undefined_numbers_of_a_run_are_explained_below_its_table(run_folder):
-    judged = json.loads(run_folder(only=0).evaluation.read_text())
-    text = printed(run_table(judged))
+    text = printed(run_overview(read_evaluation(run_folder(only=0))))
     assert "n/a: only one class in the labels" in " ".join(text.split())
 
 

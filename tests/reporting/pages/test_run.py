@@ -7,8 +7,7 @@ import pytest
 
 from medldr.errors import InputError
 from medldr.metrics import measure
-from medldr.reporting import ReportWarning, write_report, write_report_or_warn
-from medldr.reporting.pages import run as page
+from medldr.reporting import ReportWarning, reports, write_report, write_report_or_warn
 
 KINDS = {
     "multi-class": ("multi-class", ("buckle", "nondisplaced", "displaced")),
@@ -247,10 +246,10 @@ def test_a_folder_that_is_no_run_is_an_input_error(tmp_path):
 def test_at_the_end_of_training_any_fault_of_the_page_is_a_warning(run_folder, monkeypatch):
     files = run_folder()
 
-    def broken(source):
+    def broken(files):
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr(page, "run_page", broken)
+    monkeypatch.setattr(reports, "run_page", broken)
     with pytest.warns(ReportWarning, match=r"no such luck.*medldr report"):
         assert write_report_or_warn(files) is None
     assert not files.report.exists()
@@ -258,10 +257,10 @@ def test_at_the_end_of_training_any_fault_of_the_page_is_a_warning(run_folder, m
 
 @pytest.mark.usefixtures("quick")
 def test_a_stop_by_the_user_is_not_turned_into_a_warning(run_folder, monkeypatch):
-    def stopped(source):
+    def stopped(files):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(page, "run_page", stopped)
+    monkeypatch.setattr(reports, "run_page", stopped)
     with pytest.raises(KeyboardInterrupt):
         write_report_or_warn(run_folder())
 

@@ -4,18 +4,18 @@ import csv
 import io
 
 import pytest
+from medldr.reporting.read.method import augmentation_id
 
 from medldr.config import load_config
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
-from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.published.augmentation import augmentation_id
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.results.grid import grid_table
 from medldr.reporting.sections.published.sweep import sweep_published
-from medldr.reporting.writers.csv import tidy_csv
+from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
+from medldr.reporting.writers.csv import csv_text
 
 NAMES = ("normal", "tumor")
 PUBLISHED = {
@@ -175,12 +175,17 @@ def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
 @pytest.mark.usefixtures("quick")
 def test_the_flat_table_tells_ours_and_theirs(sweep):
     folder = sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("targeted"))
-    lines = csv.DictReader(io.StringIO(tidy_csv(sweep_content(folder))))
+    results = sweep_page(folder).results
+    lines = csv.DictReader(io.StringIO(csv_text(csv_fields(results), csv_lines(results))))
     (line,) = [
         r for r in lines if (r["metric"], r["split"]) == ("accuracy", "test") and not r["domain"]
     ]
     assert line["augmentation"] == line["published_augmentation"] == "targeted"
     assert (line["published"], line["same_protocol"]) == ("0.843", "true")
+
+
+def first_grid(page):
+    return page.document.section("result").tables[0]
 
 
 @pytest.fixture
@@ -193,8 +198,7 @@ def two_rows(run_folder, tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_rows_that_differ_in_their_augmentation_carry_a_footnote(two_rows):
-    content = sweep_content(SweepFolder(two_rows))
-    table = grid_table(content.grids[0])
+    table = first_grid(sweep_page(SweepFolder(two_rows)))
     notes = dict(table.footnotes)
     (told,) = [notes[s] for row in table.rows for s in row.cells[0].mark.split(",") if s]
     assert told == (
@@ -216,8 +220,7 @@ def test_rows_of_two_protocols_carry_a_footnote_on_the_number(sweep):
     (note,) = column.footnotes("Mixup")
     assert note.startswith("protocol differs: ")
     assert note.endswith(f"has {WILDS}.")
-    content = sweep_content(folder)
-    table = grid_table(content.grids[0])
+    table = first_grid(sweep_page(folder))
     marked = {row.heading: row.cells[0].mark for row in table.rows}
     assert not marked["ERM"]
     assert dict(table.footnotes)[marked["Mixup"]] == note
@@ -227,9 +230,9 @@ def test_rows_of_two_protocols_carry_a_footnote_on_the_number(sweep):
 def test_columns_of_one_data_set_under_two_protocols_are_told_apart(run_folder, tmp_path):
     run_folder("camelyon17_wilds_erm-aaaaaaaa-s0", **camelyon("none", WILDS), n=20)
     run_folder("camelyon17_fish_erm-bbbbbbbb-s0", **camelyon("none", FISH), n=20)
-    content = sweep_content(SweepFolder(tmp_path))
-    assert len(content.columns) == 2
-    note = grid_table(content.grids[0]).notes[-1]
+    page = sweep_page(SweepFolder(tmp_path))
+    assert len(page.results.columns) == 2
+    note = first_grid(page).notes[-1]
     assert note.startswith("Columns of camelyon17 follow different protocols")
     assert f": {WILDS}" in note
     assert f": {FISH}" in note

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.reporting.read.method import method_id, method_title
+from medldr.config.method import method_id, method_title
 
 
 def test_averaged_weights_are_another_method():

@@ -10,9 +10,9 @@ import pytest
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.folders.owner import owned
+from medldr.folders.privacy import hide_names
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.read.privacy import hide_names
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.sections.sweep.csv_lines import csv_lines
 

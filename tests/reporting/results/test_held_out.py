@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from medldr.evaluation.estimate import spread
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.frame import COLUMNS, score_frame
 from medldr.reporting.results.held_out import held_out_sets
-from medldr.reporting.results.spread import spread
 from medldr.reporting.sections.held_out import held_out_table, protocol_notes, sets_table
 from medldr.reporting.sections.sweep.csv_lines import csv_lines
 from medldr.reporting.writers.cells import printed

@@ -5,7 +5,7 @@ import pytest
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import make_grid
 from medldr.reporting.results.training import rate_of

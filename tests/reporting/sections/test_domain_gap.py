@@ -5,10 +5,13 @@ import json
 import pytest
 
 from medldr.evaluation import compare
-from medldr.reporting import run_table, write_comparison, write_report
-from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.sections.comparison_tables import gap_table
+from medldr.evaluation.comparison.comparison import Comparison
+from medldr.folders.evaluation_record import read_evaluation
+from medldr.reporting import write_comparison, write_report
+from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.domain_gap import gap_sentence
+from medldr.reporting.sections.run.terminal import run_overview
 
 HOSPITALS = {"domains": ("hospital_0", "hospital_2"), "held_out": ("hospital_2",)}
 CAMELYON = {
@@ -38,24 +41,25 @@ def test_the_page_of_a_run_names_the_seen_split(more, split, title, run_folder, 
     assert f"{strip} · 48 images" in found.text  # the cards of the seen split beside the unseen
     domain = "hospital_0" if split == "id_test" else "hospital_0 (validation, seen domains)"
     assert any(row[0].startswith(domain) for row in found.table("Domain"))
-    caption = " ".join(str(run_table(judged).caption).split())
-    assert f"from {title} to test" in caption
+    (table,) = run_overview(read_evaluation(files)).section("result").tables
+    assert any(f"from {title} to test" in note for note in table.notes)
 
 
 def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
     files = run_folder(**CAMELYON, selection={"rule": "id_val_auc", "split": "id_val"})
-    sentence = gap_sentence(json.loads(files.evaluation.read_text()))
+    sentence = gap_sentence(read_evaluation(files))
     assert sentence.endswith(
         "id_val chose the weights (id_val_auc), so that the gap from it is too large."
     )
-    table = gap_table(compare([files]))
+    table = gap_table(Comparison.of(compare([files])))
     (row,) = table.rows
     assert dict(table.footnotes)[row.mark].startswith("id_val chose the weights (id_val_auc)")
 
 
 def test_nothing_is_said_where_it_was_not_measured(run_folder):
-    assert gap_sentence(json.loads(run_folder().evaluation.read_text())) == ""
-    assert gap_sentence({}) == ""  # an older run
+    judged = read_evaluation(run_folder())
+    assert judged.gap is None
+    assert gap_sentence(judged) == ""
 
 
 @pytest.mark.usefixtures("quick")
@@ -71,6 +75,6 @@ def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
 
 @pytest.mark.usefixtures("quick")
 def test_a_sweep_names_the_seen_split(sweep):
-    content = sweep_content(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON))
-    captions = [table.caption for table in content.section("domains").tables]
+    page = sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON)).document
+    captions = [table.caption for table in page.section("domains").tables]
     assert captions[-1].endswith("from validation, seen domains (id_val) to test")

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from medldr.reporting import run_table, write_report
-from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.pages.sweep_report import sweep_page
-from medldr.reporting.sections.groups import MOST, group_table
-from medldr.reporting.writers.csv import tidy_csv
+from medldr.folders.evaluation_record import SplitRecord, read_evaluation
+from medldr.reporting import write_report
+from medldr.reporting.document import Paragraph
+from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.sections.run.groups import MOST, group_table
+from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.sections.sweep.csv_lines import csv_lines
+from medldr.reporting.writers.html import html_page
 
 ASKED = {"per_group": True}
 
@@ -56,40 +59,44 @@ def test_of_thousands_of_groups_a_page_shows_the_lowest(run_folder):
         for i in range(3 * MOST)
     }
     groups["unknown"] = {"n": 1, "correct": 0, "accuracy": None, "domain": ""}
-    table = group_table({"groups": groups, "worst_group": {"name": "p0"}})
+    worst = {"name": "p0", "n": 2, "accuracy": {"value": 0.0}}
+    table = group_table(SplitRecord(groups=groups, worst_group=worst))
     assert len(table.rows) == MOST
-    assert {row.cells[1].value for row in table.rows} == {0.0}
+    assert {row.cells[1].estimate.mean for row in table.rows} == {0.0}
     assert table.notes == ["The 100 lowest of 301 groups; evaluation.json has all."]
     assert "Domain" not in table.columns
 
 
 def test_an_older_evaluation_without_groups_has_no_table():
-    assert group_table({"metrics": {}}) is None
+    assert group_table(SplitRecord()) is None
 
 
 def test_the_terminal_names_no_group(run_folder):
     files = run_folder(scored=ASKED)
-    table = run_table(json.loads(files.evaluation.read_text()))
-    names = [str(cell) for cell in table.columns[0].cells]
+    (table,) = run_overview(read_evaluation(files)).section("result").tables
+    names = [row.heading for row in table.rows]
     assert "  worst group" in names
     assert not any("MRN" in name for name in names)
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(sweep):
-    content = sweep_content(sweep({"erm": 0.5, "latentdr_pool": 2.0}, ("octmnist",), scored=ASKED))
-    section = content.section("groups")
+    rows = {"erm": 0.5, "latentdr_pool": 2.0}
+    page = sweep_page(sweep(rows, ("octmnist",), scored=ASKED))
+    section = page.document.section("groups")
     (table,) = section.tables
-    rows = {row.heading: row.cells[0] for row in table.rows}
-    column = content.columns[0]
-    for row, cell in rows.items():
-        assert cell.value == column.row("test", "worst_group", row)["mean"]
-    assert "interval lies at or above" in section.small
-    assert "MRN-" not in sweep_page(content)
-    lines = [line for line in tidy_csv(content).splitlines() if ",worst_group," in line]
+    column = page.results.columns[0]
+    assert len(table.rows) == 2
+    for row in table.rows:
+        reached = column.estimate("test", "worst_group", row.heading)
+        assert row.cells[0].estimate.mean == reached.mean
+    assert any("interval lies at or above" in text.text for text in section.of(Paragraph))
+    assert "MRN-" not in html_page(page.document)
+    lines = [line for line in csv_lines(page.results) if line["metric"] == "worst_group"]
     assert len(lines) == 2
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_sweep_without_groups_has_no_such_section(sweep):
-    assert sweep_content(sweep({"erm": 0.5}, ("octmnist",), (0,))).section("groups") is None
+    page = sweep_page(sweep({"erm": 0.5}, ("octmnist",), (0,)))
+    assert page.document.section("groups") is None

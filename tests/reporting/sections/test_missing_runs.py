@@ -1,8 +1,9 @@
 """Runs that the same cause stopped are told together: on a page without names, here with them."""
 
-from medldr.folders.sweep_record import Layout, Member
-from medldr.reporting.read.sweep import Entry, Study
 from medldr.reporting.sections.missing_runs import missing_lines, missing_table
+
+from medldr.folders.sweep_record import Layout, Member
+from medldr.reporting.read.study import Entry, Study
 
 
 def study(*kinds):

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from medldr.errors import InputError
+from medldr.evaluation.setting_selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.document import Bullets, Paragraph
 from medldr.reporting.pages.sweep import sweep_page
@@ -13,7 +14,6 @@ from medldr.reporting.read.searched_settings import method_and_setting
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.candidates import candidates
 from medldr.reporting.results.held_out import held_out_sets
-from medldr.reporting.results.selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.writers.cells import printed
 from medldr.sweeps.plan.expand import as_record, expand

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from medldr.reporting.sections.caveats import CHANCE
+from medldr.reporting.sections.verdict import finding, verdict
 
 from medldr.evaluation import intervals
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunSource
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.sections.caveats import CHANCE
-from medldr.reporting.sections.verdict import finding, verdict
 
 ROWS = {
     "ERM": {"name": "erm", "lr_scale": 1.0},

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from medldr.errors import InputError
+from medldr.folders.exit_record import ExitRecord, read_exit_record
 from medldr.folders.sweep_record import SweepFolder
 from medldr.sweeps.run import exit_records as endings
 
@@ -54,20 +55,20 @@ def test_a_record_holds_until_the_run_is_started_once_more(folder):
     run.run.write_text(json.dumps({"status": "running", "times": {"starts": 2}}))
     folder.log("a").write_text("=== now\nepoch 1\n")
     said = endings.write_ending(folder, "a", -9)
-    assert endings.read_ending(folder, "a") == (-9, said)
+    assert read_exit_record(folder, "a") == ExitRecord(code=-9, error=said, starts=2)
     run.run.write_text(json.dumps({"status": "interrupted", "times": {"starts": 3}}))
-    assert endings.read_ending(folder, "a") is None
+    assert read_exit_record(folder, "a") is None
 
 
 def test_there_is_no_record_where_none_was_written(folder):
-    assert endings.read_ending(folder, "a") is None
+    assert read_exit_record(folder, "a") is None
 
 
 @pytest.mark.parametrize("text", ["{half", "[]", "{}", '{"code": "x", "error": ""}'])
 def test_a_damaged_record_is_named(folder, text):
     folder.ending("a").write_text(text)
     with pytest.raises(InputError, match=r"logs.a\.json"):
-        endings.read_ending(folder, "a")
+        read_exit_record(folder, "a")
 
 
 def test_an_ending_without_words_says_its_code(folder):

@@ -245,7 +245,7 @@ def test_threads_are_shared_out(tmp_path, own, devices, recorded, checkpoint, th
     config = config.model_copy(update={"machine": machine})
     run = RunFolder(tmp_path)
     run.checkpoints.mkdir()
-    run.run.write_text(json.dumps({} if recorded is None else {"threads": recorded}))
+    run.run.write_text(json.dumps({"status": "interrupted", "threads": recorded}))
     if checkpoint:
         run.last.touch()
     assert launch.threads_of(config, run, cores=8) == threads

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.document import Banner, Bullets, Section
-from medldr.reporting.results.comparison import Comparison
 
 
 def banners(found: Comparison, remark: str | None) -> list[Banner]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.document import Paragraph, Section
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.tables import domain_table, gap_table
 
 

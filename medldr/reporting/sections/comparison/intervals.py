@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.metrics import PERCENT
-from medldr.reporting.results.comparison import Comparison
 
 
 def interval_words(found: Comparison) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.metrics import measure
 from medldr.reporting.document import Paragraph, Section
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.intervals import interval_words
 from medldr.reporting.sections.comparison.tables import result_table
 from medldr.reporting.wording import bracketed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.metrics import MEASURES
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.comparison.tables import main_metrics, runs_table
 
 

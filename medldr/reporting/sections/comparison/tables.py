@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import measure
-from medldr.reporting.results.comparison import Comparison, Difference, Method, Missing
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.table import DASH, Cell, Row, Table
 from medldr.reporting.wording import ordered

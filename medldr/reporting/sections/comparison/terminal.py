@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from medldr.errors import InputError, did_you_mean
+from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.metrics import measure
 from medldr.reporting.document import Bullets, Document, Paragraph, Section
-from medldr.reporting.results.comparison import Comparison, Method
 from medldr.reporting.sections.comparison.tables import missing_reason, show_p
 from medldr.reporting.table import Cell, Row, Table
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from medldr.config.method import model_title
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, Relation, relation
 from medldr.reporting.published.numbers import TRAINING_DOMAIN, Published
-from medldr.reporting.read.method import model_title
 from medldr.reporting.results.held_out import plain_average
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 METRIC, TARGET = "accuracy", "target_in"
 """What was published of held-out domains."""

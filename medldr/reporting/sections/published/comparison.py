@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, Relation, nearest_first, relation
 from medldr.reporting.published.numbers import METRICS, Published
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.results.comparison import Comparison
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 
 @dataclass(frozen=True)

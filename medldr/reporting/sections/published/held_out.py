@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.evaluation.estimate import Estimate, spread
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import MEAN, Published
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
-from medldr.reporting.results.spread import spread
 from medldr.reporting.sections.published.cells import METRIC, TARGET, Place, add_rows, finished
-from medldr.reporting.table import Estimate, Table
+from medldr.reporting.table import Table
 
 AVERAGED = (
     "The average is the plain mean over the data sets; that of a published row is the mean of its "

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from medldr.config.sections import held_out
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import METRICS
-from medldr.reporting.read.configuration import held_out
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.target_parts import target_value
 from medldr.reporting.sections.published.cells import METRIC, TARGET, Place, add_rows, finished
 from medldr.reporting.sections.published.comparison import OwnRow, ours_and_published
-from medldr.reporting.table import Estimate, Table
+from medldr.reporting.table import Table
 
 
 def run_published(files: RunFiles) -> Table | None:

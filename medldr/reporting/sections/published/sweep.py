@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import measure
 from medldr.reporting.published.match import Beside, beside
 from medldr.reporting.published.numbers import METRICS
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.published.cells import number_cell
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 
 def sweep_published(study: Study, columns: Sequence[Column]) -> list[Table]:

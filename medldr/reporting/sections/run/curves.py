@@ -26,8 +26,9 @@ def latents(files: RunFiles) -> Section | None:
         "and restores them, BatchFormer lets them attend to their batch. These curves are the "
         "direct check of what that does."
     )
-    blocks = [Paragraph(text), Figures(drawings)]
-    return Section("latents", "What the method makes of latents", "Latents", blocks)
+    found = Section("latents", "What the method makes of latents", "Latents")
+    found.add(Paragraph(text), Figures(drawings))
+    return found
 
 
 def _selection(files: RunFiles) -> Selection | None:

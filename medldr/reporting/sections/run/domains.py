@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import DomainRecord
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Figures, Paragraph, Section
@@ -11,7 +12,7 @@ from medldr.reporting.figures.forest import domain_figure
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import tested_domains, worst_domain
 from medldr.reporting.sections.domain_gap import gap_sentence
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import bracketed, ordered
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medldr.folders.run_record import RunRecord, Selection
-from medldr.metrics import PERCENT, measure, rule_text
-from medldr.reporting.read.configuration import dataset_name, held_out, section
-from medldr.reporting.read.method import (
+from medldr.config.method import (
     augmentation_id,
     augmentation_title,
     method_title,
     model_title,
 )
+from medldr.config.sections import dataset_name, held_out, section
+from medldr.folders.run_record import RunRecord, Selection
+from medldr.metrics import PERCENT, measure, rule_text
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.run.rules import metric_of
 

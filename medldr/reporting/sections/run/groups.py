@@ -6,12 +6,13 @@ Groups may be patients. Their names are in `evaluation.json`, and so on a page, 
 
 from __future__ import annotations
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import GroupRecord, SplitRecord
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Paragraph, Section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, headline_split
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import split_name
 
 MOST = 100
@@ -26,8 +27,9 @@ def groups(files: RunFiles) -> Section | None:
         return None
     text = "A group is what images belong together, such as a slide or a patient."
     where = f"{split_name(headline_split(files.evaluation))} split."
-    blocks = [Paragraph(f"{text} {_worst_text(split)}".rstrip()), Paragraph(where, "small"), table]
-    return Section("groups", "Results by group", "Groups", blocks)
+    found = Section("groups", "Results by group", "Groups")
+    found.add(Paragraph(f"{text} {_worst_text(split)}".rstrip()), Paragraph(where, "small"), table)
+    return found
 
 
 def group_table(split: SplitRecord) -> Table | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import SplitRecord
 from medldr.metrics import measure
 from medldr.reporting.document import Figures, Paragraph, Section
@@ -13,7 +14,7 @@ from medldr.reporting.figures.reliability import reliability_figures
 from medldr.reporting.figures.roc import roc_curves, roc_figure
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, headline_split
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import ordered, split_name
 
 
@@ -55,8 +56,9 @@ def classes(files: RunFiles) -> Section | None:
         return None
     labels = judged.task == "multi-label"
     title = f"Results by {'label' if labels else 'class'}"
-    blocks = [_where(files), class_table(split, labels=labels)]
-    return Section("classes", title, "Labels" if labels else "Classes", blocks)
+    found = Section("classes", title, "Labels" if labels else "Classes")
+    found.add(_where(files), class_table(split, labels=labels))
+    return found
 
 
 def _where(files: RunFiles) -> Paragraph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Card, Cards, Pairs, Paragraph, Section
@@ -12,7 +13,7 @@ from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, headline_split, metrics_of, seen_split
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
-from medldr.reporting.table import Cell, Estimate
+from medldr.reporting.table import Cell
 from medldr.reporting.wording import bracketed, split_name
 
 HEADLINE_METRICS = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Paragraph, Section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline_split
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import split_name
 
 SHOWN = ("accuracy", "auc")
@@ -40,9 +41,8 @@ def rule_table(files: RunFiles) -> Table | None:
             Cell() if epoch is None else Cell(f"{epoch}", order=float(epoch)),
             _value(chosen),
         ]
-        scored = (
-            {} if judged is None or split not in judged.splits else judged.splits[split].metrics
-        )
+        there = None if judged is None else judged.splits.get(split)
+        scored = {} if there is None else there.metrics
         for key in SHOWN:
             number = Estimate(reason=ABSENT) if judged is None else None
             number = Estimate.of(scored[key]) if key in scored else number

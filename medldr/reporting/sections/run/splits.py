@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import PERCENT, measure
 from medldr.reporting.document import Pairs, Paragraph, Section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, metrics_of, page_order
 from medldr.reporting.sections.run.result import heading
-from medldr.reporting.table import Estimate, Row, Table
+from medldr.reporting.table import Row, Table
 from medldr.reporting.wording import ordered, split_name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.run_record import Selection
 from medldr.metrics import measure, rule_text
@@ -9,7 +10,7 @@ from medldr.reporting.document import Banner, Document, Section
 from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.result import HEADLINE_METRICS
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 SHORT = {
@@ -54,12 +55,8 @@ def overview_table(judged: EvaluationRecord) -> Table:
                 add(f"  {domain}{'' if entry.seen else ' (unseen)'}", entry.n, entry.metrics)
     cells = (cell.content for row in table.rows for cell in row.cells)
     undefined = (c.reason for c in cells if isinstance(c, Estimate) and c.mean is None)
-    level = f"below each number: its {100 * judged.level:g} % interval"
-    notes = [
-        *(f"n/a: {reason}" for reason in dict.fromkeys(undefined)),
-        gap_sentence(judged),
-        level,
-    ]
+    notes = [f"n/a: {reason}" for reason in dict.fromkeys(undefined)]
+    notes += [gap_sentence(judged), f"below each number: its {100 * judged.level:g} % interval"]
     table.notes = [note for note in notes if note]
     return table
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.evaluation.comparison.records import Contrast, Score
 from medldr.metrics import PERCENT, measure
-from medldr.reporting.read.sweep import Study
-from medldr.reporting.results.comparison_records import Contrast, Score
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 
 ALPHA = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Section
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table

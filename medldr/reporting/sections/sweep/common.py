@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import make_grid
 from medldr.reporting.results.held_out import HeldOut

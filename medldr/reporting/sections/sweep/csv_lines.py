@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from medldr.config.method import augmentation_id
+from medldr.evaluation.comparison.comparison import ClassScore, Difference, Score
+from medldr.evaluation.estimate import Estimate
 from medldr.reporting.published.match import beside
-from medldr.reporting.read.method import augmentation_id
 from medldr.reporting.results.by_rule import rule_means
-from medldr.reporting.results.comparison import ClassScore, Difference, Score
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
-from medldr.reporting.table import Estimate
 
 Line: TypeAlias = dict[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from medldr.evaluation.comparison.records import Difference
 from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Drawing, Figures, Paragraph, Section
 from medldr.reporting.figures.differences import difference_figure
-from medldr.reporting.read.sweep import Study
-from medldr.reporting.results.comparison_records import Difference
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.comparison.tables import show_p
@@ -55,11 +55,12 @@ def differences(results: Results) -> Section:
 
 
 def _figures(results: Results) -> list[Drawing]:
-    drawings = []
-    for number, column in enumerate(results.columns, 1):
-        for metric in results.metrics:
-            if column.comparison is not None and column.comparison.differs(metric):
-                drawings.append(difference_figure(column.comparison, metric, column.name, number))
+    drawings = [
+        difference_figure(column.comparison, metric, column.name, number)
+        for number, column in enumerate(results.columns, 1)
+        for metric in results.metrics
+        if column.comparison is not None and column.comparison.differs(metric)
+    ]
     return [drawing for drawing in drawings if drawing is not None]
 
 

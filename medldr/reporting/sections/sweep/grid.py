@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.config.protocol import MODIFIED
+from medldr.config.sections import dataset_name
+from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.describe import dataset_name
-from medldr.reporting.read.sweep import Study
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
-from medldr.reporting.table import Cell, Estimate, Row, Table
+from medldr.reporting.table import Cell, Row, Table
 
 
 def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from medldr.reporting.document import Bullets, Section
-from medldr.reporting.read.sweep import Entry, Study
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import STATES, Column
 from medldr.reporting.table import DASH, Cell, Row, Table
 

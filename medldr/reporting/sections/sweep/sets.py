@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from medldr.config.sections import dataset_name
 from medldr.evaluation.metrics.score import DEFINITIONS
 from medldr.metrics import MEASURES
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.overlays import overlay_figures
-from medldr.reporting.read.describe import dataset_name
 from medldr.reporting.sections.comparison.tables import (
     domain_table,
     gap_table,

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from medldr.config.sections import section
+from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.read.describe import section
-from medldr.reporting.read.sweep import Study
-from medldr.reporting.results.comparison_records import Difference
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.sweep.caveats import ALPHA, caveats, spoken
-from medldr.reporting.table import Estimate
 
 Finding = Literal["better", "worse", "undecided", "not judged"]
 Findings = Mapping[str, tuple[Finding, Difference]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.reporting.pages.run import write_report
+from medldr.reporting import write_report
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.published.run import run_published
 from medldr.reporting.writers.cells import printed

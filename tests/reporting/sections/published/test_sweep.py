@@ -34,7 +34,7 @@ def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(s
         "ERM: LatentDR paper", "ERM: MedMNIST benchmark", "LatentDR (Pool): LatentDR paper",
     ]  # fmt: skip
     ours, theirs = rows["LatentDR (Pool): LatentDR paper"]
-    assert ours.content.mean == found[0].row("test", "accuracy", "LatentDR (Pool)")["mean"]
+    assert ours.content.mean == found[0].estimate("test", "accuracy", "LatentDR (Pool)").mean
     assert printed(theirs).text == "78.4"
     assert theirs.detail == "medmnist-224up"
     assert theirs.extra == ("same protocol" if first.same else "ours is modified")

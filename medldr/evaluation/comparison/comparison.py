@@ -7,9 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from medldr.folders.evaluation_record import IntervalRecord
-from medldr.metrics import SPLIT_TITLES
-from medldr.reporting.results.comparison_records import (
+from medldr.evaluation.comparison.records import (
     ClassScore,
     Contrast,
     Difference,
@@ -19,7 +17,9 @@ from medldr.reporting.results.comparison_records import (
     Score,
     Size,
 )
-from medldr.reporting.table import Estimate
+from medldr.evaluation.estimate import Estimate
+from medldr.folders.evaluation_record import IntervalRecord
+from medldr.metrics import SPLIT_TITLES
 
 __all__ = [
     "ClassScore",

@@ -1,8 +1,8 @@
-"""Figures of several methods: every one looks different, and names are unique on a page."""
+"""Curves of several methods: every one looks different, and names are unique on a page."""
 
 import pytest
 
-from medldr.reporting.figures.comparison import difference_figure, overlay_figures
+from medldr.reporting.figures.overlays import overlay_figures
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_eleven_methods_are_drawn_in_eleven_ways(curves, monkeypatch):
         def add_subplot(self):
             return Axes()
 
-    monkeypatch.setattr("medldr.reporting.figures.comparison.legend_below", lambda *_, **__: None)
+    monkeypatch.setattr("medldr.reporting.figures.overlays.legend_below", lambda *_, **__: None)
     monkeypatch.setattr(
         "medldr.reporting.figures.drawing._render",
         lambda name, paint, size: paint(Figure()) or name,
@@ -37,14 +37,13 @@ def test_eleven_methods_are_drawn_in_eleven_ways(curves, monkeypatch):
     assert len(styles) == 11
 
 
-def test_a_column_has_figures_of_its_own_name_without_single_domains(whole):
-    result = whole.columns[0].result
-    alone = difference_figure(result, "auc")
-    column = difference_figure(result, "auc", "Derma", 1)
-    assert alone.name == "difference-auc"
-    assert column.name == "difference-auc-1"
-    assert column.title == "Derma, AUC: difference to ERM"
-    assert "Mixup (oracle), Test, n = 60" in alone.alt
-    assert "Mixup (oracle) " in column.alt
-    assert "n = 60" not in column.alt
-    assert column.error == ""
+def test_many_runs_are_drawn_as_the_mean_of_each_method():
+    def run(level):
+        return [{"epoch": e, "val/auc": level + e / 100} for e in (1, 2)]
+
+    few = overlay_figures({"erm": [run(0.5), run(0.7)]})[0]
+    assert "One line per run" in few.caption
+    assert "erm ends at 0.520, 0.720" in few.alt
+    many = overlay_figures({f"m{i}": [run(0.5), run(0.7)] for i in range(7)})[0]
+    assert "One line per method" in many.caption
+    assert "m6 ends at 0.520, 0.720" in many.alt

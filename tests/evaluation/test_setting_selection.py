@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from medldr.reporting.results.selection import (
+from medldr.evaluation.setting_selection import (
     CROSS,
     ORACLE_ANY,
     ORACLE_LAST,

@@ -28,8 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from medldr.reporting.results.spread import spread
-from medldr.reporting.table import Estimate
+from medldr.evaluation.estimate import Estimate, spread
 
 VALIDATION: Final = "Training-domain validation"
 CROSS: Final = "Leave-one-domain-out cross-validation"

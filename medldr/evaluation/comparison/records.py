@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from medldr.reporting.table import Estimate
+from medldr.evaluation.estimate import Estimate
 
 
 class Difference(NamedTuple):

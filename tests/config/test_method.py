@@ -7,14 +7,14 @@ import pytest
 
 from medldr import plugins
 from medldr.config import load_part
-from medldr.config.yaml import plain
-from medldr.reporting.read.method import (
+from medldr.config.method import (
     augmentation_id,
     method_id,
     method_title,
     model_title,
     row_titles,
 )
+from medldr.config.yaml import plain
 
 FORMS = [
     (name, form["id"])

@@ -1,0 +1,131 @@
+"""A sweep as a report needs it: what was planned, and what became of each run.
+
+Rows and columns go by what is printed; `Study.keys` leads back to the names of the sweep file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from medldr.evaluation import Run
+from medldr.folders.sweep_record import Layout, Member
+from medldr.reporting.read.run import RunFiles
+
+Setting: TypeAlias = tuple[str, ...]
+"""The names of its values, one for each axis that is searched."""
+
+
+class Pick(NamedTuple):
+    """The setting that the main tables show of a row in a column.
+
+    Attributes:
+        row: The method.
+        column: The column.
+        setting: Its values.
+        settings: How many there were.
+        by: What chose it; empty where no run had anything to go by.
+        incomplete: Settings that lack a result and were no candidates.
+    """
+
+    row: str
+    column: str
+    setting: Setting
+    settings: int
+    by: str
+    incomplete: tuple[Setting, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of a sweep.
+
+    Attributes:
+        member: What was planned; row and column are the printed ones.
+        state: ``done``, ``failed``, ``running``, ``interrupted``, ``not run``, ``no result`` or
+            ``unreadable``.
+        error: Why, without names of files or patients.
+        said: Why, word for word: for the terminal of whoever ran it, never for a page.
+        run: Its predictions and what it is; None unless done.
+        files: The rest of its folder; None unless done.
+        planned: Its configuration where it is not done; empty where no file says it.
+        setting: Which of the settings of its row it has, where one is chosen among several.
+    """
+
+    member: Member
+    state: str
+    error: str = ""
+    said: str = ""
+    run: Run | None = None
+    files: RunFiles | None = None
+    planned: Mapping[str, Any] = field(default_factory=dict)
+    setting: Setting = ()
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What it ran with, or was to run with; empty where no file says it."""
+        return self.planned if self.files is None else self.files.config
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: numbers are kept by study
+class Study:
+    """A whole sweep, read once.
+
+    Attributes:
+        name: Name of the sweep.
+        layout: How it is laid out, by printed rows and columns.
+        entries: Every run, in the order of the sweep.
+        keys: Printed row to its name in the sweep file.
+        column_keys: Printed column to its name in the sweep file.
+        notes: What a reader must be told about the sweep as a whole.
+        unreadable: Folders that could not even be placed in the table.
+        others: Runs of settings that were not chosen; `entries` are without them.
+        picks: Which setting was chosen for each cell, by printed rows and columns.
+    """
+
+    name: str
+    layout: Layout
+    entries: tuple[Entry, ...]
+    keys: Mapping[str, str]
+    column_keys: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    others: tuple[Entry, ...] = ()
+    picks: tuple[Pick, ...] = ()
+
+    @property
+    def every(self) -> tuple[Entry, ...]:
+        """Every run, also of settings that no table shows."""
+        return (*self.entries, *self.others)
+
+    @property
+    def rows(self) -> list[str]:
+        """Rows from top to bottom, controls last."""
+        found = list(dict.fromkeys(entry.member.row for entry in self.entries))
+        return sorted(found, key=lambda row: row in self.layout.controls)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns from left to right."""
+        return list(dict.fromkeys(entry.member.column for entry in self.entries))
+
+    @property
+    def reference(self) -> str:
+        """The row that the others are compared with."""
+        return self.layout.reference or self.rows[0]
+
+    def of(self, row: str | None = None, column: str | None = None) -> list[Entry]:
+        """The runs of a row, a column, or a cell."""
+        return [
+            entry for entry in self.entries
+            if row in (None, entry.member.row) and column in (None, entry.member.column)
+        ]  # fmt: skip
+
+    def oracle(self, row: str) -> bool:
+        """Whether any run of a row chose its weights by looking at the test split."""
+        return any(entry.run is not None and entry.run.oracle for entry in self.of(row))
+
+    def files(self, row: str, column: str | None = None) -> RunFiles | None:
+        """The files of a finished run of a row."""
+        return next((e.files for e in self.of(row, column) if e.files is not None), None)

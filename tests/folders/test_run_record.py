@@ -1,0 +1,106 @@
+"""`run.json` is read whole or refused with file, key and cure."""
+
+import json
+from typing import get_args
+
+import pytest
+
+from medldr import types
+from medldr.errors import InputError
+from medldr.folders import run_record
+from medldr.folders.files import RunFolder
+from medldr.folders.run_record import (
+    RunRecord,
+    Selection,
+    add_to_run_record,
+    read_run_record,
+    starts,
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    return RunFolder(tmp_path)
+
+
+def test_the_tasks_are_those_of_the_types():
+    assert get_args(run_record.Task) == types.TASKS
+
+
+def test_an_older_file_has_the_defaults_of_what_it_lacks(files):
+    files.run.write_text('{"status": "done"}')
+    record = read_run_record(files)
+    assert record.model_dump() == RunRecord(status="done").model_dump()
+    assert (record.times.starts, record.data.notes, record.selections) == (0, (), {})
+    assert record.spec is record.selection is record.precision is None
+
+
+def test_what_is_not_known_is_kept(files):
+    content = {"status": "done", "lr": 0.1, "times": {"starts": 2, "zone": "UTC"}, "seed": 3}
+    files.run.write_text(json.dumps(content))
+    record = read_run_record(files)
+    assert record.content == content
+    assert list(record.content) == list(content)
+    assert record.written() == content
+    assert record.times.starts == starts(files) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "there is no file"),
+        ("", "is not readable JSON"),
+        ('{"status": "do', "is not readable JSON"),
+        ("[]", "should hold a mapping, but holds a list"),
+        ("{}", "status is missing"),
+        ('{"status": "finished"}', "status should be 'running', 'interrupted', 'done' or 'failed'"),
+        ('{"status": "done", "seed": "x"}', "seed should be a valid integer"),
+        ('{"status": "done", "times": [1]}', r"times should be a valid"),
+        ('{"status": "done", "times": {"starts": null}}', r"times\.starts should be"),
+        ('{"status": "done", "times": {"started": "noon"}}', r"times\.started should be a time"),
+        ('{"status": "done", "spec": {"task": "guess"}}', r"spec\.task should be 'multi-class'"),
+        ('{"status": "done", "selections": {"last": {}}}', r"selections\.last\.rule is missing"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_file_key_and_cure(files, content, said):
+    if content is not None:
+        files.run.write_text(content)
+    with pytest.raises(InputError, match=rf"run\.json.*{said}|{said}.*run\.json") as error:
+        read_run_record(files)
+    assert str(error.value).endswith(run_record.CURE)
+    assert "\n" not in str(error.value)
+
+
+def test_facts_are_merged_one_level_deep(files):
+    add_to_run_record(files, status="running", times={"starts": 1, "seconds": 2.0})
+    add_to_run_record(files, status="done", times={"seconds": 5.0}, selections={"a": {"rule": "a"}})
+    assert json.loads(files.run.read_text()) == {
+        "status": "done",
+        "times": {"starts": 1, "seconds": 5.0},
+        "selections": {"a": {"rule": "a"}},
+    }
+
+
+@pytest.mark.parametrize("fact", [{"seed": "x"}, {"status": "finished"}, {"times": 3}])
+def test_what_could_not_be_read_again_is_not_written(files, fact):
+    add_to_run_record(files, status="running")
+    before = files.run.read_bytes()
+    with pytest.raises(InputError, match=next(iter(fact))):
+        add_to_run_record(files, **fact)
+    assert files.run.read_bytes() == before
+
+
+def test_a_damaged_file_is_not_added_to(files):
+    files.run.write_text("[]")
+    with pytest.raises(InputError, match=r"run\.json.*--restart"):
+        add_to_run_record(files, status="done")
+    assert files.run.read_text() == "[]"
+
+
+def test_a_choice_is_written_as_it_was_read():
+    content = {"rule": "val_auc", "split": "val", "epoch": 3, "step": 9, "value": None}
+    assert list(Selection(**content).written().items()) == list(content.items())
+
+
+def test_there_were_no_starts_where_there_is_no_run(files):
+    assert starts(files) == 0

@@ -1,0 +1,47 @@
+"""Reliability: the calibration error, how it is defined, and every bin in words."""
+
+from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
+from medldr.reporting.figures.reliability import reliability_figures
+
+BINS = {"count": [0, 4], "confidence": [None, 0.75], "accuracy": [None, 0.5]}
+
+
+def judged(**more):
+    return EvaluationRecord(**({"task": "multi-class", "splits": {}} | more))
+
+
+def test_the_error_is_shown_with_its_interval_and_every_bin_in_words():
+    ece = {"value": 0.0625, "low": 0.03125, "high": 0.125, "reason": None}
+    split = SplitRecord(metrics={"ece": ece}, reliability=BINS)
+    (drawn,) = reliability_figures(split, judged(calibration={"definition": "top-label"}))
+    assert drawn.name == "reliability"
+    assert "ECE 0.062 (0.031 to 0.125)" in drawn.svg
+    assert "top-label definition with 2 bins" in drawn.caption
+    assert drawn.alt == (
+        "ECE 0.062 (0.031 to 0.125). Mean stated confidence, share that is right (count): "
+        "0.75 stated, 0.50 observed (4)."
+    )
+
+
+def test_a_binary_task_has_a_second_figure_of_its_positive_class():
+    split = SplitRecord(
+        metrics={"ece_positive": {"value": 0.25}}, reliability=BINS, reliability_positive=BINS
+    )
+    one, two = reliability_figures(split, judged(task="binary", positive_class="grade {3}"))
+    assert "ECE n/a" in one.alt
+    assert two.name == "reliability-positive"
+    assert two.alt.startswith("ECE of the positive class 0.250.")
+    assert "probability of grade {3}, how many" in two.caption
+
+
+def test_other_definitions_are_read_as_probabilities():
+    split = SplitRecord(reliability=BINS)
+    (drawn,) = reliability_figures(split, judged(calibration={"definition": "per label"}))
+    assert "share that is present" in drawn.alt
+    assert "per label definition" in drawn.caption
+
+
+def test_nothing_counted_is_no_figure():
+    assert reliability_figures(SplitRecord(), judged()) == []
+    empty = SplitRecord(reliability={"count": [0, 0]}, reliability_positive={"count": []})
+    assert reliability_figures(empty, judged()) == []
