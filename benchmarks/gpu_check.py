@@ -23,7 +23,7 @@ import torch
 import medldr
 from medldr.data import build_data
 from medldr.datasets import phantom_histology
-from medldr.evaluation import predict
+from medldr.evaluation.predictions.predict import predict
 from medldr.folders.files import RunFolder
 from medldr.run import evaluate_run
 from medldr.training.machine.fabric import has_fast_bfloat16

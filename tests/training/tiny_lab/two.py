@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 from tiny_lab import poisoned, runs
 
-from medldr.evaluation import predict, score
+from medldr.evaluation import score
+from medldr.evaluation.predictions.predict import predict
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
 from medldr.training.machine.fabric import has_unused_parameters
