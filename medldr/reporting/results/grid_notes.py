@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from medldr.config.protocol import MODIFIED
+from medldr.folders.run_record import Selection
 from medldr.reporting.read.describe import dataset_name
 from medldr.reporting.read.sweep import Study
 from medldr.reporting.results.comparisons import Column
@@ -17,7 +17,7 @@ def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:
     for row in study.rows:
         for column in columns:
             for entry in study.of(row, column.name):
-                rule = "" if entry.source is None else rule_of(entry.source.evaluation or {})
+                rule = "" if entry.run is None else rule_of(entry.run.evaluation.selection)
                 if rule and row not in rows.setdefault(rule, []):
                     rows[rule].append(row)
     if not rows:
@@ -28,17 +28,19 @@ def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:
     return [f"Weights were chosen by different rules: {each}."]
 
 
-def rule_of(evaluation: Mapping[str, Any]) -> str:
+def rule_of(selection: Selection | None) -> str:
     """The rule of a run and, where its name does not tell, the split that it read.
 
     Example:
-        >>> rule_of({"selection": {"rule": "val_auc", "split": "val"}})
+        >>> from medldr.folders.run_record import Selection
+        >>> rule_of(Selection(rule="val_auc", split="val"))
         'val_auc'
-        >>> rule_of({"selection": {"rule": "val_auc", "split": "id_val"}})
+        >>> rule_of(Selection(rule="val_auc", split="id_val"))
         'val_auc (on id_val)'
     """
-    selection = evaluation.get("selection") or {}
-    rule, split = str(selection.get("rule") or ""), str(selection.get("split") or "")
+    if selection is None:
+        return ""
+    rule, split = selection.rule, selection.split or ""
     return f"{rule} (on {split})" if rule.startswith("val_") and split != "val" else rule
 
 
