@@ -99,6 +99,7 @@ def test_a_further_rule_whose_weights_were_taken_away_is_left_as_it_is(trained, 
     assert json.loads(copy.evaluation_of("val_loss").read_text())["splits"]
 
 
+@pytest.mark.slow  # the whole run once more
 def test_a_run_that_was_stopped_between_two_rules_is_judged_by_all_when_it_goes_on(
     trained, small, tmp_path, monkeypatch
 ):
