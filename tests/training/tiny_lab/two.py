@@ -10,7 +10,7 @@ from tiny_lab import poisoned, runs
 from medldr.evaluation import predict, score
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
-from medldr.training.machine.fabric import has_unused_parameters
+from medldr.training.machine.fabric_parts import has_unused_parameters
 from medldr.training.machine.processes import Processes
 from medldr.training.step import TrainStep
 from medldr.training.weights.batch_norm import reestimate
