@@ -139,7 +139,7 @@ def main(descriptor: int, program: str, modules: Sequence[str]) -> None:
     reason = prepare(modules)
     if reason:
         connection.send(Unfit(reason))
-        return
+        os._exit(1)  # at once: threads may be what made it unfit
     server = Server(connection)
     # The server's life is that of its connection. A child takes signals again when it is ready to.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)

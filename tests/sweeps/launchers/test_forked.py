@@ -198,7 +198,7 @@ def test_one_that_was_stopped_is_not_started_again_by_the_end_of_its_server(play
         ("import no_such_module", "No module named 'no_such_module'"),
         (
             "import threading, time\n"
-            "threading.Thread(target=time.sleep, args=(60,), daemon=True, name='beat').start()",
+            "threading.Thread(target=time.sleep, args=(60,), name='beat').start()",
             "importing has started threads: beat",
         ),
     ],
