@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from medldr.reporting.sections.run_rules import rule_table
 
 import medldr as package
 from medldr.datasets import medmnist
@@ -14,7 +15,6 @@ from medldr.evaluation import evaluate_rules as rules
 from medldr.folders import lifecycle
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.run_rules import rule_table
 
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
 SETTINGS = (

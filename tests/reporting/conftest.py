@@ -16,7 +16,7 @@ from medldr.evaluation.predictions.table import write_predictions
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
 from medldr.reporting.figures import drawing as figures
-from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.types import Predictions
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")
@@ -270,7 +270,7 @@ def whole(whole_folder):
     """What the report of `whole_folder` says; its figures are blank."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
-        return sweep_content(whole_folder)
+        return sweep_page(whole_folder)
 
 
 class Page(HTMLParser):
@@ -370,7 +370,7 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
         seeds: Of every cell.
         more: ``layout``; ``config`` and ``run``, changes to every run; ``parts`` (False: runs
             without parts); ``curve``, the records of `metrics.jsonl` of a run by row, domains and
-            seed; ``algorithms``, by row; ``dataset``; ``plans``, whether configurations are kept
+            seed; ``algorithms``, by row; ``axes``, what the parts of a row's name are; ``dataset``; ``plans``, whether configurations are kept
             beside runs that are not there.
     """
     layout = Layout(**{"title": "One out", "rows": "algorithm", "columns": "held_out"}
@@ -384,11 +384,8 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
             identity = f"{zlib.crc32(label.encode()):08x}"
             for seed in seeds:
                 name = f"{label}-{identity}-s{seed}"
-                values = {}
-                if layout.search:
-                    axes = ("algorithm", *layout.search)
-                    values = dict(zip(axes, row.split(", "), strict=True))
-                members.append(Member(name, label, seed, row, column, (), values))
+                values = dict(zip(more.get("axes", ()), row.split(", "), strict=False))
+                members.append(Member(name, label, seed, row, column, row_values=values))
                 value = reached(domains, seed)
                 config = {
                     "algorithm": more.get("algorithms", ALGORITHMS).get(row, {"name": row}),

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.errors import InputError
 from medldr.folders.sweep_record import SweepFolder
-from medldr.reporting.read.loose_runs import guess_sweep, is_run_folder, row_name
+from medldr.reporting.read.loose_runs import is_run_folder, lay_out, row_name
 
 
 def test_methods_go_down_and_data_with_their_protocol_across(run_folder, tmp_path):
@@ -16,14 +16,14 @@ def test_methods_go_down_and_data_with_their_protocol_across(run_folder, tmp_pat
     run_folder("S/octmnist_erm-cccccccc-s0.before-20260101-000000")
     broken = run_folder("S/zzz_erm-dddddddd-s0")
     broken.run.write_text("{")
-    sweep, left_out = guess_sweep(SweepFolder(tmp_path / "S"))
+    sweep, unreadable, _ = lay_out(SweepFolder(tmp_path / "S"))
     assert [(m.run[-13:], m.row, m.column, m.seed) for m in sweep.members] == [
         ("m-bbbbbbbb-s0", "erm", "fracturemnist3d (medmnist-28)", 0),
         ("m-cccccccc-s0", "erm", "octmnist (p+modified)", 0),
         ("l-aaaaaaaa-s0", "latentdr_pool", "fracturemnist3d (medmnist-28)", 0),
         ("l-aaaaaaaa-s1", "latentdr_pool", "fracturemnist3d (medmnist-28)", 1),
     ]
-    assert left_out == ["zzz_erm-dddddddd-s0"]
+    assert unreadable == ["zzz_erm-dddddddd-s0"]
     assert sweep.layout.title == "S"
 
 
@@ -31,7 +31,7 @@ def test_held_out_domains_are_another_column(run_folder, tmp_path):
     for mark, held in (("a", ["x"]), ("b", ["y", "z"])):
         run_folder(f"S/erm-{mark * 8}-s0", config={"data": {"name": "own", "held_out": held}},
                    run={"data": {"name": "own"}, "protocol": ""})  # fmt: skip
-    sweep, _ = guess_sweep(SweepFolder(tmp_path / "S"))
+    sweep, _, _ = lay_out(SweepFolder(tmp_path / "S"))
     assert {m.column for m in sweep.members} == {
         "own (medmnist-28, x held out)",
         "own (medmnist-28, y, z held out)",
@@ -41,7 +41,7 @@ def test_held_out_domains_are_another_column(run_folder, tmp_path):
 def test_a_column_says_that_only_some_of_its_runs_changed_the_protocol(run_folder, tmp_path):
     run_folder("S/fracturemnist3d_erm-bbbbbbbb-s0", run={"protocol": "medmnist-28+modified"})
     run_folder("S/fracturemnist3d_mixup-cccccccc-s0")
-    sweep, _ = guess_sweep(SweepFolder(tmp_path / "S"))
+    sweep, _, _ = lay_out(SweepFolder(tmp_path / "S"))
     heading = "fracturemnist3d (medmnist-28, some runs +modified)"
     assert [member.column for member in sweep.members] == [heading, heading]
 
@@ -50,7 +50,7 @@ def test_a_column_says_that_only_some_of_its_runs_changed_the_protocol(run_folde
 def test_a_folder_without_runs_says_what_to_give(tmp_path, there):
     folder = tmp_path if there else tmp_path / "gone"
     with pytest.raises(InputError, match="medldr sweep" if there else "there is no folder"):
-        guess_sweep(SweepFolder(folder))
+        lay_out(SweepFolder(folder))
 
 
 def test_a_run_folder_is_told_from_a_sweep(run_folder, whole_folder):

@@ -1,6 +1,9 @@
 """What became of each run of a sweep: nothing is fatal, nothing is hidden, no patient is named."""
 
 import json
+import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +12,9 @@ from medldr.folders.files import RunFolder
 from medldr.folders.owner import owned
 from medldr.folders.privacy import hide_names
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.read.sweep import read_study
+from medldr.reporting.sections.sweep.csv_lines import csv_lines
 
 
 @pytest.fixture
@@ -62,7 +67,7 @@ def test_every_state_is_told(folder, run_folder):
     assert found[7] == ("failed", "killed by SIGSEGV")
     assert found[8] == ("not run", "")
     assert study.entries[0].run is not None
-    assert study.entries[0].source is not None
+    assert study.entries[0].files is not None
 
 
 def test_an_ending_that_a_later_start_overtook_no_longer_counts(folder):
@@ -158,7 +163,9 @@ def test_rows_and_columns_go_by_their_titles(tmp_path):
     folder = SweepFolder(tmp_path)
     rows = ("erm", "latentdr_sa", "own", "latentdr_sa, big", "twin")
     members = tuple(
-        Member(f"{n}-00000000-s0", str(n), 0, row, "octmnist") for n, row in enumerate(rows)
+        Member(f"{n}-00000000-s0", str(n), 0, row, "octmnist", row_values=dict(enumerate(parts)))
+        for n, row in enumerate(rows)
+        for parts in [row.split(", ")]
     )
     titles = {"octmnist": "OCT", "big": "large", "twin": "ERM"}
     layout = Layout(
@@ -193,3 +200,53 @@ def test_a_sweep_without_runs_is_an_input_error(tmp_path):
     write_sweep(folder, Sweep("x", Layout("X"), ()))
     with pytest.raises(InputError, match="names no run"):
         read_study(folder)
+
+
+def test_a_name_with_a_comma_is_one_value(tmp_path):
+    folder = SweepFolder(tmp_path)
+    rows = {"a, b": {"method": "a, b"}, "a, c": {"method": "a", "lr": "c"}}
+    members = tuple(
+        Member(f"{n}-00000000-s0", str(n), 0, row, "x", row_values=values)
+        for n, (row, values) in enumerate(rows.items())
+    )
+    write_sweep(folder, Sweep("x", Layout("X", titles={"a": "A", "b": "B"}), members))
+    assert read_study(folder).rows == ["a, b", "A, c"]
+
+
+OPENED, HOOKED = Counter(), []
+
+
+@pytest.fixture
+def opened():
+    """How often each file of a run was opened since the test began."""
+    if not HOOKED:
+        sys.addaudithook(_count)  # for good
+        HOOKED.append(True)
+    OPENED.clear()
+    return OPENED
+
+
+NAMES = ("run.json", "evaluation.json", "predictions.csv", "metrics.jsonl", "config.yaml")
+
+
+def _count(event, args):
+    if event == "open" and str(args[0]).endswith(NAMES):
+        OPENED[Path(args[0])] += 1
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("loose", [False, True])
+def test_every_file_of_every_run_is_opened_once_for_a_whole_report(sweep, opened, loose):
+    folder = sweep({"erm": 1.0, "mixup": 1.5}, ("octmnist",), further={"last": 0.5})
+    if loose:
+        folder.sweep.unlink()
+    opened.clear()
+    page = sweep_page(folder)
+    list(csv_lines(page.results))
+    counts = {path: count for path, count in opened.items() if folder.path in path.parents}
+    assert set(counts.values()) == {1}
+    runs = [entry.member.run for entry in page.results.study.entries]
+    wanted = {folder.path / run / name for run in runs for name in NAMES}
+    further = {folder.run(run).evaluation_of("last") for run in runs}
+    assert len(wanted) == 20
+    assert set(counts) == wanted | further

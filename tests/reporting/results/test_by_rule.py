@@ -8,9 +8,12 @@ import statistics
 import pytest
 
 from medldr.folders.sweep_record import read_sweep
-from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.results.by_rule import REPORTED, rule_means
-from medldr.reporting.writers.csv import tidy_csv
+from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.results.by_rule import rule_means
+from medldr.reporting.sections.by_rule import REPORTED
+from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
+from medldr.reporting.writers.cells import printed
+from medldr.reporting.writers.csv import csv_text
 
 FURTHER = {"id_val_accuracy": 0.9, "oracle_auc": 2.0}
 
@@ -26,16 +29,16 @@ def folder(sweep):
 
 @pytest.mark.usefixtures("quick")
 def test_means_and_deviations_are_over_the_seeds_of_each_rules_own_evaluation(folder):
-    content = sweep_content(folder)
-    (table,) = [t for t in content.section("rules").tables if "Accuracy" in t.caption]
+    page = sweep_page(folder)
+    (table,) = [t for t in page.document.section("rules").tables if "Accuracy" in t.caption]
     assert table.columns == ["Method", "val_auc", "id_val_accuracy", "oracle_auc (oracle)"]
     for row, name in zip(table.rows, ("erm", "mixup"), strict=True):
         runs = [folder.run(m.run) for m in read_sweep(folder).members if m.row == name]
         expected = [[accuracy(run.evaluation) for run in runs]]
         expected += [[accuracy(run.evaluation_of(rule)) for run in runs] for rule in FURTHER]
         for cell, values in zip(row.cells, expected, strict=True):
-            assert cell.value == pytest.approx(statistics.mean(values))
-            assert cell.extra == f"SD {100 * statistics.stdev(values):.1f}, n 3"
+            assert cell.estimate.mean == pytest.approx(statistics.mean(values))
+            assert printed(cell).extra == f"SD {100 * statistics.stdev(values):.1f}, n 3"
         assert [dict(table.footnotes).get(cell.mark) for cell in row.cells] == [
             REPORTED,
             None,
@@ -45,27 +48,34 @@ def test_means_and_deviations_are_over_the_seeds_of_each_rules_own_evaluation(fo
 
 @pytest.mark.usefixtures("quick")
 def test_the_reported_numbers_are_those_of_the_grid(folder):
-    content = sweep_content(folder)
-    for found in rule_means(content.study, "octmnist", "accuracy", "test"):
-        if found.reported:
-            row = content.columns[0].row("test", "accuracy", found.row)
-            assert found.mean == pytest.approx(row["mean"])
-            assert found.sd == pytest.approx(row["sd"])
+    results = sweep_page(folder).results
+    found = list(rule_means(results.study, "octmnist", "accuracy", "test"))
+    assert [(mean.row, mean.rule) for mean in found if mean.reported] == [
+        ("ERM", "val_auc"),
+        ("Mixup", "val_auc"),
+    ]
+    for mean in found:
+        if mean.reported:
+            grid = results.columns[0].estimate("test", "accuracy", mean.row)
+            assert mean.estimate.mean == pytest.approx(grid.mean)
+            assert mean.estimate.sd == pytest.approx(grid.sd)
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_rule_that_not_every_run_was_judged_by_has_no_mean(folder):
     run = folder.run(read_sweep(folder).members[0].run)
     run.evaluation_of("id_val_accuracy").unlink()
-    table = sweep_content(folder).section("rules").tables[0]
+    table = sweep_page(folder).document.section("rules").tables[0]
     cell = table.rows[0].cells[1]
-    assert (cell.text, cell.value) == ("n/a", None)
-    assert cell.reason == "judged or defined in 2 of 3 runs"
+    assert (printed(cell).text, cell.estimate) == ("n/a", None)
+    assert cell.content.reason == "judged or defined in 2 of 3 runs"
 
 
 @pytest.mark.usefixtures("quick")
 def test_the_flat_table_has_a_line_for_each_further_rule_and_says_which_is_an_oracle(folder):
-    lines = list(csv.DictReader(io.StringIO(tidy_csv(sweep_content(folder)))))
+    results = sweep_page(folder).results
+    text = csv_text(csv_fields(results), csv_lines(results))
+    lines = list(csv.DictReader(io.StringIO(text)))
     found = [line for line in lines if line["kind"] == "rule" and line["metric"] == "accuracy"]
     assert [(line["row"], line["rule"], line["oracle"]) for line in found] == [
         ("erm", "id_val_accuracy", "false"),
@@ -79,4 +89,4 @@ def test_the_flat_table_has_a_line_for_each_further_rule_and_says_which_is_an_or
 
 @pytest.mark.usefixtures("quick")
 def test_a_sweep_of_one_rule_has_no_such_section(sweep):
-    assert sweep_content(sweep({"erm": 1.0}, ("octmnist",), (0,))).section("rules") is None
+    assert sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,))).document.section("rules") is None

@@ -3,11 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from medldr.reporting.results.grid_notes import rules_text
 
 from medldr.folders.run_record import Selection
 from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.results.grid import grid_table
-from medldr.reporting.results.grid_notes import rules_text
 from medldr.reporting.writers.latex import latex_table
 
 

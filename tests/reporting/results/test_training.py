@@ -2,13 +2,17 @@
 
 import pytest
 
+from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member
-from medldr.reporting.document import Cell, Row, Table, side_by_side
-from medldr.reporting.read.run import RunSource
+from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.grid import grid_table, make_grid
-from medldr.reporting.results.training import differing, rate_of, training_table
+from medldr.reporting.results.grid import make_grid
+from medldr.reporting.results.training import rate_of
+from medldr.reporting.sections.sweep.grid import grid_table
+from medldr.reporting.sections.training import differing, training_table
+from medldr.reporting.table import Cell, Row, Table, side_by_side
+from medldr.reporting.writers.cells import printed
 
 PLAIN = {"batch_size": 32, "steps": 168, "sampler": "shuffle", "stopped_early": False}
 BLOCKS = {"batch_size": 30, "steps": 180, "sampler": "domains", "stopped_early": False}
@@ -16,13 +20,13 @@ BLOCKS = {"batch_size": 30, "steps": 180, "sampler": "domains", "stopped_early":
 
 def source(run, scale=1.0, lr=0.002):
     config = {"algorithm": {"name": "x", "lr_scale": scale}, "training": {"lr": lr}}
-    return RunSource("r", config, dict(run), [], None)
+    return RunFiles("r", config, RunRecord(status="done", **run))
 
 
 def build(rows, controls=()):
-    """``rows[row][column]`` is a list of sources, one per seed; None where there is no run."""
+    """``rows[row][column]`` is a list of run folders, one per seed; None where there is no run."""
     entries = tuple(
-        Entry(Member(f"{row}{column}{seed}", row, seed, row, column), "done", source=found)
+        Entry(Member(f"{row}{column}{seed}", row, seed, row, column), "done", files=found)
         for row, columns in rows.items()
         for column, several in columns.items()
         for seed, found in enumerate(several)
@@ -47,7 +51,7 @@ def test_the_rate_used_is_the_recipes_times_the_methods_factor():
     assert text.endswith("learning rate 0.001 (0.002).")
     assert rate_of(source(PLAIN, 0.25, 0.4)) == pytest.approx(0.1)
     assert rate_of(None) is None
-    assert rate_of(RunSource("r", {}, {}, [], None)) is None
+    assert rate_of(RunFiles("r", {})) is None
 
 
 def test_nothing_is_told_where_nothing_differs_is_known_or_was_decided_by_early_stopping():
@@ -66,16 +70,15 @@ def test_nothing_is_told_where_nothing_differs_is_known_or_was_decided_by_early_
 
 
 def test_a_protocol_of_which_something_was_changed_is_told():
-    study = build({"ERM": {"A": [source(PLAIN)]}, "Odd": {"A": [source(PLAIN)]}})
-    study.source("ERM", "A").run["protocol"] = "p"
-    study.source("Odd", "A").run["protocol"] = "p+modified"
+    own, other = (source({**PLAIN, "protocol": name}) for name in ("p+modified", "p"))
+    study = build({"ERM": {"A": [other]}, "Odd": {"A": [own]}})
     assert differing(study, "Odd", ["A"])[0].endswith(": protocol p+modified (p).")
 
 
 def test_another_protocol_altogether_is_left_to_the_comparisons_own_footnote():
-    study = build({"ERM": {"A": [source(PLAIN)]}, "Odd": {"A": [source(PLAIN)]}})
-    study.source("ERM", "A").run["protocol"] = "camelyon17-wilds"
-    study.source("Odd", "A").run["protocol"] = "camelyon17-fish"
+    names = ("camelyon17-fish", "camelyon17-wilds")
+    own, other = (source({**PLAIN, "protocol": name}) for name in names)
+    study = build({"ERM": {"A": [other]}, "Odd": {"A": [own]}})
     assert differing(study, "Odd", ["A"]) == []
 
 
@@ -104,7 +107,7 @@ def test_the_table_has_every_row_with_a_run_and_the_span_over_its_seeds():
     study = build(rows, controls=("Half",))
     table = training_table(study, Column("A", None, {}, {}))
     assert [row.heading for row in table.rows] == ["ERM", "Old", "Half"]
-    texts = {row.heading: [cell.text for cell in row.cells] for row in table.rows}
+    texts = {row.heading: [printed(cell).text for cell in row.cells] for row in table.rows}
     assert texts["ERM"] == ["0.002", "32", "140 to 168", "shuffle"]
     assert texts["Half"] == ["0.001", "32", "168", "shuffle"]
     assert texts["Old"] == ["0.002", "–", "–", "–"]
@@ -113,7 +116,9 @@ def test_the_table_has_every_row_with_a_run_and_the_span_over_its_seeds():
 
 
 def test_the_grid_prints_it_as_a_footnote_of_the_row(whole):
-    table = grid_table(make_grid(whole.study, whole.columns, "accuracy", "test"))
+    study, columns = whole.results.study, whole.results.columns
+    grid = make_grid(study, columns, "accuracy", "test", averaged=True)
+    table = grid_table(study, grid)
     marks = {row.heading: row.mark for row in table.rows}
     assert marks == {
         "ERM": "", "Mixup (oracle)": "", "LatentDR (SA)": "a", "LatentDR (Pool)": "a",

@@ -4,17 +4,18 @@ import itertools
 import json
 
 import pytest
-from medldr.reporting.results.searched_settings import method_and_setting
 
 from medldr.errors import InputError
 from medldr.evaluation.setting_selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
 from medldr.folders.sweep_record import read_sweep
-from medldr.reporting.pages.sweep import sweep_content
+from medldr.reporting.document import Bullets, Paragraph
+from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.read.searched_settings import method_and_setting
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.candidates import candidates
-from medldr.reporting.results.held_out import left_out
-from medldr.reporting.sections.selection import choice_section
-from medldr.reporting.sections.sweep import Parts
+from medldr.reporting.results.held_out import held_out_sets
+from medldr.reporting.sections.selection import selection
+from medldr.reporting.writers.cells import printed
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 
@@ -48,12 +49,11 @@ def searched(held_sweep, held=ALONE, seeds=(0,), rows=SETTINGS, gone=(), **more)
         for s in rows
     }  # fmt: skip
     layout = {"rows": "algorithm", "search": ("training.lr",)}
+    axes = ("algorithm", "training.lr")
     algorithms = {f"erm, {s}": {"name": "erm", "lr_scale": n + 1.0} for n, s in enumerate(SETTINGS)}
-    return held_sweep(reach, held, seeds, layout=layout, curve=curve, algorithms=algorithms, **more)
-
-
-def section_of(study):
-    return choice_section(Parts(study, [], ["accuracy"], ["test"], []))
+    return held_sweep(
+        reach, held, seeds, layout=layout, axes=axes, curve=curve, algorithms=algorithms, **more
+    )
 
 
 def rows_of(table):
@@ -61,21 +61,21 @@ def rows_of(table):
 
 
 def test_settings_are_parts_of_a_row_s_name():
-    row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
-    assert method_and_setting(row, ["training.lr"]) == ("erm, photo", "lr-0.1")
-    assert method_and_setting(row, ["algorithm", "data.held_out"]) == ("lr-0.1", "erm, photo")
+    row = {"a": "one", "b": "two", "c": "three, four"}
+    assert method_and_setting(row, ["b"]) == ({"a": "one", "c": "three, four"}, ("two",))
+    assert method_and_setting(row, ["c", "a"]) == ({"b": "two"}, ("one", "three, four"))
 
 
 def test_main_tables_show_the_setting_that_validation_chose(held_sweep):
     study = read_study(searched(held_sweep, seeds=(0, 1)))
     assert study.rows == ["ERM"]
     assert {(p.column, p.setting, p.settings) for p in study.picks} == {
-        ("held_out-photo", "lr-0.1", 2), ("held_out-sketch", "lr-0.1", 2),
+        ("held_out-photo", ("lr-0.1",), 2), ("held_out-sketch", ("lr-0.1",), 2),
     }  # fmt: skip
-    assert {entry.setting for entry in study.entries} == {"lr-0.1"}
-    assert {entry.setting for entry in study.others} == {"lr-0.2"}
+    assert {entry.setting for entry in study.entries} == {("lr-0.1",)}
+    assert {entry.setting for entry in study.others} == {("lr-0.2",)}
     assert len(study.every) == 8
-    (found,) = left_out(study)
+    (found,) = held_out_sets(study)
     assert found.values("ERM", "photo", "target_in", "accuracy") == {0: 0.3, 1: 0.3}
 
 
@@ -83,50 +83,52 @@ def test_a_setting_that_lacks_a_run_is_no_candidate_and_is_named(held_sweep):
     gone = [("lr-0.1", ("photo",), 1)]
     study = read_study(searched(held_sweep, seeds=(0, 1), gone=gone))
     picks = {p.column: p for p in study.picks}
-    assert (picks["held_out-photo"].setting, picks["held_out-sketch"].setting) == SETTINGS[::-1]
-    assert picks["held_out-photo"].incomplete == ("lr-0.1",)
-    table = section_of(study).tables[0]
-    assert [cell.text for cell in table.rows[0].cells] == ["lr-0.2", "lr-0.1"]
+    assert picks["held_out-photo"].setting == ("lr-0.2",)
+    assert picks["held_out-sketch"].setting == ("lr-0.1",)
+    assert picks["held_out-photo"].incomplete == (("lr-0.1",),)
+    table = selection(study).tables[0]
+    assert [cell.content for cell in table.rows[0].cells] == ["lr-0.2", "lr-0.1"]
     assert dict(table.footnotes)["a"] == "No candidates, because a run is missing: lr-0.1."
 
 
 @pytest.mark.usefixtures("quick")
 def test_runs_of_settings_that_were_not_chosen_are_counted_and_told_to_be_missing(held_sweep):
     gone = [("lr-0.2", ("photo",), 0)]
-    content = sweep_content(searched(held_sweep, gone=gone))
-    assert "3 of 4 runs with a result" in content.subtitle
-    (row,) = content.section("missing").tables[0].rows
-    assert (row.heading, row.cells[0].text) == ("1 run", "not run")
-    assert {row.title for grid in content.grids for row in grid.rows} == {"ERM"}
+    page = sweep_page(searched(held_sweep, gone=gone))
+    assert "3 of 4 runs with a result" in page.document.subtitle
+    (row,) = page.document.section("missing").tables[0].rows
+    assert (row.heading, row.cells[0].content) == ("1 run", "not run")
+    tables = page.document.section("result").tables
+    assert {row.heading for table in tables for row in table.rows} == {"ERM"}
 
 
 def test_each_rule_s_choice_stands_with_its_setting_step_and_number(held_sweep):
     held = [*ALONE, ("art_painting",), ("cartoon",), *PAIRS]
     study = read_study(searched(held_sweep, held=held, plans=False))
     assert study.columns == [f"held_out-{domains[0]}" for domains in held[:4]]
-    _, table = section_of(study).tables
+    _, table = selection(study).tables
     assert table.columns == ["Method, held out", *RULES]
     cells = rows_of(table)["ERM, photo"]
-    assert (cells[VALIDATION].value, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
+    assert (cells[VALIDATION].estimate.mean, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
     for rule in (CROSS, ORACLE_LAST, ORACLE_ANY):
-        assert (cells[rule].value, cells[rule].detail) == (0.6, "lr-0.2, step 200"), rule
-    assert rows_of(table)["ERM, mean of 4"][CROSS].value == pytest.approx(0.6)
+        assert (cells[rule].estimate.mean, cells[rule].detail) == (0.6, "lr-0.2, step 200"), rule
+    assert rows_of(table)["ERM, mean of 4"][CROSS].estimate.mean == pytest.approx(0.6)
     assert table.footnotes == []
 
 
 def test_cross_validation_without_its_pairs_is_a_dash_that_names_them(held_sweep):
     study = read_study(searched(held_sweep))
-    _, table = section_of(study).tables
+    _, table = selection(study).tables
     cells = rows_of(table)
     dash = cells["ERM, photo"][CROSS]
-    assert dash.text == "–"
+    assert dash.empty
     said = dict(table.footnotes)[dash.mark]
     assert said == (
         "No result, or no curve, of the runs that held out art_painting + photo (2 runs); "
         "cartoon + photo (2 runs); photo + sketch (2 runs)."
     )
-    assert cells["ERM, mean of 2"][CROSS].text == "–"
-    assert cells["ERM, mean of 2"][VALIDATION].value == pytest.approx(0.3)
+    assert cells["ERM, mean of 2"][CROSS].empty
+    assert cells["ERM, mean of 2"][VALIDATION].estimate.mean == pytest.approx(0.3)
 
 
 def test_the_last_weights_as_judged_choose_where_the_rule_last_was_asked_for(held_sweep):
@@ -142,21 +144,21 @@ def test_the_last_weights_as_judged_choose_where_the_rule_last_was_asked_for(hel
         files.evaluation_of("last").write_text(json.dumps({**judged, "selection": chosen}))
         run = json.loads(files.run.read_text())
         files.run.write_text(json.dumps(run | {"selections": {"last": chosen}}))
-    _, table = section_of(read_study(folder)).tables
+    _, table = selection(read_study(folder)).tables
     cell = rows_of(table)["ERM, sketch"][ORACLE_LAST]
-    assert (cell.value, cell.detail) == (0.75, "lr-0.1, step 300")
+    assert (cell.estimate.mean, cell.detail) == (0.75, "lr-0.1, step 300")
 
 
 def test_one_setting_with_curves_compares_the_rules_and_without_them_has_no_section(held_sweep):
     rows = {"erm": lambda *_: 0.5}
     study = read_study(held_sweep(rows, ALONE, (0,), curve=curve))
-    section = section_of(study)
+    section = selection(study)
     (table,) = section.tables
     cells = rows_of(table)["ERM, photo"]
     assert (cells[VALIDATION].detail, cells[ORACLE_ANY].detail) == ("step 200", "step 100")
-    assert cells[ORACLE_ANY].value == 0.5
-    assert section.leads == []
-    assert any("upper bounds" in text for text in section.texts)
+    assert cells[ORACLE_ANY].estimate.mean == 0.5
+    assert section.of(Bullets) == []
+    assert any("upper bounds" in paragraph.text for paragraph in section.of(Paragraph))
 
 
 def test_a_method_whose_rules_chose_alike_stands_beside_the_others(held_sweep):
@@ -164,13 +166,13 @@ def test_a_method_whose_rules_chose_alike_stands_beside_the_others(held_sweep):
         return curve(row, domains, seed) if row == "mixup" else []
 
     rows = {"erm": lambda *_: 0.5, "mixup": lambda *_: 0.4}
-    (table,) = section_of(read_study(held_sweep(rows, ALONE, (0,), curve=logged))).tables
+    (table,) = selection(read_study(held_sweep(rows, ALONE, (0,), curve=logged))).tables
     assert {name.split(",")[0] for name in rows_of(table)} == {"ERM", "Mixup"}
 
 
 def test_runs_without_curves_have_no_such_section(held_sweep):
     study = read_study(held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,)))
-    assert section_of(study).empty
+    assert selection(study).blocks == []
     (found,) = candidates(study)
     # What was judged at the end is known all the same.
     assert [p.target_out for p in found.runs[0].evaluated] == [{"photo": 0.4}]
@@ -191,9 +193,9 @@ def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_judged(held_s
             run = json.loads(files.run.read_text())
             run["selections"] = {**run.get("selections", {}), rule: chosen}
             files.run.write_text(json.dumps(run))
-        (table,) = section_of(read_study(folder)).tables
+        (table,) = selection(read_study(folder)).tables
         cell = rows_of(table)["ERM, photo"][ORACLE_ANY]
-        assert cell.text == ("–" if rule == "last" else "50.0")
+        assert printed(cell).text == ("–" if rule == "last" else "50.0")
     assert rows_of(table)["ERM, photo"][ORACLE_LAST].detail == "step 24"
 
 

@@ -5,30 +5,38 @@ import io
 import pandas as pd
 import pytest
 
-from medldr.reporting.writers.csv import FIELDS, tidy_csv
+from medldr.reporting.sections.sweep.csv_lines import FIELDS, csv_fields, csv_lines
+from medldr.reporting.writers.csv import csv_text
 
 
 @pytest.fixture(scope="module")
-def table(whole):
-    return pd.read_csv(io.StringIO(tidy_csv(whole)), keep_default_na=False, na_values=[""])
+def text(whole):
+    return csv_text(csv_fields(whole.results), csv_lines(whole.results))
+
+
+@pytest.fixture(scope="module")
+def table(text):
+    return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
 
 
 def test_every_result_is_a_line_with_its_numbers(whole, table):
     assert tuple(table.columns) == FIELDS
-    for column in whole.columns:
+    for column in whole.results.columns:
         lines = table[(table["column_title"] == column.name) & (table["kind"] == "result")]
         plain = lines[lines["class"].isna() & (lines["runs"] > 0)].reset_index()
-        assert len(plain) == len(column.result["rows"])
-        for row, line in zip(column.result["rows"], plain.to_dict("records"), strict=True):
-            assert (line["title"], line["metric"]) == (row["method"], row["metric"])
+        assert len(plain) == len(column.comparison.scores) > 0
+        found = plain.to_dict("records")
+        for score, line in zip(column.comparison.scores, found, strict=True):
+            assert (line["title"], line["metric"]) == (score.method, score.metric)
             for key in ("mean", "sd", "low", "high"):
-                assert line[key] == pytest.approx(row[key], nan_ok=True) or row[key] is None
-            if row["difference"]:
-                assert line["difference"] == row["difference"]["value"]
-                assert line["p_holm"] == row["difference"]["p_holm"]
+                number = getattr(score.estimate, key)
+                assert line[key] == pytest.approx(number, nan_ok=True) or number is None
+            if score.difference:
+                assert line["difference"] == score.difference.estimate.mean
+                assert line["p_holm"] == score.difference.p_holm
                 assert line["compared_with"] == "erm"
         classes = lines[lines["class"].notna()]
-        assert len(classes) == len(column.result["classes"])
+        assert len(classes) == len(column.comparison.classes)
         assert set(classes["metric"]) == {"recall"}
 
 
@@ -54,7 +62,7 @@ def test_what_is_missing_has_lines_too(table):
 
 def test_pairs_and_published_numbers_have_their_own_fields(whole, table):
     pairs = table[table["kind"] == "contrast"]
-    assert len(pairs) == sum(len(c.result["contrasts"]) for c in whole.columns)
+    assert len(pairs) == sum(len(c.comparison.contrasts) for c in whole.results.columns)
     assert set(pairs["compared_with"]) == {"erm_half_lr", "latentdr_sa"}
     assert pairs["mean"].isna().all()
     found = table[(table["row"] == "erm") & (table["metric"] == "accuracy") & table["class"].isna()]
@@ -64,7 +72,6 @@ def test_pairs_and_published_numbers_have_their_own_fields(whole, table):
     assert str(derma["same_protocol"]).lower() == "true"
 
 
-def test_the_flat_table_names_nobody(whole):
-    text = tidy_csv(whole)
+def test_the_flat_table_names_nobody(text):
     assert "DOE_JANE" not in text
     assert "MRN-" not in text

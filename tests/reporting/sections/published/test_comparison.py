@@ -1,8 +1,8 @@
 """Several methods stand beside every published result of their data set, each with its protocol."""
 
 from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.read.run import read_run
-from medldr.reporting.results.comparison import Comparison
 from medldr.reporting.sections.published.comparison import comparison_published
 from medldr.reporting.writers.cells import printed
 
