@@ -1,6 +1,7 @@
 """Time of one update of every method, as a multiple of ERM's on the same images.
 
     python benchmarks/algorithm_cost.py [--rounds 7] [--only erm,coral] [--volumes] [--json FILE]
+    python benchmarks/algorithm_cost.py --quick    # a narrow network: does it still run?
 
 All methods train the same network on the same batch of three domains and take turns, two updates
 each (DANN and CDANN alternate between two kinds), so that a machine whose speed drifts slows all of
@@ -82,20 +83,28 @@ def main() -> int:
     precision = precision_name(fabric)
     spec, batch = data(options, fabric.device)
     names = [name for name in EXPECTED if name in ("erm", *options.only)]
-    trained = {name: prepare(name, spec, fabric, options.width) for name in names}
-    for algorithm, step in trained.values():  # the first updates also choose kernels
-        turn(algorithm, step, batch)
+    trained = {}
+    for name in names:
+        print(f"preparing {name}", flush=True)
+        trained[name] = prepare(name, spec, fabric, options.width)
+        turn(*trained[name], batch)  # the first updates also choose kernels
     times: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
+        print(f"round {number + 1} of {options.rounds}", flush=True)
         for name, (algorithm, step) in trained.items():
             times[name].append(turn(algorithm, step, batch) / UPDATES)
     dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
-    floor = operations(*trained["erm"], batch) / matrix_rate(dtype)
-    return report(times, floor, options, precision)
+    size = {"size": 256} if options.quick else {}
+    floor = operations(*trained["erm"], batch) / matrix_rate(dtype, **size)
+    slow = report(times, floor, options, precision)
+    return 0 if options.quick else slow
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--quick", action="store_true", help="one round of a narrow network, judged by nothing"
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", type=methods, default=list(EXPECTED), help="separated by commas")
     parser.add_argument("--volumes", action="store_true", help="3D: 28^3 in place of 64^2")
@@ -105,7 +114,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.per_domain, options.width = 1, 4, 0.125
+    return options
 
 
 def methods(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Images per second in random order: medldr's ways to read patches against the usual one.
 
     python benchmarks/data_loading.py [--images 20000] [--workers 2] [--turns 5] [--json FILE]
+    python benchmarks/data_loading.py --quick    # 200 patches: does it still run?
 
 Patches as Camelyon17's (RGBA PNGs of 96 pixels, about 23 KB, in its folders) are written to a
 temporary folder and packed; every packed image is compared with what Pillow shows. Then four
@@ -200,13 +201,15 @@ def in_memory(data):
     return replace(data, table=replace(data.table, images=images), _pixels=Pixels(images))
 
 
-def measure(loaders, turns, device):
-    """Seconds per image of each loader and turn."""
+def measure(loaders, turns, device, say):
+    """Seconds per image of each loader and turn; `say` is called with what is being done."""
     seconds = {title: [] for title in loaders}
     titles = list(loaders)
-    for epoch in loaders.values():
-        epoch(0)  # warm up
+    for title, epoch in loaders.items():
+        say(f"warming up: {title}")
+        epoch(0)
     for turn in range(1, turns + 1):
+        say(f"turn {turn} of {turns}")
         for title in titles[turn % len(titles) :] + titles[: turn % len(titles)]:
             start = time.perf_counter()
             count = loaders[title](turn)
@@ -276,6 +279,7 @@ def show(found, console):
 def main():
     """Write, pack, check, measure, print a table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="200 patches, one worker, one turn")
     parser.add_argument("--images", type=int, default=20_000, help="patches to write")
     parser.add_argument("--workers", type=int, default=2, help="processes that decode")
     parser.add_argument("--turns", type=int, default=5, help="epochs of each loader")
@@ -284,6 +288,10 @@ def main():
     parser.add_argument("--folder", type=Path, help="where the temporary folder goes")
     parser.add_argument("--json", type=Path, default=Path("data_loading.json"))
     given = parser.parse_args()
+    copied = {}
+    if given.quick:
+        given.images, given.workers, given.turns = 200, 1, 1
+        copied = {"size": 1 << 24}
     device = torch.device(given.device)
     console = Console(highlight=False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -313,10 +321,10 @@ def main():
                 strict=True,
             )
         )
-        one_core, copying = decode_rate(paths), copy_rate()
-        seconds = measure(loaders, given.turns, device)
+        one_core, copying = decode_rate(paths), copy_rate(**copied)
+        seconds = measure(loaders, given.turns, device, console.print)
         # A busy moment before the turns must not raise a loader above its floor: look once more.
-        one_core, copying = max(one_core, decode_rate(paths)), max(copying, copy_rate())
+        one_core, copying = max(one_core, decode_rate(paths)), max(copying, copy_rate(**copied))
     pixels = 3 * SIZE * SIZE
     found = {
         "machine": platform.processor() or platform.machine(),

@@ -1,6 +1,7 @@
 """Pictures per second of the batched stain jitter against one picture at a time, in one process.
 
     python benchmarks/stain_jitter.py [--turns 9] [--threads 1 2] [--json FILE]
+    python benchmarks/stain_jitter.py --quick    # one small batch: does it still run?
 
 Four ways take the same stored patches, from uint8 to the jittered float picture in [0, 1]: the
 published three steps in NumPy, one picture at a time, as a data set's item does it (float64, and
@@ -18,6 +19,7 @@ import argparse
 import json
 import platform
 import statistics
+import sys
 import time
 from pathlib import Path
 
@@ -182,18 +184,22 @@ def show(found, console):
 def main():
     """Measure, print tables, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one turn of one small batch")
     parser.add_argument("--turns", type=int, default=9, help="turns (at least 7)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--sizes", type=int, nargs="+", default=[96, 224])
     parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
     parser.add_argument("--json", type=Path, default=Path("stain_jitter.json"))
     given = parser.parse_args()
-    console = Console()
+    if given.quick:
+        given.turns, given.threads, given.sizes, given.batches = 1, [1], [96], [4]
+    console = Console(width=None if sys.stdout.isatty() else 110)
     console.print(f"{platform.processor() or platform.machine()}, torch {torch.__version__}")
     found = []
     for threads in given.threads:
         for size in given.sizes:
             for batch in given.batches:
+                console.print(f"{batch} pictures of {size} pixels, {threads} thread(s) ...")
                 found.append(measure(size, batch, threads, given.turns))
                 show(found[-1], console)
     given.json.write_text(json.dumps({"cases": found}, indent=1) + "\n")

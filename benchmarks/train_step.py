@@ -1,13 +1,16 @@
 """Images or volumes per second of medldr's training against plain loops, in one process.
 
     python benchmarks/train_step.py [--pairs 7] [--only 2d|3d] [--precision P] [--json FILE]
+    python benchmarks/train_step.py --quick    # tiny batches: does it still run?
 
 Three loops train the same network on the same images: a plain one in contiguous float32, the best
 ten lines one can write in bfloat16 with channels last, and medldr's own. They take turns, so that a
 machine whose speed drifts slows all of them alike; ratios are medians over the turns. In 3D the
 plain loops use the layers of the `acsconv` package; a fourth row runs the plain bfloat16 loop over
 medldr's layers, so that the loop and the layers are told apart. medldr's precision is what `auto`
-means on this machine: bfloat16 where the processor is faster with it, float32 elsewhere.
+means on this machine: bfloat16 where the processor is faster with it, float32 elsewhere. A
+processor without bfloat16 units emulates them hundreds of times more slowly: there the bfloat16
+loops are left out, and the script says so, unless `--precision bfloat16` asks for them.
 
 The floor is what the arithmetic alone would take: operations of one forward and backward pass (as
 defined, without padding) over the rate of large matrix products, measured here too.
@@ -18,6 +21,7 @@ import copy
 import json
 import platform
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -133,8 +137,9 @@ def plain_bfloat16(net, images, labels, batch):
 def medldr_loop(run, method, root, folder, batch, precision):
     """medldr's own loop: its loader, its step, its means, without evaluations in between."""
     config = load_config(
-        f"{run}_{method}",
+        f"{run}_erm",
         [
+            f"algorithm={method}",
             f"data.root={root}",
             "data.md5=any",
             f"training.batch_size={batch}",
@@ -193,8 +198,15 @@ OTHERS = {
 }
 
 
-def measure(case, batch, pairs, rates, asked, methods):
-    """Time the loops in turns and relate them."""
+def measure(case, batch, pairs, rates, asked, methods, say):
+    """Time the loops in turns and relate them.
+
+    Args:
+        rates: Operations per second of each precision that this machine shall be measured in.
+        asked: `training.precision` of medldr's loops.
+        methods: Algorithms beside ERM, by title.
+        say: Called with what is about to be done.
+    """
     volumes = case == "3d"
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary)
@@ -203,32 +215,30 @@ def measure(case, batch, pairs, rates, asked, methods):
         net = plain_resnet18(images.shape[1], classes, volumes)
         ops = operations(net, images)
         net.zero_grad(set_to_none=True)
-        loops = {
-            "plain float32": plain_float32(copy.deepcopy(net), images, labels, batch),
-            "plain bfloat16": plain_bfloat16(copy.deepcopy(net), images, labels, batch),
-        }
-        if volumes:
+        loops = {"plain float32": plain_float32(copy.deepcopy(net), images, labels, batch)}
+        if "bfloat16" in rates:
+            loops["plain bfloat16"] = plain_bfloat16(copy.deepcopy(net), images, labels, batch)
+        if volumes and "bfloat16" in rates:
             config = load_config(f"{name}_erm", [f"data.root={root}", "data.md5=any"])
             own = build_model(config.model, build_data(config).spec, seed=0)
             loops["plain bfloat16, medldr layers"] = plain_bfloat16(own, images, labels, batch)
         for title, method in {"medldr ERM": "erm", **methods}.items():
             loops[title], precision = medldr_loop(name, method, root, root / method, batch, asked)
-        for step in loops.values():
-            step()  # warm up: allocate, choose kernels
+        for title, step in loops.items():
+            say(f"{case}: warming up {title}")
+            step()  # allocate, choose kernels
         seconds = {title: [] for title in loops}
         titles = list(loops)
         for turn in range(pairs):
+            say(f"{case}: turn {turn + 1} of {pairs}")
             for title in titles[turn % len(titles) :] + titles[: turn % len(titles)]:
                 start = time.perf_counter()
                 loops[title]()
                 seconds[title].append(time.perf_counter() - start)
     # A busy moment before the turns must not raise a loop above its floor: look once more.
-    for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
-        rates[name] = max(rates[name], matrix_rate(dtype))
-    floor = {
-        "float32": ops * batch / rates["float32"],
-        "bfloat16": ops * batch / rates["bfloat16"],
-    }
+    for name in rates:
+        rates[name] = max(rates[name], matrix_rate(getattr(torch, name)))
+    floor = {name: ops * batch / rate for name, rate in rates.items()}
     return {
         "case": case,
         "batch": batch,
@@ -285,11 +295,12 @@ def show(found, console):
             f"{100 * rate['median'] / floor:.0f} %",
         )
     console.print(table)
-    floors = found["floor_images_per_second"]
+    floors = " and ".join(
+        f"{rate:.1f} {what}/s in {name}" for name, rate in found["floor_images_per_second"].items()
+    )
     console.print(
-        f"floor: {found['operations_per_image'] / 1e9:.2f} Gop per image; "
-        f"{floors['float32']:.1f} {what}/s in float32, {floors['bfloat16']:.1f} in bfloat16, at "
-        f"the best rate of matrix products seen"
+        f"floor: {found['operations_per_image'] / 1e9:.2f} Gop per image; {floors}, at the best "
+        "rate of matrix products seen"
     )
     console.print(f"medldr worked in {found['medldr_precision']}")
     for title, value in found["ratios"].items():
@@ -306,9 +317,9 @@ def show(found, console):
         )
 
 
-def main():
-    """Measure, print a table, write JSON."""
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one turn of tiny batches, 2D only")
     parser.add_argument("--pairs", type=int, default=9, help="turns (at least 7)")
     parser.add_argument("--only", choices=("2d", "3d"))
     parser.add_argument("--batch-2d", type=int, default=128)
@@ -324,22 +335,40 @@ def main():
     )
     parser.add_argument("--json", type=Path, default=Path("train_step.json"))
     given = parser.parse_args()
+    if given.quick:
+        given.pairs, given.batch_2d, given.batch_3d = 1, 4, 2
+        given.only = given.only or "2d"
+    return given
+
+
+def main():
+    """Measure, print a table, write JSON."""
+    given = arguments()
     methods = LATENTDR | (OTHERS if given.all_methods else {})
-    console = Console()
-    rates = {"float32": matrix_rate(torch.float32), "bfloat16": matrix_rate(torch.bfloat16)}
-    fast = has_fast_bfloat16("cpu")
-    console.print(
-        f"{'bfloat16 units' if fast else 'no fast bfloat16 units'}; targets are for a machine with"
-    )
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
     console.print(
         f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads, "
-        f"torch {torch.__version__}; matrix products at {rates['float32'] / 1e9:.0f} GFLOP/s in "
-        f"float32, {rates['bfloat16'] / 1e9:.0f} in bfloat16"
+        f"torch {torch.__version__}"
     )
+    precisions = ["float32"]
+    if has_fast_bfloat16("cpu") or given.precision == "bfloat16":
+        precisions.append("bfloat16")
+    else:
+        console.print(
+            "no bfloat16 units: the bfloat16 loops are left out (--precision bfloat16 times them), "
+            "and the targets do not apply"
+        )
+    rates = {}
+    for name in precisions:
+        size = {"size": 256} if given.quick else {}
+        rates[name] = matrix_rate(getattr(torch, name), **size)
+        console.print(f"matrix products in {name}: {rates[name] / 1e9:.0f} GFLOP/s")
     found = []
     for case, batch in (("2d", given.batch_2d), ("3d", given.batch_3d)):
         if given.only in (None, case):
-            found.append(measure(case, batch, given.pairs, rates, given.precision, methods))
+            found.append(
+                measure(case, batch, given.pairs, rates, given.precision, methods, console.print)
+            )
             show(found[-1], console)
     given.json.write_text(json.dumps({"matrix_rate": rates, "cases": found}, indent=1) + "\n")
     console.print(f"written to {given.json}")

@@ -1,6 +1,7 @@
 """Fixtures for every test: few threads, no network, the command, the real data where it is."""
 
 import os
+import shutil
 import socket
 import sys
 from dataclasses import dataclass
@@ -121,10 +122,18 @@ def write_camelyon17():
     return write
 
 
+@pytest.fixture(scope="session")
+def _camelyon17_once(tmp_path_factory, write_camelyon17):
+    return write_camelyon17(tmp_path_factory.mktemp("camelyon17"))
+
+
 @pytest.fixture
-def camelyon17_folder(tmp_path, write_camelyon17):
-    """Folder, for `data.root`, that holds a small `camelyon17_v1.0` of 60 patches."""
-    return write_camelyon17(tmp_path / "camelyon17")
+def camelyon17_folder(tmp_path, _camelyon17_once):
+    """Folder, for `data.root`, that holds a small `camelyon17_v1.0` of 60 patches.
+
+    A copy, because tests change theirs; drawing the patches takes longer than copying them.
+    """
+    return Path(shutil.copytree(_camelyon17_once, tmp_path / "camelyon17"))
 
 
 @pytest.fixture(scope="session")

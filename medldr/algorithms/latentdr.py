@@ -36,16 +36,17 @@ Source:
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal, NamedTuple
+from inspect import signature
+from typing import Any, Literal, NamedTuple, Self, get_type_hints
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 from torch import Tensor
 
 from medldr.algorithms._gather import RowGatherer, several_processes
 from medldr.algorithms._stacking import Stacked, StackedConfig
 from medldr.algorithms.base import accuracy
 from medldr.errors import InputError
-from medldr.latent import LatentDR, check_options, mean_label
+from medldr.latent import OPTIONS, LatentDR, Option, check_options, mean_label
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -80,46 +81,46 @@ FORMS = (
 """The forms whose numbers the paper prints."""
 
 
-class LatentDRConfig(StackedConfig):
-    """Keys of LatentDR; `medldr.latent.LatentDR` says where each value comes from."""
+class _Keys(StackedConfig):
+    """What LatentDR has in common with every algorithm, and the check of its own keys."""
 
     name: Literal["latentdr"] = "latentdr"
     lr_scale: float = Field(
         0.5, gt=0, description="factor on training.lr, recorded in run.json; the paper halves it"
     )
-    degrade: Literal["attention", "pool", "gaussian", "none"] = "attention"
-    restore: Literal["attention", "none"] = "attention"
-    terms: tuple[Literal["degraded", "restored"], ...] = Field(
-        ("degraded", "restored"), description="extra losses used"
-    )
-    head_dim: int | None = Field(
-        None, ge=1, description="width of a head; unset: D/4 with attention, else D/32"
-    )
-    ff_dim: int | None = Field(
-        None, ge=1, description="feed-forward width; unset: D/4 with attention, else D/8"
-    )
-    heads: int = Field(1, ge=1)
-    keep: float = Field(0.5, gt=0, le=1, description="pool: chance of a latent to be averaged")
-    include_query: bool = Field(True, description="whether a query's set holds the query itself")
-    dropout: float = Field(0.5, ge=0, lt=1)
-    norm: Literal["post", "residual", "pre"] = "post"
-    share_classifier: bool = Field(True, description="one classifier for all terms")
-    share_operators: bool = Field(False, description="D and R are the same attention layer")
-    weights: tuple[float, float, float] = Field(
-        (1.0, 1.0, 1.0), description="factors of the original, degraded and restored loss"
-    )
-    sigma: float = Field(1.0, ge=0, description="gaussian: standard deviation of the noise")
 
     @model_validator(mode="after")
-    def _options_fit(self) -> LatentDRConfig:
-        check_options(
-            degrade=self.degrade,
-            restore=self.restore,
-            terms=self.terms,
-            share_operators=self.share_operators,
-            weights=self.weights,
-        )
+    def _options_fit(self) -> Self:
+        check_options(**{key: getattr(self, key) for key in signature(check_options).parameters})
         return self
+
+
+def _options() -> dict[str, Any]:
+    """The options of the method as keys: each with its type, its default and its range."""
+    types, keys = get_type_hints(LatentDR.__init__), {}
+    for name, option in signature(LatentDR).parameters.items():
+        if name in ("dim", "num_classes", "multi_label"):  # those of the network and the data
+            continue
+        known = OPTIONS.get(name, Option())
+        field = Field(
+            option.default,
+            description=known.meaning,
+            ge=known.ge,
+            gt=known.gt,
+            le=known.le,
+            lt=known.lt,
+        )
+        keys[name] = (known.stored or types[name], field)
+    return keys
+
+
+LatentDRConfig = create_model(
+    "LatentDRConfig",
+    __base__=_Keys,
+    __module__=__name__,
+    __doc__="Keys of LatentDR; `medldr.latent.LatentDR` says where each value comes from.",
+    **_options(),
+)
 
 
 class LatentDRAlgorithm(Stacked):
@@ -129,19 +130,18 @@ class LatentDRAlgorithm(Stacked):
         augment: The degradation and the restoration.
     """
 
-    def __init__(self, config: LatentDRConfig, spec: DataSpec, model: FeatureModel) -> None:
+    def __init__(self, config: StackedConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        not_latent = {"name", "lr_scale", "loss", "set_scope", "base"}
         try:
             self.augment = LatentDR(
                 model.dim,
                 spec.num_classes,
                 multi_label=spec.multi_label,
-                **config.model_dump(exclude=not_latent),
+                **config.model_dump(exclude=set(StackedConfig.model_fields)),
             )
         except ValueError as error:
             raise InputError(f"algorithm latentdr: {error}") from error
-        if not config.share_classifier:
+        if self.augment.own_classifier is not None:
             # The same kind of head as the model's, and the same start; then it goes its own way.
             self.augment.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
 

@@ -63,7 +63,9 @@ def differing(section: Section) -> dict[str, Any]:
     for key, info in type(section).model_fields.items():
         value = getattr(section, key)
         is_name = key == "name" and isinstance(section, PluginSection)
-        default = info.get_default(call_default_factory=True)
+        # A copy of the default, as `get_default` makes, would be most of the time of a large sweep.
+        made = info.default_factory is not None
+        default = info.get_default(call_default_factory=True) if made else info.default
         if not (is_name or info.is_required()) and value == default:
             continue
         found[key] = differing(value) if isinstance(value, Section) else plain[key]

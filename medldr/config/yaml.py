@@ -8,6 +8,8 @@ again. Nothing in a file is executed: only plain values exist, any other tag is 
 
 from __future__ import annotations
 
+import copy
+import functools
 import io
 import re
 from collections.abc import Mapping
@@ -106,6 +108,11 @@ def parse_document(text: str, source: str) -> Document:
         >>> parse_document("lr: 1e-3\nid: 0123\nname: no", "x.yaml").values
         {'lr': 0.001, 'id': '0123', 'name': 'no'}
     """
+    return copy.deepcopy(_document(text, source))
+
+
+@functools.lru_cache(maxsize=256)  # the runs of a sweep share their parts
+def _document(text: str, source: str) -> Document:
     lines: dict[KeyPath, int] = {}
     values = _parse(text, source, lines)
     if values is None:

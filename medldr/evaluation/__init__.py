@@ -1,7 +1,8 @@
 """Metrics, calibration, intervals and comparison.
 
-Predictions are the truth behind every number: `predict` makes them, `write_predictions` keeps
-them, and `evaluate`, `score` and `compare` read nothing else.
+Predictions are the truth behind every number: `predictions.predict` makes them,
+`write_predictions` keeps them, and `evaluate`, `score` and `compare` read nothing else. Only
+making predictions needs torch: whoever reads finished runs does without it.
 """
 
 from medldr.evaluation.comparison.compare import compare
@@ -9,8 +10,6 @@ from medldr.evaluation.comparison.runs import Run, load_run
 from medldr.evaluation.domain_scores import domain_means, held_out_curves
 from medldr.evaluation.evaluate import check, evaluate, flat
 from medldr.evaluation.metrics.score import accuracy, auc, score
-from medldr.evaluation.predictions.predict import evaluating, predict, predict_each, probabilities
-from medldr.evaluation.predictions.submission import submission_files
 from medldr.evaluation.predictions.table import (
     by_split,
     join,
@@ -28,17 +27,12 @@ __all__ = [
     "compare",
     "domain_means",
     "evaluate",
-    "evaluating",
     "flat",
     "held_out_curves",
     "join",
     "load_run",
-    "predict",
-    "predict_each",
     "predictions_of",
-    "probabilities",
     "read_predictions",
     "score",
-    "submission_files",
     "write_predictions",
 ]

@@ -1,16 +1,18 @@
 """LatentDR, the method itself, in plain torch: it imports nothing else of medldr."""
 
-from medldr.latent._options import check_options
+from medldr.latent._options import OPTIONS, Option, check_options
 from medldr.latent._targets import mean_label
 from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
 from medldr.latent.latentdr import LatentDR, Term, Views
 from medldr.latent.restoration import AttentionRestoration
 
 __all__ = [
+    "OPTIONS",
     "AttentionDegradation",
     "AttentionRestoration",
     "GaussianDegradation",
     "LatentDR",
+    "Option",
     "PoolDegradation",
     "Term",
     "Views",

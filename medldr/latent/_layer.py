@@ -7,13 +7,11 @@ Where the layer norms stand and where dropout acts is the same whatever does the
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-Norm = Literal["post", "residual", "pre"]
-NORMS: tuple[str, ...] = get_args(Norm)
+from medldr.latent._options import Norm, check_ranges, check_word
 
 
 def width(dim: int, divisor: int) -> int:
@@ -77,13 +75,10 @@ class TransformerLayer(nn.Module):
 
     def __init__(self, dim: int, *, ff_dim: int, dropout: float, norm: str) -> None:
         super().__init__()
-        for name, value in (("dim", dim), ("ff_dim", ff_dim)):
-            if value < 1:
-                raise ValueError(f"{name} should be at least 1, but is {value}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout should be in [0, 1), but is {dropout}")
-        if norm not in NORMS:
-            raise ValueError(f"norm should be one of {', '.join(NORMS)}, but is {norm!r}")
+        if dim < 1:
+            raise ValueError(f"dim should be at least 1, but is {dim}")
+        check_ranges(ff_dim=ff_dim, dropout=dropout)
+        check_word("norm", norm, Norm)
         self.dim = dim
         self.norm = norm
         self.norm_mix = nn.LayerNorm(dim)
@@ -149,9 +144,7 @@ class AttentionLayer(TransformerLayer):
         self, dim: int, *, head_dim: int, ff_dim: int, heads: int, dropout: float, norm: str
     ) -> None:
         super().__init__(dim, ff_dim=ff_dim, dropout=dropout, norm=norm)
-        for name, value in (("head_dim", head_dim), ("heads", heads)):
-            if value < 1:
-                raise ValueError(f"{name} should be at least 1, but is {value}")
+        check_ranges(head_dim=head_dim, heads=heads)
         self.heads = heads
         self.head_dim = head_dim
         self.query = nn.Linear(dim, heads * head_dim)

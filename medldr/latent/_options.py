@@ -1,13 +1,103 @@
-"""The options of LatentDR that depend on one another, and what does not fit together."""
+"""The options of LatentDR, written once: their types and ranges, and what fits together.
+
+The signature of `LatentDR` lists them with their defaults. A configuration derives its keys from
+that signature and from `OPTIONS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
 
 Degrade = Literal["attention", "pool", "gaussian", "none"]
 Restore = Literal["attention", "none"]
 TermName = Literal["degraded", "restored"]
+Norm = Literal["post", "residual", "pre"]
+
+# Defaults that the operators share with the whole method.
+HEADS: Final = 1
+KEEP: Final = 0.5
+DROPOUT: Final = 0.5
+NORM: Final[Norm] = "post"
+INCLUDE_QUERY: Final = True
+SIGMA: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Option:
+    """What the type of an option does not say.
+
+    Attributes:
+        meaning: What it is, in a few words.
+        ge: It is at least this.
+        gt: It is more than this.
+        le: It is at most this.
+        lt: It is less than this.
+        stored: Its type in a file, where that is narrower than in a call.
+    """
+
+    meaning: str | None = None
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    stored: Any = None
+
+    def allows(self, value: float) -> bool:
+        """Whether a number is in the range; NaN is in none."""
+        return (
+            (self.ge is None or value >= self.ge)
+            and (self.gt is None or value > self.gt)
+            and (self.le is None or value <= self.le)
+            and (self.lt is None or value < self.lt)
+        )
+
+    @property
+    def range(self) -> str:
+        """The range in words.
+
+        Example:
+            >>> OPTIONS["keep"].range, OPTIONS["heads"].range
+            ('in (0, 1]', 'at least 1')
+        """
+        if self.le is None and self.lt is None:
+            return f"at least {self.ge}"
+        low = f"({self.gt}" if self.ge is None else f"[{self.ge}"
+        high = f"{self.lt})" if self.le is None else f"{self.le}]"
+        return f"in {low}, {high}"
+
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    "terms": Option("extra losses used", stored=tuple[TermName, ...]),
+    "head_dim": Option("width of a head; unset: D/4 with attention, else D/32", ge=1),
+    "ff_dim": Option("feed-forward width; unset: D/4 with attention, else D/8", ge=1),
+    "heads": Option(ge=1),
+    "keep": Option("pool: chance of a latent to be averaged", gt=0, le=1),
+    "include_query": Option("whether a query's set holds the query itself"),
+    "dropout": Option(ge=0, lt=1),
+    "share_classifier": Option("one classifier for all terms"),
+    "share_operators": Option("D and R are the same attention layer"),
+    "weights": Option(
+        "factors of the original, degraded and restored loss", stored=tuple[float, float, float]
+    ),
+    "sigma": Option("gaussian: standard deviation of the noise", ge=0),
+}
+
+
+def check_ranges(**values: float) -> None:
+    """Raise ValueError where an option is out of its range."""
+    for name, value in values.items():
+        option = OPTIONS[name]
+        if not option.allows(value):
+            raise ValueError(f"{name} should be {option.range}, but is {value}")
+
+
+def check_word(name: str, value: str, words: Any) -> None:
+    """Raise ValueError where an option is none of the words of a `Literal`."""
+    allowed = get_args(words)
+    if value not in allowed:
+        raise ValueError(f"{name} should be one of {', '.join(allowed)}, but is {value!r}")
 
 
 def check_options(
@@ -19,13 +109,10 @@ def check_options(
     weights: Sequence[float],
 ) -> None:
     """Raise ValueError where options are unknown or do not fit together."""
-    for name, value, allowed in (
-        ("degrade", degrade, get_args(Degrade)),
-        ("restore", restore, get_args(Restore)),
-        *(("terms", term, get_args(TermName)) for term in terms),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{name} should be one of {', '.join(allowed)}, but is {value!r}")
+    check_word("degrade", degrade, Degrade)
+    check_word("restore", restore, Restore)
+    for term in terms:
+        check_word("terms", term, TermName)
     if not terms or len(set(terms)) < len(terms):
         raise ValueError(
             f"terms should name degraded, restored or both, each once, but is {list(terms)}; "

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from medldr.latent._layer import AttentionLayer, TransformerLayer, check_latents, others, width
+from medldr.latent._options import DROPOUT, HEADS, INCLUDE_QUERY, KEEP, NORM, SIGMA, check_ranges
 
 
 class AttentionDegradation(AttentionLayer):
@@ -54,10 +55,10 @@ class AttentionDegradation(AttentionLayer):
         *,
         head_dim: int | None = None,
         ff_dim: int | None = None,
-        heads: int = 1,
-        dropout: float = 0.5,
-        norm: str = "post",
-        include_query: bool = True,
+        heads: int = HEADS,
+        dropout: float = DROPOUT,
+        norm: str = NORM,
+        include_query: bool = INCLUDE_QUERY,
     ) -> None:
         super().__init__(
             dim,
@@ -135,16 +136,15 @@ class PoolDegradation(TransformerLayer):
         dim: int,
         *,
         ff_dim: int | None = None,
-        keep: float = 0.5,
-        dropout: float = 0.5,
-        norm: str = "post",
-        include_query: bool = True,
+        keep: float = KEEP,
+        dropout: float = DROPOUT,
+        norm: str = NORM,
+        include_query: bool = INCLUDE_QUERY,
     ) -> None:
         super().__init__(
             dim, ff_dim=width(dim, 8) if ff_dim is None else ff_dim, dropout=dropout, norm=norm
         )
-        if not 0 < keep <= 1:
-            raise ValueError(f"keep should be in (0, 1], but is {keep}")
+        check_ranges(keep=keep)
         self.keep = keep
         self.include_query = include_query
 
@@ -215,10 +215,9 @@ class GaussianDegradation(nn.Module):
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
 
-    def __init__(self, sigma: float = 1.0) -> None:
+    def __init__(self, sigma: float = SIGMA) -> None:
         super().__init__()
-        if not sigma >= 0:
-            raise ValueError(f"sigma should be at least 0, but is {sigma}")
+        check_ranges(sigma=sigma)
         self.sigma = sigma
 
     def draw(

@@ -17,8 +17,20 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from medldr.latent._layer import Norm, check_latents, width
-from medldr.latent._options import Degrade, Restore, TermName, check_options
+from medldr.latent._layer import check_latents, width
+from medldr.latent._options import (
+    DROPOUT,
+    HEADS,
+    INCLUDE_QUERY,
+    KEEP,
+    NORM,
+    SIGMA,
+    Degrade,
+    Norm,
+    Restore,
+    TermName,
+    check_options,
+)
 from medldr.latent._targets import classification_loss, mean_label
 from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
 from medldr.latent.restoration import AttentionRestoration
@@ -127,15 +139,15 @@ class LatentDR(nn.Module):
         terms: Sequence[TermName] = ("degraded", "restored"),
         head_dim: int | None = None,
         ff_dim: int | None = None,
-        heads: int = 1,
-        keep: float = 0.5,
-        include_query: bool = True,
-        dropout: float = 0.5,
-        norm: Norm = "post",
+        heads: int = HEADS,
+        keep: float = KEEP,
+        include_query: bool = INCLUDE_QUERY,
+        dropout: float = DROPOUT,
+        norm: Norm = NORM,
         share_classifier: bool = True,
         share_operators: bool = False,
         weights: Sequence[float] = (1.0, 1.0, 1.0),
-        sigma: float = 1.0,
+        sigma: float = SIGMA,
     ) -> None:
         super().__init__()
         check_options(

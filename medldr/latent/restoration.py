@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from medldr.latent._layer import AttentionLayer, check_latents, others, width
+from medldr.latent._options import DROPOUT, HEADS, INCLUDE_QUERY, NORM
 
 
 class AttentionRestoration(AttentionLayer):
@@ -48,10 +49,10 @@ class AttentionRestoration(AttentionLayer):
         *,
         head_dim: int | None = None,
         ff_dim: int | None = None,
-        heads: int = 1,
-        dropout: float = 0.5,
-        norm: str = "post",
-        include_query: bool = True,
+        heads: int = HEADS,
+        dropout: float = DROPOUT,
+        norm: str = NORM,
+        include_query: bool = INCLUDE_QUERY,
     ) -> None:
         super().__init__(
             dim,

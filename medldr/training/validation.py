@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from medldr.config import RunConfig
 from medldr.data import Data
 from medldr.errors import InputError
-from medldr.evaluation import domain_means, held_out_curves, predict, score
+from medldr.evaluation import domain_means, held_out_curves, score
+from medldr.evaluation.predictions.predict import predict
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import undisturbed

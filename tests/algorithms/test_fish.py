@@ -343,11 +343,6 @@ def test_more_steps_than_source_domains_are_refused(build):
         build(meta_steps=4)
 
 
-def test_no_domains_are_refused(build, standins):
-    with pytest.raises(InputError, match="fish needs to know the domain of every training image"):
-        build(spec=standins.make_spec(domains=False))
-
-
 def test_a_start_from_first_weights_is_warned_of_where_nearly_nothing_is_kept(build, run_config):
     _, published, _ = build()
     _, domainbed, _ = build(meta_lr=0.5, divide=False)

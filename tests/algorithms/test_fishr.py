@@ -172,30 +172,6 @@ def test_one_image_per_domain_has_no_penalty(build):
     assert algorithm.loss(model, batch).logs["loss/fishr"].item() < 1e-28
 
 
-@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
-def test_with_weight_0_it_is_erm_in_loss_and_gradient(task, build, standins):
-    model, algorithm, batch = build(task, double=True, weight=0.0)
-    out, gradient = backward(model, algorithm, batch)
-    erm = standins.make_algorithm("erm", standins.make_spec(task), model)
-    expected, plain = backward(model, erm, batch)
-    assert abs(out.loss - expected.loss).item() <= 1e-10
-    assert (gradient - plain).abs().max().item() <= 1e-10
-    assert out.logs["loss/fishr"] > 0
-
-
-def test_the_penalty_reaches_encoder_and_head_and_its_gradient_is_linear_in_the_weight(build):
-    gradients = {}
-    for weight in (0.0, 500.0, 1000.0, 2000.0):
-        model, algorithm, batch = build(weight=weight, double=True)
-        gradients[weight] = backward(model, algorithm, batch)[1]
-    change = {w: g - gradients[0.0] for w, g in gradients.items()}
-    assert change[1000.0].norm() > 1e-3 * gradients[0.0].norm()
-    for weight in (500.0, 2000.0):
-        torch.testing.assert_close(change[weight], weight / 1000 * change[1000.0])
-    sizes = [p.numel() for p in model.parameters()]
-    assert all(part.abs().max() > 0 for part in change[1000.0].split(sizes))
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16])
 def test_variances_are_float32_also_under_autocast(dtype, build):
     model, algorithm, batch = build()
@@ -347,12 +323,6 @@ def test_a_cosine_head_is_refused_with_the_cure(standins):
     model = build_model(config, spec, seed=0)
     with pytest.raises(InputError, match=r"linear head.*CosineHead.*model\.head: linear"):
         standins.make_algorithm("fishr", spec, model)
-
-
-def test_one_source_domain_is_refused(build):
-    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
-    with pytest.raises(InputError, match=r"fishr.*two or more.*are of south"):
-        build(spec=one)
 
 
 def test_class_weights_change_the_loss_and_not_the_variances(build):

@@ -4,8 +4,6 @@ import torch
 from pydantic import ValidationError
 
 from medldr.algorithms.groupdro import GroupDROConfig, moved
-from medldr.errors import InputError
-from medldr.types import DataSpec
 
 NAMES = ("north", "south", "west")
 
@@ -168,17 +166,6 @@ def test_half_precision_is_computed_in_float32_also_under_autocast(standins):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         out = algorithm.loss(model, standins.make_batch(spec))
     assert out.loss.dtype == algorithm.log_q.dtype == torch.float32
-
-
-def test_one_source_domain_is_refused_with_the_cure(build):
-    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
-    with pytest.raises(InputError, match=r"groupdro compares.*are of south.*data\.held_out.*erm"):
-        build(spec=one)
-
-
-def test_no_domains_are_refused(build, standins):
-    with pytest.raises(InputError, match="groupdro needs to know the domain of every"):
-        build(spec=standins.make_spec(domains=False))
 
 
 def test_a_method_stacked_on_it_moves_its_weights(standins):

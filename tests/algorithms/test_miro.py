@@ -137,31 +137,6 @@ def test_the_loss_adds_all_places_of_both_networks(build):
     assert out.loss.item() == pytest.approx(original + 0.3 * expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
-def test_with_weight_0_it_is_erm_in_loss_and_gradient(task, build, standins):
-    model, algorithm, batch = build(task, double=True, weight=0.0)
-    out, gradient = backward(model, algorithm, batch)
-    erm = standins.make_algorithm("erm", standins.make_spec(task), model)
-    expected, plain = backward(model, erm, batch)
-    assert abs(out.loss - expected.loss).item() <= 1e-10
-    assert (gradient - plain).abs().max().item() <= 1e-10
-
-
-def test_the_penalty_reaches_the_encoder_and_its_gradient_is_linear_in_the_weight(build):
-    gradients = {}
-    for weight in (0.0, 0.5, 1.0, 2.0):
-        model, algorithm, batch = build(weight=weight, double=True)
-        gradients[weight] = backward(model, algorithm, batch)[1]
-    change = {w: g - gradients[0.0] for w, g in gradients.items()}
-    assert change[1.0].norm() > 1e-3 * gradients[0.0].norm()
-    for weight in (0.5, 2.0):
-        torch.testing.assert_close(change[weight], weight * change[1.0])
-    heads = [name.startswith("head.") for name, _ in model.named_parameters()]
-    sizes = [p.numel() for p in model.parameters()]
-    for part, is_head in zip(change[1.0].split(sizes), heads, strict=True):
-        assert (part.abs().max() < 1e-12) == is_head
-
-
 # ---------------------------------------------------------------- the frozen copy
 
 

@@ -420,12 +420,6 @@ def test_a_split_without_pairs_is_refused_with_the_cure(build):
         build(pairs="split", n_meta_test=3)
 
 
-def test_one_source_domain_is_refused(build):
-    one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
-    with pytest.raises(InputError, match=r"mldg.*two or more.*are of south"):
-        build(spec=one)
-
-
 def test_a_batch_that_lacks_a_domain_is_an_error(build):
     model, algorithm, batch = build()
     with pytest.raises(ValueError, match="all 3 source domains, but the batch holds 2"):

@@ -201,7 +201,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True)
 @given(st.dictionaries(st.from_regex(re.compile(r"[a-z_]{1,8}", re.A), fullmatch=True), VALUES))
 def test_what_is_written_is_read_again_type_for_type(values):
     text = write_yaml(values, comment="A comment.")

@@ -60,12 +60,13 @@ CASES: dict[str, Case] = {
     "batchformer on a base": Case(
         "batchformer", EXACT | {"base": "outside.projection", "share_classifier": False}
     ),
-    **{
-        title: Case(name, **facts)
-        for name in standins.ALGORITHMS
-        for title, facts in standins.stated(name).get("CONTRACT_CASES", {name: {}}).items()
-    },
 }
+for plugin in standins.ALGORITHMS:
+    for title, facts in standins.stated(plugin).get("CONTRACT_CASES", {plugin: {}}).items():
+        key = f"{title} ({plugin})" if plugin == standins.EXAMPLE else title
+        if key in CASES:
+            raise ValueError(f"CONTRACT_CASES: two algorithms have a case {key!r}")
+        CASES[key] = Case(plugin, **facts)
 
 
 @dataclass

@@ -118,6 +118,7 @@ def test_resuming_equals_going_on_bit_for_bit(name, harness, alone, trained, tmp
     assert [n for n in changed if n.startswith("model.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_two_processes_resume_bit_for_bit(name, two, harness):
     for rank, results in enumerate(two):
@@ -129,6 +130,7 @@ def test_two_processes_resume_bit_for_bit(name, two, harness):
         assert not differing(unbroken, resumed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_two_processes_hold_the_same_weights(name, two, harness):
     ranks = [results[name]["trained"] for results in two]
@@ -138,6 +140,7 @@ def test_two_processes_hold_the_same_weights(name, two, harness):
     assert not differing(*(results[name]["gradients"] for results in two))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_two_processes_and_one_follow_the_same_protocol(name, two, harness, alone, trained):
     case = harness.CASES[name]
@@ -236,6 +239,7 @@ def test_a_snapshot_is_a_copy_and_whole_numbers_are_not_interpolated(harness, al
     assert not differing(snapshot, run.step.snapshot())
 
 
+@pytest.mark.slow
 def test_running_weights_live_in_the_state_and_move(trained, two):
     name = "running averages in buffers"
     weights = trained(name)["algorithm.weights"]

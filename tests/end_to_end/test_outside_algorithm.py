@@ -1,9 +1,7 @@
 """The example of CONTRIBUTING: an algorithm of an outside package, from its module to a result."""
 
 import json
-import os
 import re
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -22,53 +20,46 @@ def block(language, holding):
 
 
 @pytest.fixture
-def lab(tmp_path):
-    """A folder with the package and the configuration of the example."""
+def lab(tmp_path, monkeypatch):
+    """The working directory, with the package and the configuration of the example."""
     (tmp_path / "mylab").mkdir()
     (tmp_path / "mylab" / "__init__.py").touch()
     (tmp_path / "mylab" / "logit_noise.py").write_text(block("python", "class LogitNoise"))
     (tmp_path / "logit_noise.yaml").write_text(block("yaml", "mylab.logit_noise"))
-    return tmp_path
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as PYTHONPATH=. does for a user
+    yield tmp_path
+    for name in [name for name in sys.modules if name.split(".")[0] == "mylab"]:
+        del sys.modules[name]
 
 
-def medldr(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "medldr.cli", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": "."},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_an_algorithm_of_an_outside_package_trains_from_a_config(lab):
-    done = medldr(lab, "train", "logit_noise.yaml", *SMALL)
-    assert done.returncode == 0, done.stderr
+def test_an_algorithm_of_an_outside_package_trains_from_a_config(lab, medldr):
+    done = medldr("train", "logit_noise.yaml", *SMALL)
+    assert done.code == 0, done.err
     (run,) = (lab / "runs").iterdir()
     assert json.loads((run / "run.json").read_text())["status"] == "done"
     assert "mylab.logit_noise" in (run / "config.yaml").read_text()
     (row,) = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     assert row["train/loss/classification"] > 0
-    again = medldr(lab, "train", "logit_noise.yaml", *SMALL)
-    assert again.returncode == 0, again.stderr
+    again = medldr("train", "logit_noise.yaml", *SMALL)
+    assert again.code == 0, again.err
 
 
-def test_its_keys_are_checked_and_its_absence_is_told(lab):
-    wrong = medldr(lab, "train", "logit_noise.yaml", "algorithm.sigmas=0.3")
-    assert wrong.returncode == 2
-    assert "algorithm.sigmas" in wrong.stderr
-    assert "sigma" in wrong.stderr
-    absent = medldr(lab, "train", "logit_noise.yaml", "algorithm.name=mylab.logit_nose")
-    assert absent.returncode == 2
-    assert "mylab.logit_nose" in absent.stderr
+def test_its_keys_are_checked_and_its_absence_is_told(lab, medldr):
+    wrong = medldr("train", "logit_noise.yaml", "algorithm.sigmas=0.3")
+    assert wrong.code == 2
+    assert "algorithm.sigmas" in wrong.err
+    assert "sigma" in wrong.err
+    absent = medldr("train", "logit_noise.yaml", "algorithm.name=mylab.logit_nose")
+    assert absent.code == 2
+    assert "mylab.logit_nose" in absent.err
 
 
-def test_it_is_a_row_of_a_sweep_like_any_other(lab):
+def test_it_is_a_row_of_a_sweep_like_any_other(lab, medldr):
     (lab / "mine.yaml").write_text(
         "common:\n  extends: [recipe/phantom, data/phantom_fracture]\n"
         "axes:\n  algorithm: [erm, mylab.logit_noise]\n"
     )
-    done = medldr(lab, "sweep", "mine.yaml", *SMALL, "--dry-run")
-    assert done.returncode == 0, done.stderr
-    assert "mylab.logit_noise" in done.stdout + done.stderr
+    done = medldr("sweep", "mine.yaml", *SMALL, "--dry-run")
+    assert done.code == 0, done.err
+    assert "mylab.logit_noise" in done.out + done.err

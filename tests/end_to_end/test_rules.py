@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from medldr.reporting.sections.run_rules import rule_table
 
 import medldr as package
 from medldr.datasets import medmnist
@@ -14,7 +15,6 @@ from medldr.evaluation import evaluate_rules as rules
 from medldr.folders import lifecycle
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.run_rules import rule_table
 
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
 SETTINGS = (
@@ -99,6 +99,7 @@ def test_a_further_rule_whose_weights_were_taken_away_is_left_as_it_is(trained, 
     assert json.loads(copy.evaluation_of("val_loss").read_text())["splits"]
 
 
+@pytest.mark.slow  # the whole run once more
 def test_a_run_that_was_stopped_between_two_rules_is_judged_by_all_when_it_goes_on(
     trained, small, tmp_path, monkeypatch
 ):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.evaluation import predict, score
+from medldr.evaluation import score
+from medldr.evaluation.predictions.predict import predict
 from medldr.folders.files import load_checkpoint, load_tensors
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError

@@ -1,19 +1,19 @@
 """The process from which the runs of a sweep are forked, with everything imported already.
 
-``python -m medldr.sweeps.launchers.fork_server FD MODULE ...`` imports the modules, then forks a
-child for each member that the sweep asks for over the connection FD. Importing takes longer than
-many a small run; forked members share it. The sweep itself could not fork: it may have threads, or
-have used an accelerator.
+``python -m medldr.sweeps.launchers.fork_server FD PROGRAM MODULE ...`` imports the modules, then
+forks a child for each member that the sweep asks for over the connection FD. Importing takes longer
+than many a small run; forked members share it. The sweep itself could not fork: it may have
+threads, or have used an accelerator.
 
 What makes forking safe here: this process has one thread of Python, computes nothing, so that
 torch's pool of threads does not exist yet, and never touches an accelerator. The only other threads
 are those that OpenBLAS starts when NumPy is imported, and OpenBLAS ends them itself at each fork.
 
 A child differs from a fresh process in nothing that a run depends on: it has a session, a log, a
-random state and signal handlers of its own, is ended with its parent, and runs `medldr.cli` as
-``python -m`` would. Two things are worth knowing. A member runs the code of medldr as it was when
-the sweep began, even if the files have been changed since; plug-ins from outside are imported by
-each member itself. And what Python warns of while importing does not appear in the logs.
+random state and signal handlers of its own, is ended with its parent, and runs the program
+(`medldr.cli`) as ``python -m`` would. Two things are worth knowing. A member runs the code of
+medldr as it was when the sweep began, even if files have been changed since; plug-ins from outside
+are imported by each member itself. And what Python warns of while importing is not in the logs.
 
 `medldr.sweeps.launchers.forked` is the sweep's end of the connection.
 """
@@ -42,9 +42,6 @@ from medldr.sweeps.launchers.fork_messages import (
     Unfit,
 )
 
-PROGRAM: Final = "medldr.cli"
-"""The module that every member runs."""
-
 _STOPPING: Final = {signal.SIGINT, signal.SIGTERM}
 
 
@@ -52,11 +49,11 @@ class Server:
     """Forks members and reports their endings.
 
     Args:
-        connection: To the sweep.
+        sweep: The connection to it.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, sweep: Connection) -> None:
+        self._sweep: Connection | None = sweep
         self._members: dict[int, int] = {}  # process -> number
         self._wake, self._woken = os.pipe()
         for end in (self._wake, self._woken):
@@ -71,27 +68,29 @@ class Server:
             In a child: the member that it is to become. In the server: None.
         """
         closing = False
-        try:
-            while not (closing and not self._members):
-                # After an orderly end the sweep's side may be closed, which is always "ready".
-                wait([self._wake] if closing else [self._wake, self._connection])
+        while not (closing and not self._members):
+            wait([self._wake] if self._sweep is None else [self._wake, self._sweep])
+            try:
                 self._report_endings()
-                while not closing and self._connection.poll():
-                    asked = self._connection.recv()
+                while self._sweep is not None and self._sweep.poll():
+                    asked = self._sweep.recv()
                     if isinstance(asked, Start) and self._fork(asked):
                         return asked
                     if isinstance(asked, Signal):
                         self._signal(asked)
-                    closing = isinstance(asked, Close)
-        except (EOFError, OSError):  # the sweep is gone; its members are told by the system
-            return None
+                    closing = closing or isinstance(asked, Close)
+            except (EOFError, OSError):
+                if not closing:
+                    return None  # the sweep is gone, and the system tells its members to end
+                self._sweep = None  # it asks no more, but its members may be saving their state
         return None
 
     def become_child(self) -> None:
         """Drop what belongs to the server alone."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self._connection.close()
+        if self._sweep is not None:
+            self._sweep.close()
         os.close(self._wake)
         os.close(self._woken)
 
@@ -100,13 +99,17 @@ class Server:
         try:
             pid = os.fork()
         except OSError:
-            self._connection.send(Started(asked.number, None))
+            self._say(Started(asked.number, None))
             return False
         if pid == 0:
             return True
         self._members[pid] = asked.number
-        self._connection.send(Started(asked.number, pid))
+        self._say(Started(asked.number, pid))
         return False
+
+    def _say(self, message: Started | Ended) -> None:
+        if self._sweep is not None:
+            self._sweep.send(message)
 
     def _signal(self, asked: Signal) -> None:
         # It is not waited for before its ending is reported, so the number is still its own.
@@ -127,21 +130,16 @@ class Server:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            code = os.waitstatus_to_exitcode(status)
-            number = self._members.pop(pid)
-            try:
-                self._connection.send(Ended(number, code))
-            except OSError:  # the sweep has left in good order and asks no more
-                continue
+            self._say(Ended(self._members.pop(pid), os.waitstatus_to_exitcode(status)))
 
 
-def main(descriptor: int, modules: Sequence[str]) -> None:
+def main(descriptor: int, program: str, modules: Sequence[str]) -> None:
     """Import the modules and serve; a child leaves as the member that it has become."""
     connection = Connection(descriptor)
     reason = prepare(modules)
     if reason:
         connection.send(Unfit(reason))
-        return
+        os._exit(1)  # at once: threads may be what made it unfit
     server = Server(connection)
     # The server's life is that of its connection. A child takes signals again when it is ready to.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
@@ -153,7 +151,7 @@ def main(descriptor: int, modules: Sequence[str]) -> None:
     if member is None:
         os._exit(0)  # at once: nothing here has to be put in order
     server.become_child()
-    become(member, parent)
+    become(member, program, parent)
 
 
 def prepare(modules: Sequence[str]) -> str:
@@ -176,7 +174,7 @@ def prepare(modules: Sequence[str]) -> str:
     return ""
 
 
-def become(member: Start, parent: int) -> None:
+def become(member: Start, program: str, parent: int) -> None:
     """Turn a forked child into a member, and run it; leaves through `SystemExit`."""
     os.setsid()
     log = os.open(member.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -190,8 +188,8 @@ def become(member: Start, parent: int) -> None:
     if numpy is not None:
         numpy.random.seed()
     sys.argv[1:] = member.words
-    runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)
+    runpy.run_module(program, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

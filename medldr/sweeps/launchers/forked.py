@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,7 +30,9 @@ from medldr.sweeps.launchers.fork_messages import (
     Started,
     Unfit,
 )
-from medldr.sweeps.launchers.fork_server import PROGRAM
+
+PROGRAM: Final = "medldr.cli"
+"""The module that a member runs."""
 
 SHARED: Final = (
     "medldr.run",
@@ -55,9 +58,15 @@ class ForkServer:
     short that seconds count, and one that fails for this reason would be hard to understand.
     Several processes are started by running the command line again, which a fork does not have.
     A member must also find the environment and working directory that the server began with.
+
+    Args:
+        program: The module that members run.
+        modules: What they share; unset: what our program needs, with the plug-ins of this sweep.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = PROGRAM, modules: Sequence[str] | None = None) -> None:
+        self._program = program
+        self._modules = modules
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._began_in: tuple[dict[str, str], str] | None = None
@@ -65,13 +74,14 @@ class ForkServer:
         self._numbers = itertools.count()
         self._notes: list[str] = []
         self._ready = False
+        self._closed = False
         self.ended = False
 
     def takes(self, job: Job) -> bool:
         """Whether a job can be started here, by itself and by what happened so far."""
-        if sys.platform != "linux" or self.ended:
+        if sys.platform != "linux" or self.ended or self._closed:
             return False
-        ours = job.command[:3] == (sys.executable, "-m", PROGRAM)
+        ours = job.command[:3] == (sys.executable, "-m", self._program)
         here = self._began_in in (None, _place())
         return ours and here and job.processes == 1
 
@@ -96,7 +106,7 @@ class ForkServer:
             while self._connection is not None and self._connection.poll():
                 self._hear(self._connection.recv())
         except (EOFError, OSError):
-            self._end(_GONE)
+            self._end(None if self._closed else _GONE)
 
     def interrupt(self) -> None:
         """Do not wait for a server that still imports."""
@@ -110,13 +120,16 @@ class ForkServer:
         return notes
 
     def close(self) -> None:
-        """Nothing more is to be started; what runs goes on until this process ends."""
+        """Nothing more is to be started; members that still run are followed as before."""
+        self._closed = True
         self.ask(Close())
+        self.listen()
         if self._process is not None and not self._members:
+            self.interrupt()
             self._process.wait()
-        self.ended = True
 
     def _begin(self) -> None:
+        modules = (*SHARED, *loaded_plugins()) if self._modules is None else self._modules
         self._began_in = _place()
         self._connection, theirs = Pipe()
         command = [
@@ -124,8 +137,8 @@ class ForkServer:
             "-m",
             "medldr.sweeps.launchers.fork_server",
             str(theirs.fileno()),
-            *SHARED,
-            *loaded_plugins(),
+            self._program,
+            *modules,
         ]
         with theirs:
             self._process = subprocess.Popen(
@@ -133,6 +146,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env=dict(os.environ),  # without it, what C libraries have set would come too
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -142,17 +156,19 @@ class ForkServer:
             self._ready = True
         elif isinstance(said, Started):
             self._members[said.number].began(said.pid)
+            if said.pid is None:
+                del self._members[said.number]
         elif isinstance(said, Ended):
             self._members.pop(said.number).code = said.code
         elif isinstance(said, Unfit):
             self._end(_UNFIT.format(said.reason))
 
-    def _end(self, note: str) -> None:
+    def _end(self, note: str | None) -> None:
         assert self._process is not None
         self.ended = True
         self._connection = None
         self._process.wait()
-        self._notes.append(note)
+        self._notes += [] if note is None else [note]
         self._members.clear()
 
 

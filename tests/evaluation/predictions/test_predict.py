@@ -13,7 +13,7 @@ from torch import nn
 
 import medldr
 from medldr.datasets.base import ImageTable
-from medldr.evaluation import predict, predict_each, probabilities
+from medldr.evaluation.predictions.predict import predict, predict_each, probabilities
 from medldr.types import Batch, DataSpec
 
 
@@ -143,7 +143,7 @@ import torch
 from lightning_fabric import Fabric
 from medldr.datasets.base import ImageTable
 from medldr.evaluation import score, write_predictions
-from medldr.evaluation import predict
+from medldr.evaluation.predictions.predict import predict
 from medldr.types import Batch, DataSpec
 
 torch.set_num_threads(1)

@@ -4,9 +4,9 @@ import csv
 import io
 
 import pytest
-from medldr.reporting.read.method import augmentation_id
 
 from medldr.config import load_config
+from medldr.config.method import augmentation_id
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
 from medldr.reporting.pages.sweep import sweep_page

@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from medldr.reporting.results.grid_notes import rules_text
 
+from medldr.folders.run_record import Selection
 from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.results.grid import grid_table
-from medldr.reporting.results.grid_notes import rules_text
 from medldr.reporting.writers.latex import latex_table
 
 
@@ -17,8 +18,9 @@ def study_of(**rules):
         rule = rules[row]
         if rule is None:
             return [SimpleNamespace(run=None)]
-        selection = dict(zip(("rule", "split"), rule, strict=True))
-        return [SimpleNamespace(run=SimpleNamespace(evaluation={"selection": selection}))]
+        selection = Selection(**dict(zip(("rule", "split"), rule, strict=True)))
+        judged = SimpleNamespace(selection=selection)
+        return [SimpleNamespace(run=SimpleNamespace(evaluation=judged))]
 
     return SimpleNamespace(rows=list(rules), of=entries), [SimpleNamespace(name="x")]
 

@@ -51,7 +51,7 @@ def test_it_is_told_when_who_started_it_is_killed(tmp_path):
     log = tmp_path / "a.log"
     parent = (
         "import subprocess, sys, time\n"
-        "from medldr.sweeps import guarded\n"
+        "from medldr.sweeps.launchers import dies_with_parent as guarded\n"
         f"subprocess.Popen(guarded.guarded([sys.executable, '-c', {SAVES!r}]), "
         f"stdout=open({str(log)!r}, 'w'), start_new_session=True)\n"
         "time.sleep(60)"

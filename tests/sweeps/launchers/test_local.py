@@ -79,7 +79,7 @@ def test_where_one_cannot_start_those_before_it_are_stopped(tmp_path, monkeypatc
     stopped = []
 
     class Played:
-        def __init__(self, job, shares):
+        def __init__(self, job, shares, server):
             self.name = job.name
             if self.name == "b":
                 raise BlockingIOError("no more processes")

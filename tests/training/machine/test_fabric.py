@@ -6,6 +6,7 @@ import torch
 from medldr.config.schema import MachineConfig, TrainingConfig
 from medldr.errors import InputError
 from medldr.training.machine import fabric as runtime
+from medldr.training.machine import fabric_parts
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_several_processes_use_ddp_over_gloo_and_the_asked_launcher(launcher, me
     machine = MachineConfig(device="cpu", devices=2, threads=1)
     fabric = runtime.make_fabric(machine, TrainingConfig(epochs=1), launcher=launcher)
     strategy = fabric.strategy
-    assert isinstance(strategy, runtime.DataParallel)
+    assert isinstance(strategy, fabric_parts.DataParallel)
     assert strategy._start_method == method
     assert strategy.process_group_backend == "gloo"
     assert fabric.world_size == 2

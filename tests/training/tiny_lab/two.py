@@ -7,10 +7,11 @@ from pathlib import Path
 import torch
 from tiny_lab import poisoned, runs
 
-from medldr.evaluation import predict, score
+from medldr.evaluation import score
+from medldr.evaluation.predictions.predict import predict
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
-from medldr.training.machine.fabric import has_unused_parameters
+from medldr.training.machine.fabric_parts import has_unused_parameters
 from medldr.training.machine.processes import Processes
 from medldr.training.step import TrainStep
 from medldr.training.weights.batch_norm import reestimate

@@ -48,33 +48,33 @@ def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
     groups = nearest_first([row.ours for row in own])
     if not groups:
         return None
-    told = any(entry.augmentation for group in groups for entry in group.values())
-    words = ["Protocol", *(["Augmentation"] if told else []), "Same protocol"]
+    augmented = any(entry.augmentation for group in groups for entry in group.values())
+    words = ["Protocol", *(["Augmentation"] if augmented else []), "Same protocol"]
     table = Table(
         "Ours and published, test split",
         ["Method", *words, *(measure(key).heading for key in METRICS)],
         texts=tuple(range(1, 1 + len(words))),
     )
-    if told:
+    if augmented:
         table.notes.append("The same protocol also means the same augmentation.")
     for row in own:
         cells = [Cell(row.ours.protocol or "none")]
-        cells += [Cell(row.ours.augmentation or "other")] if told else []
+        cells += [Cell(row.ours.augmentation or "other")] if augmented else []
         cells += [Cell(), *(table.number(key, row.numbers.get(key)) for key in METRICS)]
         table.rows.append(Row(row.heading, cells, style="reference"))
-    table.rows += [_published(table, group, own, told) for group in groups]
+    table.rows += [_published(table, group, own, augmented) for group in groups]
     return table
 
 
 def _published(
-    table: Table, group: Mapping[str, Published], own: Sequence[OwnRow], told: bool
+    table: Table, group: Mapping[str, Published], own: Sequence[OwnRow], augmented: bool
 ) -> Row:
     entry = next(iter(group.values()))
     same = [row.heading for row in own if relation(row.ours, entry) is Relation.SAME]
-    said = "no" if not same else "yes" if len(same) == len(own) else f"as {', '.join(same)}"
+    answer = "no" if not same else "yes" if len(same) == len(own) else f"as {', '.join(same)}"
     cells = [Cell(entry.protocol, mark=table.sign(f"{entry.source}: {entry.note}."))]
-    cells += [Cell(entry.augmentation)] if told else []
-    cells.append(Cell(said, style="same" if same else ""))
+    cells += [Cell(entry.augmentation)] if augmented else []
+    cells.append(Cell(answer, style="same" if same else ""))
     cells += [
         Cell(Estimate(group[key].value), measure(key)) if key in group else Cell()
         for key in METRICS

@@ -1,0 +1,53 @@
+"""Several methods stand beside every published result of their data set, each with its protocol."""
+
+from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison
+from medldr.reporting.read.run import read_run
+from medldr.reporting.sections.published.comparison import comparison_published
+from medldr.reporting.writers.cells import printed
+
+
+def config(algorithm, protocol, flag="octmnist"):
+    return {
+        "config": {
+            "data": {"name": "medmnist", "flag": flag},
+            "model": {"name": "resnet18"},
+            "algorithm": {"name": algorithm},
+            "protocol": protocol,
+        },
+        "run": {"protocol": protocol, "data": {"name": f"{flag}_28"}},
+    }
+
+
+def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder):
+    folders = [
+        run_folder("octmnist_erm-aaaaaaaa-s0", **config("erm", "medmnist-28")),
+        run_folder("octmnist_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-28+modified")),
+    ]
+    comparison = Comparison.of(compare(folders))
+    files = {folder.path.name: read_run(folder) for folder in folders}
+    table = comparison_published(comparison, files)
+    assert table.caption == "Ours and published, test split"
+    ours, other, first, *_ = table.rows
+    assert [ours.heading, other.heading] == comparison.names
+    assert [row.cells[0].content for row in (ours, other)] == [
+        "medmnist-28",
+        "medmnist-28+modified",
+    ]
+    found = comparison.estimate("test", "accuracy", ours.heading)
+    assert ours.cells[2].content.mean == found.mean
+    assert first.heading == "ERM, ResNet-18 (MedMNIST benchmark)"
+    texts = [printed(cell).text for cell in first.cells]
+    assert texts == ["medmnist-28", f"as {ours.heading}", "74.3", "0.943"]
+    name = folders[0].path.name
+    alone = comparison_published(comparison, {name: files[name]})
+    assert [row.heading for row in alone.rows[:2]] == [ours.heading, first.heading]
+    assert alone.rows[1].cells[1].content == "yes"
+
+
+def test_a_set_that_nobody_published_has_no_table(run_folder):
+    folder = run_folder("own_erm-aaaaaaaa-s0", **config("erm", "medmnist-28", "own"))
+    other = run_folder("own_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-28", "own"))
+    comparison = Comparison.of(compare([folder, other]))
+    files = {f.path.name: read_run(f) for f in (folder, other)}
+    assert comparison_published(comparison, files) is None

@@ -1,0 +1,41 @@
+"""Every benchmark still runs: somebody will want its figures long after it was written."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
+MORE = {"train_step": ["--all-methods"]}
+"""Options that nobody else would try."""
+RESULTS = {
+    "algorithm_cost": r"latentdr +. \d+\.\d\d",
+    "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
+    "gpu_check": r"a killed run resumes exactly: ok",
+    "phantom_shift": r"loss \(points\) +-?\d",
+    "stain_jitter": r"medldr +. +\d",
+    "train_step": r"medldr batchformer, time over ERM's: \d",
+}
+"""What the result of a benchmark looks like; any other one has to print a number at least."""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_benchmark_runs_and_prints_a_result(name, tmp_path):
+    command = [sys.executable, FOLDER / f"{name}.py", "--quick", *MORE.get(name, [])]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(RESULTS.get(name, r"\d"), done.stdout), done.stdout
