@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from medldr.config.method import augmentation_id
 from medldr.evaluation.comparison.comparison import ClassScore, Difference, Score
-from medldr.evaluation.estimate import Estimate
 from medldr.reporting.published.match import beside
 from medldr.reporting.results.by_rule import rule_means
 from medldr.reporting.results.comparisons import Column
@@ -80,29 +79,19 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
         ((), (), ()) if found is None else (found.scores, found.classes, found.contrasts)
     )
     for score in scores:
-        yield {
-            **heads[score.method],
-            **_place(score),
-            **_numbers(score.estimate),
-            **_minus(score.difference, keys[results.study.reference]),
-            **_published(results, column, score),
-        }
+        minus = _minus(score.difference, keys[results.study.reference])
+        yield {**_scored(heads[score.method], score), **minus, **_published(results, column, score)}
     for each in classes:
-        yield {**heads[each.method], **_place(each), **_numbers(each.estimate)}
+        yield _scored(heads[each.method], each)
     for row in rows:
         if all(score.method != row for score in scores):
             for metric in results.metrics:
                 yield {**heads[row], "split": "test", "metric": metric, "runs": 0}
     for pair in contrasts:
-        yield {
-            **heads[pair.method],
-            "kind": "contrast",
-            "split": pair.split,
-            "domain": pair.domain,
-            "metric": pair.metric,
-            "reason": pair.difference.estimate.reason,
-            **_minus(pair.difference, keys[pair.minus]),
-        }
+        place = {"split": pair.split, "domain": pair.domain, "metric": pair.metric}
+        head = {**heads[pair.method], "kind": "contrast", **place}
+        minus = _minus(pair.difference, keys[pair.minus])
+        yield {**head, "reason": pair.difference.estimate.reason, **minus}
     yield from _rules(results, column, heads)
 
 
@@ -112,17 +101,11 @@ def _rules(results: Results, column: Column, heads: Mapping[str, Line]) -> Itera
         for metric in results.metrics:
             for found in rule_means(results.study, column.name, metric, split):
                 if not found.reported:
-                    yield {
-                        **heads[found.row],
-                        "kind": "rule",
-                        "rule": found.rule,
-                        "oracle": found.oracle,
-                        "split": split,
-                        "metric": metric,
-                        "runs": found.estimate.n,
-                        "mean": found.estimate.mean,
-                        "sd": found.estimate.sd,
-                    }
+                    head = {**heads[found.row], "kind": "rule", "split": split, "metric": metric}
+                    yield head | {
+                        "rule": found.rule, "oracle": found.oracle, "runs": found.estimate.n,
+                        "mean": found.estimate.mean, "sd": found.estimate.sd,
+                    }  # fmt: skip
 
 
 def _head(results: Results, column: Column, row: str) -> Line:
@@ -152,15 +135,13 @@ def _status(column: Column, row: str) -> str:
     return missing if whole else f"partly: {missing}"
 
 
-def _place(score: Score | ClassScore) -> Line:
-    place = {"split": score.split, "metric": score.metric, "runs": score.runs}
-    if isinstance(score, ClassScore):
-        return {**place, "class": score.name}
-    return {**place, "domain": score.domain}
-
-
-def _numbers(found: Estimate) -> Line:
-    return {key: getattr(found, key) for key in ("mean", "sd", "low", "high", "reason")}
+def _scored(head: Line, score: Score | ClassScore) -> Line:
+    place = {"class": score.name} if isinstance(score, ClassScore) else {"domain": score.domain}
+    numbers = {key: getattr(score.estimate, key) for key in ("mean", "sd", "low", "high", "reason")}
+    return {
+        **head, **place, **numbers,
+        "split": score.split, "metric": score.metric, "runs": score.runs,
+    }  # fmt: skip
 
 
 def _minus(difference: Difference | None, other: str) -> Line:
@@ -168,13 +149,9 @@ def _minus(difference: Difference | None, other: str) -> Line:
         return {}
     found = difference.estimate
     return {
-        "difference": found.mean,
-        "difference_low": found.low,
-        "difference_high": found.high,
-        "p": difference.p,
-        "p_holm": difference.p_holm,
-        "compared_with": other,
-    }
+        "difference": found.mean, "difference_low": found.low, "difference_high": found.high,
+        "p": difference.p, "p_holm": difference.p_holm, "compared_with": other,
+    }  # fmt: skip
 
 
 def _published(results: Results, column: Column, score: Score) -> Line:
