@@ -7,6 +7,7 @@ of the configuration. Words in it that are ids or group names of this run are re
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -85,12 +86,19 @@ def hide_ids(text: str, ids: Collection[str]) -> str:
         names = {word, word.rstrip(".!?"), word.rsplit("/", 1)[-1], word.rsplit("\\", 1)[-1]}
         return HIDDEN if any(name in ids for name in names) else word
 
-    # An empty one, the group of an item without groups, is between any two letters.
-    ids = {name for name in ids if name}
-    spaced = [name for name in ids if _WORD.fullmatch(name) is None and name in text]
-    for name in sorted(spaced, key=len, reverse=True):
+    for name in _of_several_words(frozenset(ids)):
         text = text.replace(name, HIDDEN)
     return _WORD.sub(replace, text)
+
+
+@functools.lru_cache(maxsize=64)  # a run's ids are looked for in each of its texts
+def _of_several_words(ids: frozenset[str]) -> tuple[str, ...]:
+    """Ids that are not one word, the longest first.
+
+    An empty one, the group of an item without groups, would be found between any two letters.
+    """
+    found = (name for name in ids if name and _WORD.fullmatch(name) is None)
+    return tuple(sorted(found, key=len, reverse=True))
 
 
 def read_split_ids(splits: Path) -> frozenset[str]:

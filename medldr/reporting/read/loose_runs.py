@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from medldr.config.method import method_title
 from medldr.config.protocol import MODIFIED
@@ -22,11 +22,22 @@ ASIDE = ".before-"
 """Part of the name of a run that was moved aside for another one."""
 
 
-class OpenFolder:
-    """A run folder of which two files are read when they are first needed, and then kept."""
+Configs: TypeAlias = dict[tuple[str | None, str], Mapping[str, Any]]
+"""Configurations by label and hash."""
 
-    def __init__(self, files: RunFolder) -> None:
+
+class OpenFolder:
+    """A run folder of which two files are read when they are first needed, and then kept.
+
+    Args:
+        files: The folder.
+        configs: What was read of other runs. Runs of one label and hash differ in their seed, and
+            in where and how they ran, which no table shows: one configuration is parsed for all.
+    """
+
+    def __init__(self, files: RunFolder, configs: Configs | None = None) -> None:
         self.files = files
+        self._configs = {} if configs is None else configs
 
     @functools.cached_property
     def record(self) -> RunRecord | None:
@@ -36,7 +47,15 @@ class OpenFolder:
     @functools.cached_property
     def config(self) -> Mapping[str, Any] | None:
         """`config.yaml`; None where it is absent."""
-        return read_yaml(self.files.config).values if self.files.config.is_file() else None
+        if not self.files.config.is_file():
+            return None
+        record = self.record
+        if record is None or record.hash is None:
+            return read_yaml(self.files.config).values
+        of_all = (record.label, record.hash)
+        if of_all not in self._configs:
+            self._configs[of_all] = read_yaml(self.files.config).values
+        return {**self._configs[of_all], "seed": record.seed}
 
 
 class LooseRuns(NamedTuple):

@@ -16,7 +16,7 @@ from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.files import read_json
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.sweep_record import Member, Sweep, SweepFolder, read_sweep
-from medldr.reporting.read.loose_runs import OpenFolder, lay_out
+from medldr.reporting.read.loose_runs import Configs, OpenFolder, lay_out
 from medldr.reporting.read.run import read_run
 from medldr.reporting.read.searched_settings import chosen_settings
 from medldr.reporting.read.study import Entry, Pick, Study
@@ -40,8 +40,10 @@ def read_study(folder: SweepFolder) -> Study:
     members = one_configuration_a_row(sweep.members, identity)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
+    configs: Configs = {}
     entries = [
-        _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run))) for m in members
+        _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run), configs))
+        for m in members
     ]
     ids = _ids(folder, entries)
     names = {name for member in members for name in (member.run, member.label)}
