@@ -36,6 +36,9 @@ class RuleMean(NamedTuple):
 
 def rule_means(study: Study, column: str, metric: str, split: str) -> Iterator[RuleMean]:
     """Every rule of every row that has more than one, in the order of the rows."""
+    there = (entry.files for entry in study.of(column=column))
+    if not any(files is not None and len(files.by_rule) > 1 for files in there):
+        return  # most sweeps: their numbers need no frame, and so no pandas
     lines = score_frame(study)
     lines = lines[lines.shown & (lines.column == column) & (lines.rule != "")]
     whole = (lines.split == split) & (lines.part == "") & (lines.domain == "")
