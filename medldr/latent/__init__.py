@@ -2,8 +2,9 @@
 
 from medldr.latent._options import OPTIONS, Option, check_options
 from medldr.latent._targets import mean_label
+from medldr.latent._views import Term, Views
 from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
-from medldr.latent.latentdr import LatentDR, Term, Views
+from medldr.latent.latentdr import LatentDR
 from medldr.latent.restoration import AttentionRestoration
 
 __all__ = [

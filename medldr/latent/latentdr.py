@@ -11,48 +11,17 @@ Prediction stays ``classifier(encoder(images))``; nothing here is needed for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from medldr.latent._layer import check_latents, width
-from medldr.latent._options import (
-    DROPOUT,
-    HEADS,
-    INCLUDE_QUERY,
-    KEEP,
-    NORM,
-    SIGMA,
-    Degrade,
-    Norm,
-    Restore,
-    TermName,
-    check_options,
-)
+from medldr.latent import _options as option
+from medldr.latent._layer import check_latents
+from medldr.latent._operators import build_operators
+from medldr.latent._options import Degrade, Norm, Restore, TermName, check_options
 from medldr.latent._targets import classification_loss, mean_label
-from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
-from medldr.latent.restoration import AttentionRestoration
-
-Classifier = Callable[[Tensor], Tensor]
-"""Maps latents ``(B, D)`` to logits ``(B, K)``."""
-Criterion = Callable[[Tensor, Tensor], Tensor]
-"""Maps logits and targets to the mean classification loss."""
-
-
-class Views(NamedTuple):
-    """Degraded and restored latents ``(B, D)``; None where no term uses them."""
-
-    degraded: Tensor | None
-    restored: Tensor | None
-
-
-class Term(NamedTuple):
-    """One extra term: logits ``(B, K)`` of its latents, and its unweighted loss (scalar)."""
-
-    logits: Tensor
-    loss: Tensor
+from medldr.latent._views import Classifier, Criterion, Term, Views
 
 
 class LatentDR(nn.Module):
@@ -139,15 +108,15 @@ class LatentDR(nn.Module):
         terms: Sequence[TermName] = ("degraded", "restored"),
         head_dim: int | None = None,
         ff_dim: int | None = None,
-        heads: int = HEADS,
-        keep: float = KEEP,
-        include_query: bool = INCLUDE_QUERY,
-        dropout: float = DROPOUT,
-        norm: Norm = NORM,
+        heads: int = option.HEADS,
+        keep: float = option.KEEP,
+        include_query: bool = option.INCLUDE_QUERY,
+        dropout: float = option.DROPOUT,
+        norm: Norm = option.NORM,
         share_classifier: bool = True,
         share_operators: bool = False,
         weights: Sequence[float] = (1.0, 1.0, 1.0),
-        sigma: float = SIGMA,
+        sigma: float = option.SIGMA,
     ) -> None:
         super().__init__()
         check_options(
@@ -164,46 +133,20 @@ class LatentDR(nn.Module):
         self.multi_label = multi_label
         self.terms = tuple(terms)
         self.weights = tuple(float(w) for w in weights)
-        sa = degrade == "attention"
-        head_dim = width(dim, 4 if sa else 32) if head_dim is None else head_dim
-        ff_dim = width(dim, 4 if sa else 8) if ff_dim is None else ff_dim
-
-        self.degradation: AttentionDegradation | PoolDegradation | GaussianDegradation | None = None
-        if degrade == "attention":
-            self.degradation = AttentionDegradation(
-                dim,
-                head_dim=head_dim,
-                ff_dim=ff_dim,
-                heads=heads,
-                dropout=dropout,
-                norm=norm,
-                include_query=include_query,
-            )
-        elif degrade == "pool":
-            self.degradation = PoolDegradation(
-                dim,
-                ff_dim=ff_dim,
-                keep=keep,
-                dropout=dropout,
-                norm=norm,
-                include_query=include_query,
-            )
-        elif degrade == "gaussian":
-            self.degradation = GaussianDegradation(sigma)
-
-        self.restoration: AttentionRestoration | AttentionDegradation | None = None
-        if share_operators and isinstance(self.degradation, AttentionDegradation):
-            self.restoration = self.degradation
-        elif "restored" in self.terms:
-            self.restoration = AttentionRestoration(
-                dim,
-                head_dim=head_dim,
-                ff_dim=ff_dim,
-                heads=heads,
-                dropout=dropout,
-                norm=norm,
-                include_query=include_query,
-            )
+        self.degradation, self.restoration = build_operators(
+            dim,
+            degrade=degrade,
+            restored="restored" in self.terms,
+            head_dim=head_dim,
+            ff_dim=ff_dim,
+            heads=heads,
+            keep=keep,
+            include_query=include_query,
+            dropout=dropout,
+            norm=norm,
+            share_operators=share_operators,
+            sigma=sigma,
+        )
         self.own_classifier: nn.Module | None = (
             None if share_classifier else nn.Linear(dim, num_classes)
         )
