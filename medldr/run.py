@@ -282,10 +282,10 @@ def load_model(folder: Path | str) -> FeatureModel:
     """
     files = trained(folder)
     record = read_run_record(files)
-    return network(_config_of(files, record), spec_of(files, record), files.model)
+    return network(_config_of(files, record), _spec_of(files, record), files.model)
 
 
-def spec_of(files: RunFolder, record: RunRecord) -> DataSpec:
+def _spec_of(files: RunFolder, record: RunRecord) -> DataSpec:
     """What the network of a run was told of its data.
 
     Raises:

@@ -91,7 +91,11 @@ def test_a_file_that_is_gone_is_made_again_or_named(name, interrupted, train, hi
         assert [row["epoch"] for row in history(interrupted)] == [1, 2]
 
 
-@pytest.mark.parametrize("content", ["", '{"label": "ca', "[]"], ids=["empty", "cut", "a list"])
+@pytest.mark.parametrize(
+    "content",
+    ["", '{"label": "ca', "[]", '{"status": "failed", "times": {"starts": "twice"}}'],
+    ids=["empty", "cut", "a list", "a text for a number"],
+)
 def test_a_damaged_record_is_named_with_its_cure(content, interrupted, train):
     interrupted.run.write_text(content)
     ended = train()
@@ -190,6 +194,26 @@ def test_compare_shows_an_unfinished_run_as_a_row(finished, train, disturb, out,
     alone = medldr("compare", bad, "--out", tmp_path / "page.html")
     assert alone.code == 2
     assert "has a result to compare" in alone.err
+
+
+@pytest.mark.parametrize(
+    ("spoil", "key"),
+    [
+        (lambda content: content | {"splits": {"test": {"n": "many"}}}, "splits.test.n"),
+        (lambda content: content | {"schema": 9}, "schema 9"),
+        (lambda content: {k: v for k, v in content.items() if k != "task"}, "task"),
+    ],
+)
+def test_an_evaluation_that_makes_no_sense_is_named_by_compare(
+    spoil, key, finished, medldr, tmp_path
+):
+    folder = finished("a")
+    folder.evaluation.write_text(json.dumps(spoil(json.loads(folder.evaluation.read_text()))))
+    ended = medldr("compare", folder.path, "--out", tmp_path / "page.html")
+    assert ended.code == 2
+    assert str(folder.evaluation) in ended.err
+    assert key in ended.err
+    assert "medldr evaluate" in ended.err
 
 
 NAMES = ["a, b", "<script>alert(1)</script>"]

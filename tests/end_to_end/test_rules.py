@@ -103,14 +103,14 @@ def test_a_further_rule_whose_weights_were_taken_away_is_left_as_it_is(trained, 
 def test_a_run_that_was_stopped_between_two_rules_is_judged_by_all_when_it_goes_on(
     trained, small, tmp_path, monkeypatch
 ):
-    write = rules.write_json
+    write = rules.write_evaluation
 
-    def stopped(path, content):
-        if path.parent.name == "val_loss":
+    def stopped(files, content, rule=None):
+        if rule == "val_loss":
             raise lifecycle.Interrupted(15, resumable=True)
-        write(path, content)
+        write(files, content, rule)
 
-    monkeypatch.setattr(rules, "write_json", stopped)
+    monkeypatch.setattr(rules, "write_evaluation", stopped)
     words = "retinamnist_erm", [*small, *SETTINGS]
     with pytest.raises(lifecycle.Interrupted):
         package.train(*words, out=tmp_path)
