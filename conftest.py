@@ -3,7 +3,7 @@
 from hypothesis import settings
 
 settings.register_profile("quick", max_examples=20, deadline=None)
-settings.register_profile("thorough", max_examples=200, deadline=None)
+settings.register_profile("thorough", max_examples=100, deadline=None)
 settings.load_profile("quick")  # `.ci/run` asks for the other with --hypothesis-profile
 
 

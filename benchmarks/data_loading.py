@@ -183,7 +183,7 @@ def medldr_loader(root, batch, workers, device, packed, *, resident=False):
         data = in_memory(data)
     loader = data.train_loader(config, sampler="shuffle", device=device)
     room = mock.patch(
-        "medldr.data.loading.pixel_store._free", return_value=1 << 62 if resident else 0
+        "medldr.data.loading.pixel_store.free_bytes", return_value=1 << 62 if resident else 0
     )
 
     def epoch(number):
@@ -198,7 +198,7 @@ def medldr_loader(root, batch, workers, device, packed, *, resident=False):
 def in_memory(data):
     """The same data with its pixels in an array."""
     images = np.array(data.table.images)
-    return replace(data, table=replace(data.table, images=images), _pixels=Pixels(images))
+    return replace(data, table=replace(data.table, images=images), pixels=Pixels(images))
 
 
 def measure(loaders, turns, device, say):

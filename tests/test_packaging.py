@@ -31,6 +31,7 @@ def test_the_wheel_holds_every_configuration_and_page_part(wheel):
     assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
 
 
+@pytest.mark.slow  # a fresh process imports torch
 def test_an_installed_copy_finds_its_configurations(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)

@@ -27,6 +27,7 @@ def test_help_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.slow  # all of medldr in a fresh process
 def test_importing_opens_no_socket():
     code = (
         "import sys\n"

@@ -57,7 +57,7 @@ class Data:
     data_hash: str
     split_hash: str
     pack: Path | None
-    _pixels: Pixels
+    pixels: Pixels
     _columns: Columns
 
     @property
@@ -117,7 +117,7 @@ class Data:
             batches_per_step=batches_per_step,
         )
         return TrainLoader(
-            self._pixels,
+            self.pixels,
             self._columns,
             self.pipeline,
             chosen,
@@ -170,7 +170,7 @@ class Data:
                 )
             rows = rows[domains == domain]
         return EvalLoader(
-            self._pixels,
+            self.pixels,
             self._columns,
             self.pipeline,
             split=split,
@@ -253,7 +253,7 @@ def build_data(config: RunConfig) -> Data:
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
         pack=None if pack is None else pack.folder,
-        _pixels=Pixels(table.images),
+        pixels=Pixels(table.images),
         _columns=_columns(table, spec),
     )
 

@@ -236,15 +236,15 @@ class _SwappedConv3d(torch.autograd.Function):
         grad = grads[0].contiguous(memory_format=layout)  # it is a slice of all channels
         grad_x = grad_weight = None
         if ctx.needs_input_grad[0]:
-            grad_x = _gradient(grad, x, weight, ctx.padding, ctx.dilation, 0)
+            grad_x = convolution_gradient(grad, x, weight, ctx.padding, ctx.dilation, 0)
         if ctx.needs_input_grad[1]:
             shape_only = weight.transpose(0, 1)
-            swapped = _gradient(x, grad, shape_only, ctx.reach, ctx.dilation, 1)
+            swapped = convolution_gradient(x, grad, shape_only, ctx.reach, ctx.dilation, 1)
             grad_weight = swapped.transpose(0, 1).flip(2, 3, 4)
         return grad_x, grad_weight, None, None, None
 
 
-def _gradient(
+def convolution_gradient(
     grad: Tensor, x: Tensor, weight: Tensor, padding: list[int], dilation: list[int], which: int
 ) -> Tensor:
     """Gradient of a stride-1 convolution for its input (``which`` 0) or its weight (1)."""

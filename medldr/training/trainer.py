@@ -108,7 +108,7 @@ class Trainer:
                 ) as batches:
                     for batch in batches:
                         self.advance(batch)
-                        self._look_after(watch)
+                        self.look_after(watch)
                         if self.finished():
                             break
                     else:
@@ -128,7 +128,7 @@ class Trainer:
         self.step.index += 1
         self.progress.step()
 
-    def _look_after(self, watch: SignalWatch) -> None:
+    def look_after(self, watch: SignalWatch) -> None:
         """After a step: evaluate, save or stop, as all processes agree."""
         since = self.step.index - self.offset
         evaluated = since >= 0 and since % self.interval == 0
@@ -142,12 +142,12 @@ class Trainer:
             # A full disk must not hide that the run was asked to stop.
             try:
                 if not evaluated:
-                    self._save()
+                    self.save()
             except StorageError as error:
                 self.progress.note(str(error))
             raise Interrupted(signum, resumable=self.folder.last.exists())
         if late_somewhere:
-            self._save()
+            self.save()
 
     def _evaluate(self) -> None:
         """Score validation, write the row, keep what is best, save."""
@@ -173,7 +173,7 @@ class Trainer:
                     save_tensors(self.folder.selected(rule.name), self.judged.state_dict())
         if self.valley:
             self.valley.close(row)
-        self._save()
+        self.save()
         if self.valley:
             self.valley.tidy()
         best = self.selector.rules[0] in improved
@@ -181,7 +181,7 @@ class Trainer:
             self.checkpoints.keep_best()
         self.progress.evaluation(row, best=best)
 
-    def _save(self) -> None:
+    def save(self) -> None:
         """Write `last.ckpt`: every process calls it, the first one writes."""
         self.step.check_weights()
         if self.processes.first:

@@ -47,7 +47,7 @@ class Chain:
         self.key = key
         self.random = any(isinstance(t, library.Randomizable) for t in transforms)
         self._names = [type(t).__name__ for t in transforms]
-        self._compose = library.Compose(list(transforms))
+        self.compose = library.Compose(list(transforms))
 
     def __call__(self, image: Tensor, entropy: Sequence[int] = ()) -> Tensor:
         """Apply the chain to ``(C, [D,] H, W)`` float32.
@@ -59,9 +59,9 @@ class Chain:
         """
         if self.random:
             state = np.random.SeedSequence(entropy).generate_state(1)
-            self._compose.set_random_state(seed=int(state[0]))
+            self.compose.set_random_state(seed=int(state[0]))
         # Some of MONAI's steps write into the image they are given.
-        return _plain(self._compose(image.clone()))
+        return _plain(self.compose(image.clone()))
 
     def output_shape(self, shape: ImageShape) -> ImageShape:
         """Shape of what comes out, found by running every step on a made-up image.
@@ -72,7 +72,7 @@ class Chain:
         ramp = torch.linspace(0, 1, int(np.prod([shape.channels, *shape.spatial_size])))
         image: Any = ramp.view(shape.channels, *shape.spatial_size)
         for number, (name, transform) in enumerate(
-            zip(self._names, self._compose.transforms, strict=True)
+            zip(self._names, self.compose.transforms, strict=True)
         ):
             before = ImageShape(image.shape[0], tuple(image.shape[1:]))
             transform = copy.deepcopy(transform)

@@ -138,9 +138,9 @@ def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, m
 def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
     lazy, section, small_blocks, monkeypatch, make_pack, assert_equal_tables
 ):
-    from medldr.data.packs import write as _pack_write
+    from medldr.data.packs import write as pack_write
 
-    write = _pack_write._write_blocks
+    write = pack_write.write_blocks
 
     def forgetful(writer, *rest):
         digests = write(writer, *rest)
@@ -149,12 +149,12 @@ def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
             file.write(b"\x07")
         return digests
 
-    monkeypatch.setattr(_pack_write, "_write_blocks", forgetful)
+    monkeypatch.setattr(pack_write, "write_blocks", forgetful)
     (section.root / "pixels" / "009.raw").write_bytes(bytes(16))
     with pytest.raises(StorageError, match=r"1 of 4 blocks of images\.npy in .* reads back other"):
         make_pack(lazy, section)
     assert packs.find_pack(section) is None
-    monkeypatch.setattr(_pack_write, "_write_blocks", write)
+    monkeypatch.setattr(pack_write, "write_blocks", write)
     assert make_pack(lazy, section)[1] == "made"
     assert_equal_tables(load_table(section), lazy)
 

@@ -108,11 +108,11 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from rich.console import Console
-from medldr.data.packs import blocks as _pack_blocks
+from medldr.data.packs import blocks
 from medldr.data.packs import pack
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 
-_pack_blocks.BLOCK_BYTES = 64
+blocks.BLOCK_BYTES = 64
 
 class Slow(LazyImages):
     shape, stamp = (400, 1, 8, 8), "s"

@@ -405,6 +405,7 @@ def test_wrong_inputs_are_named(z, y, classifier):
         LatentDR(DIM, 0)
 
 
+@pytest.mark.slow  # a fresh process imports torch
 def test_it_imports_no_other_part_of_medldr():
     import subprocess
     import sys

@@ -114,9 +114,9 @@ def test_exchanged_weight_gradient_is_exact(layout, padding, dilation, monkeypat
     from medldr.models import _acs_conv
 
     calls = []
-    gradient = _acs_conv._gradient
+    gradient = _acs_conv.convolution_gradient
     monkeypatch.setattr(
-        _acs_conv, "_gradient", lambda *args: calls.append(args[-1]) or gradient(*args)
+        _acs_conv, "convolution_gradient", lambda *args: calls.append(args[-1]) or gradient(*args)
     )
     layer = AcsConv3d(16, 20, 3, padding=padding, dilation=dilation)
     assert_equals_definition(layer, (5, 6, 7), layout=layout)

@@ -1,5 +1,6 @@
 """Networks that start from published weights, written here in torchvision's own format."""
 
+import copy
 import hashlib
 import pickle
 import re
@@ -30,9 +31,8 @@ def write(state, root, published, member):
     return path
 
 
-@pytest.fixture
-def theirs():
-    """torchvision's ResNet-18 of 1,000 classes, with statistics that are not those at rest."""
+@pytest.fixture(scope="module")
+def drawn():
     torch.manual_seed(0)
     model = resnet18()
     for module in model.modules():
@@ -40,6 +40,12 @@ def theirs():
             module.running_mean.normal_()
             module.running_var.uniform_(0.5, 2)
     return model.eval()
+
+
+@pytest.fixture
+def theirs(drawn):
+    """torchvision's ResNet-18 of 1,000 classes, with statistics that are not those at rest."""
+    return copy.deepcopy(drawn)
 
 
 @pytest.fixture

@@ -58,9 +58,10 @@ def test_features_are_timms_own_for_the_same_weights(net, network):
     fixed = {} if network in ("test_resnet", "test_convnext") else {"img_size": edge}
     theirs = timm.create_model(network, num_classes=0, **fixed).eval()
     theirs.load_state_dict(model.network.state_dict())
-    image = torch.rand(2, 3, edge, edge)
+    model, theirs = model.double(), theirs.double()  # float32 differs in its rounding by layout
+    image = torch.rand(2, 3, edge, edge, dtype=torch.float64)
     with torch.inference_mode():
-        torch.testing.assert_close(model.features(image), theirs(image), rtol=1e-6, atol=1e-6)
+        torch.testing.assert_close(model.features(image), theirs(image), rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("network", SMALL)
@@ -85,8 +86,8 @@ def test_a_tap_of_a_copy_leaves_the_model_alone(net):
     copied = copy.deepcopy(model)
     calls = []
     copied.features(torch.rand(1, 3, 32, 32), {"stage1": lambda v: calls.append(1) or v})
+    model.features(torch.rand(1, 3, 32, 32))
     assert len(calls) == 1
-    assert model._taps is None
 
 
 @pytest.mark.parametrize(("network", "dim"), [("resnet18", 512), ("resnet50", 2048)])

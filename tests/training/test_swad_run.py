@@ -169,7 +169,7 @@ def test_a_kill_around_a_checkpoint_is_harmless(train, watched, monkeypatch, tmp
     watched(SHORT)
     whole = train(SWAD, "whole")
     calls = []
-    save, tidy = trainer_module.Trainer._save, ValleyAverage.tidy
+    save, tidy = trainer_module.Trainer.save, ValleyAverage.tidy
 
     def killed_before(self):
         calls.append(1)
@@ -187,7 +187,7 @@ def test_a_kill_around_a_checkpoint_is_harmless(train, watched, monkeypatch, tmp
         if when == "after it":
             patch.setattr(ValleyAverage, "tidy", killed_after)
         else:
-            patch.setattr(trainer_module.Trainer, "_save", killed_before)
+            patch.setattr(trainer_module.Trainer, "save", killed_before)
         with pytest.raises(KeyboardInterrupt):
             train(SWAD, "killed")
     assert (tmp_path / "killed" / "checkpoints" / "swad").is_dir()

@@ -267,9 +267,9 @@ def test_rows_written_after_the_last_checkpoint_are_not_doubled(train, rows_of, 
             raise KeyboardInterrupt
         save(self)
 
-    save = trainer_module.Trainer._save
+    save = trainer_module.Trainer.save
     with monkeypatch.context() as patch:
-        patch.setattr(trainer_module.Trainer, "_save", killed)
+        patch.setattr(trainer_module.Trainer, "save", killed)
         with pytest.raises(KeyboardInterrupt):
             train(name="killed")
     run = train(name="killed")
@@ -345,13 +345,13 @@ def test_a_metric_that_is_never_defined_is_noted_and_weights_are_kept(train, sco
 
 def test_long_epochs_are_saved_in_between(train, monkeypatch):
     steps = []
-    save = trainer_module.Trainer._save
+    save = trainer_module.Trainer.save
 
     def noted(self):
         steps.append(self.step.index)
         save(self)
 
-    monkeypatch.setattr(trainer_module.Trainer, "_save", noted)
+    monkeypatch.setattr(trainer_module.Trainer, "save", noted)
     train({"training.epochs": 1, "training.checkpoint_minutes": 1e-9})
     assert steps == [1, 2, 3, 4, 5, 5]
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from medldr.data.image_table import Images, LazyImages
 from medldr.data.loading.workers import ahead
 
-_BLOCK_BYTES = 1 << 26
+BLOCK_BYTES = 1 << 26
 
 
 class Pixels:
@@ -87,7 +87,7 @@ class Pixels:
         images, places = self.of_split(split, rows, device)
         if images is self.host and self._mapped is not None:
             asked = [rows[positions[part]] for part in parts]
-            yield from _one_ahead(self._mapped, asked, pin=pin)
+            yield from one_ahead(self._mapped, asked, pin=pin)
             return
         at = places[torch.from_numpy(positions).to(places.device)]
         for part in parts:
@@ -113,10 +113,10 @@ class Pixels:
         key = (split, str(device))
         if key not in self._resident:
             needed = host[0].numel() * len(rows)
-            if needed > _free(device) // 2:
+            if needed > free_bytes(device) // 2:
                 return host, torch.from_numpy(rows)
             self._resident[key] = (
-                _copied(host, rows, device),
+                copied(host, rows, device),
                 torch.arange(len(rows), device=device),
             )
         return self._resident[key]
@@ -132,17 +132,17 @@ def _is_mapped(images: Images) -> TypeGuard[NDArray[np.uint8]]:
     return False
 
 
-def _copied(host: Tensor, rows: NDArray[np.int64], device: torch.device) -> Tensor:
+def copied(host: Tensor, rows: NDArray[np.int64], device: torch.device) -> Tensor:
     """Rows on a device, block by block: no second copy of a split on the host."""
     copy = torch.empty((len(rows), *host.shape[1:]), dtype=host.dtype, device=device)
-    step = max(1, _BLOCK_BYTES // max(1, host[0].numel()))
+    step = max(1, BLOCK_BYTES // max(1, host[0].numel()))
     for start in range(0, len(rows), step):
         block = torch.from_numpy(rows[start : start + step])
         copy[start : start + len(block)] = host[block].to(device)
     return copy
 
 
-def _one_ahead(
+def one_ahead(
     images: NDArray[np.uint8], batches: Iterable[NDArray[np.int64]], *, pin: bool
 ) -> Iterator[Tensor]:
     """Batches of a memory-mapped array; the next is read from the disk while one is worked on."""
@@ -161,7 +161,7 @@ def _one_ahead(
             yield coming.result()
 
 
-def _free(device: torch.device) -> int:
+def free_bytes(device: torch.device) -> int:
     """Free bytes of a device, without limit where that cannot be asked."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])

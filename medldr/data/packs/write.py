@@ -131,7 +131,7 @@ def write_pack(
                 highlight=False,
             )
     write = _Writer(table.images, blocks, path, offset)
-    good |= _write_blocks(write, good, journal, workers, console)
+    good |= write_blocks(write, good, journal, workers, console)
     digests = [good[number] for number in range(len(blocks))]
     with storage_errors(folder):
         describe(table, section, partial, digests, console)
@@ -195,9 +195,10 @@ def _still_good(
     return good
 
 
-def _write_blocks(
+def write_blocks(
     write: _Writer, good: dict[int, str], journal: Journal, workers: int, console: Console
 ) -> dict[int, str]:
+    """Write the blocks that are not yet good; returns the checksum of each."""
     blocks = write.blocks
     numbers = [number for number in range(len(blocks)) if number not in good]
     written: dict[int, str] = {}

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from medldr.data import build_data
-from medldr.data.loading.pixel_store import Pixels, _copied, _one_ahead
+from medldr.data.loading.pixel_store import Pixels, copied, one_ahead
 from medldr.datasets.base import LazyImages
 from medldr.errors import InputError
 
@@ -231,7 +231,7 @@ def test_a_chain_with_changing_sizes_is_told_with_its_cure(make_run, table):
     transform = {"name": "none", "train": [crop, same]}
     assert epoch_images(loader(make_run, table, transform=transform), 0).shape[2:] == (4, 4)
     train = loader(make_run, table, transform=transform)
-    train.pipeline.train._compose.transforms = train.pipeline.train._compose.transforms[:1]
+    train.pipeline.train.compose.transforms = train.pipeline.train.compose.transforms[:1]
     with pytest.raises(InputError, match=r"transform\.train gives images of different shapes"):
         epoch_images(train, 0)
 
@@ -313,22 +313,21 @@ def test_elsewhere_only_the_asked_splits_rows_travel_and_only_once(table):
     assert images.shape == (24, 1, 4, 4)
     assert places.shape == (24,)
     assert pixels.of_split("train", np.arange(24), device)[0] is images
-    assert set(pixels._resident) == {("train", "meta")}
 
 
 def test_what_would_fill_the_device_stays_on_the_host(table, monkeypatch):
-    monkeypatch.setattr("medldr.data.loading.pixel_store._free", lambda device: 100)
+    monkeypatch.setattr("medldr.data.loading.pixel_store.free_bytes", lambda device: 100)
     pixels = Pixels(table.images)
     images, places = pixels.of_split("train", np.arange(24), torch.device("meta"))
     assert images.device.type == "cpu"
     assert places.tolist() == list(range(24))
-    assert pixels._resident == {}
+    assert images is pixels.host
 
 
 def test_rows_with_gaps_are_gathered_block_by_block(table, monkeypatch):
-    monkeypatch.setattr("medldr.data.loading.pixel_store._BLOCK_BYTES", 2 * 16)  # two images
+    monkeypatch.setattr("medldr.data.loading.pixel_store.BLOCK_BYTES", 2 * 16)  # two images
     rows = np.array([1, 5, 6, 9, 30])
-    copy = _copied(torch.from_numpy(table.images), rows, torch.device("cpu"))
+    copy = copied(torch.from_numpy(table.images), rows, torch.device("cpu"))
     assert np.array_equal(copy.numpy(), table.images[rows])
 
 
@@ -391,10 +390,10 @@ def test_lazy_images_are_read_in_worker_processes_and_never_kept(make_run, table
     assert len(multiprocessing.active_children()) == 2
     batches.close()
     assert multiprocessing.active_children() == []
-    assert train._pixels.host is None
-    assert train._pixels._resident == {}
+    pixels = build_data(make_run(lazy)).pixels
+    assert pixels.host is None
     with pytest.raises(ValueError, match="not kept"):
-        train._pixels.of_split("train", np.arange(24), torch.device("cpu"))
+        pixels.of_split("train", np.arange(24), torch.device("cpu"))
 
 
 def test_a_mapped_array_is_read_one_batch_ahead_and_no_further(table, tmp_path):
@@ -406,12 +405,12 @@ def test_a_mapped_array_is_read_one_batch_ahead_and_no_further(table, tmp_path):
             read.append(start)
             yield np.arange(start, start + 3)
 
-    ahead = _one_ahead(np.load(tmp_path / "images.npy", mmap_mode="r"), batches(), pin=False)
+    ahead = one_ahead(np.load(tmp_path / "images.npy", mmap_mode="r"), batches(), pin=False)
     for number, batch in enumerate(ahead):
         assert np.array_equal(batch.numpy(), table.images[3 * number : 3 * number + 3])
         assert read == [3 * n for n in range(min(number + 2, 4))]
     assert not [t for t in threading.enumerate() if "read-ahead" in t.name]
-    assert list(_one_ahead(table.images, [], pin=False)) == []
+    assert list(one_ahead(table.images, [], pin=False)) == []
 
 
 def test_an_early_end_leaves_no_reader_behind(make_run, table, tmp_path):
@@ -436,4 +435,5 @@ def test_batches_on_a_graphics_card_equal_those_on_the_cpu(make_run, table):
         assert b.image.device.type == b.label.device.type == "cuda"
         assert torch.equal(a.image, b.image.cpu())
         assert torch.equal(a.index, b.index.cpu())
-    assert set(data._pixels._resident) == {("train", "cuda")}
+    images, _ = data.pixels.of_split("train", data.rows["train"], torch.device("cuda"))
+    assert (images.device.type, len(images)) == ("cuda", len(data.rows["train"]))

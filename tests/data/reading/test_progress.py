@@ -5,14 +5,13 @@ import types
 
 from rich.console import Console
 
-from medldr.data.reading import progress as _progress
 from medldr.data.reading.progress import progress
 
 
 def in_a_log(monkeypatch, times):
     """What a log holds after 1,000 images in four steps, the start and each step at these times."""
     clock = types.SimpleNamespace(monotonic=iter(times).__next__)
-    monkeypatch.setattr(_progress, "time", clock)
+    monkeypatch.setattr("medldr.data.reading.progress.time", clock)
     console = Console(file=io.StringIO(), width=120)
     with progress(console, "packing", 1000) as advance:
         for _ in range(4):

@@ -72,7 +72,7 @@ def rows_of(folder):
 @contextlib.contextmanager
 def stop_after(steps):
     """Within it, this process sees SIGTERM right after its ``steps``-th step."""
-    look_after = Trainer._look_after
+    look_after = Trainer.look_after
     made = 0
 
     def watched(self, watch):
@@ -82,8 +82,8 @@ def stop_after(steps):
             watch.received = 15
         look_after(self, watch)
 
-    Trainer._look_after = watched
+    Trainer.look_after = watched
     try:
         yield
     finally:
-        Trainer._look_after = look_after
+        Trainer.look_after = look_after
