@@ -27,7 +27,22 @@ def test_help_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+<<<<<<< HEAD
 @pytest.mark.slow  # all of medldr in a fresh process
+=======
+def test_importing_a_run_loads_only_what_every_run_needs():
+    heavy = [
+        "IPython", "PIL.Image", "jinja2", "lightning_fabric", "matplotlib", "medldr.cli",
+        "medldr.reporting", "medldr.sweeps", "medmnist", "monai", "nibabel", "pandas", "pydicom",
+        "scipy.ndimage", "scipy.stats", "sklearn", "submitit", "timm", "torch._dynamo",
+        "torch.utils.tensorboard", "torchmetrics", "torchvision", "wilds",
+    ]  # fmt: skip
+    code = f"import sys, medldr.run; print(*sorted(set({heavy!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
+
+
+>>>>>>> startup
 def test_importing_opens_no_socket():
     code = (
         "import sys\n"

@@ -53,11 +53,12 @@ _UNFIT: Final = "runs cannot be forked, so each starts by itself, which takes lo
 class ForkServer:
     """Starts members by forking; the process behind it begins with the first of them.
 
-    It takes members of our own program that use no CUDA device and are one process, on Linux.
-    CUDA would work too, but the drivers' libraries are many, a run with an accelerator is seldom so
-    short that seconds count, and one that fails for this reason would be hard to understand.
-    Several processes are started by running the command line again, which a fork does not have.
-    A member must also find the environment and working directory that the server began with.
+    It takes members that run our own program as one process without a CUDA device, on Linux, in
+    the environment and working directory that the server began with. Everything else starts by
+    itself. The reasons: system libraries of macOS do not survive a fork; a run on several devices
+    starts its further processes from its command line, which a forked one does not have; and on a
+    graphics card, where a few seconds seldom matter, drivers would be one more thing to go wrong,
+    although the server never initialises CUDA.
 
     Args:
         program: The module that members run.

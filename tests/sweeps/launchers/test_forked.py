@@ -1,7 +1,9 @@
 """Members forked from a server: as a process by itself would be, and as independent."""
 
 import ast
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 
 from medldr.sweeps.launchers import forked
 from medldr.sweeps.launchers.base import Job
+from medldr.sweeps.launchers.local import LocalProcess, Shares
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="members are forked on Linux alone")
 
@@ -228,6 +231,7 @@ def test_members_of_a_killed_sweep_save_and_its_server_ends(play, until, tmp_pat
         import sys, time
         from pathlib import Path
         from medldr.sweeps.launchers.base import Job
+from medldr.sweeps.launchers.local import LocalProcess, Shares
         from medldr.sweeps.launchers.forked import ForkServer
         command = (sys.executable, "-m", "played", {SAVES!r})
         member = ForkServer("played", ()).start(Job("a", command, Path({str(tmp_path)!r}, "a.log")))
@@ -285,3 +289,38 @@ def test_our_own_plugins_are_shared_and_those_from_outside_are_not(monkeypatch):
     monkeypatch.setitem(sys.modules, "mylab.losses.cross_entropy", medldr.losses.cross_entropy)
     assert "medldr.losses.cross_entropy" in forked.loaded_plugins()
     assert not [name for name in forked.loaded_plugins() if not name.startswith("medldr.")]
+
+
+@pytest.mark.slow
+def test_a_forked_run_has_the_numbers_of_one_by_itself_to_the_last_bit(tmp_path, until):
+    server = forked.ForkServer()
+    words = "train phantom_fracture_erm data.patients=16 data.size=8 model.width=0.125"
+    words += " training.epochs=2 training.batch_size=16 machine.device=cpu machine.threads=2"
+    runs = []
+    for name, fork in (("forked", server), ("again", server), ("plain", None)):
+        out = ("--out", str(tmp_path / name))
+        command = (sys.executable, "-m", forked.PROGRAM, *words.split(), *out)
+        log = tmp_path / f"{name}.log"
+        handle = LocalProcess(Job(name, command, log), Shares([]), fork)
+        until(lambda handle=handle: handle.poll() is not None, 300)
+        assert handle.poll() == 0, log.read_text()
+        (run,) = (tmp_path / name).iterdir()
+        runs.append(run)
+        if name == "forked":  # a second thread would make every later fork unsafe
+            assert len(list(Path(f"/proc/{server._process.pid}/task").iterdir())) == 1
+    assert server.news() == []
+    server.close()
+    for file in ("evaluation.json", "predictions.csv", "model.safetensors"):
+        forked_one, again, plain = ((run / file).read_bytes() for run in runs)
+        assert forked_one == again == plain, file
+    records = [json.loads((run / "run.json").read_text()) for run in runs]
+    for record in records:
+        assert record["provenance"]["command"][:-1] == ["cli.py", *words.split(), "--out"]
+        del record["times"], record["provenance"]["command"]
+    assert records[0] == records[1] == records[2]
+    logs = [(tmp_path / f"{name}.log").read_text() for name in ("forked", "plain")]
+    assert _untimed(logs[0].replace("/forked/", "/plain/")) == _untimed(logs[1])
+
+
+def _untimed(log):
+    return re.sub(r"\d:\d\d:\d\d left", "", re.sub(r"\s+", " ", log))
