@@ -27,9 +27,6 @@ def test_help_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-<<<<<<< HEAD
-@pytest.mark.slow  # all of medldr in a fresh process
-=======
 def test_importing_a_run_loads_only_what_every_run_needs():
     heavy = [
         "IPython", "PIL.Image", "jinja2", "lightning_fabric", "matplotlib", "medldr.cli",
@@ -42,7 +39,7 @@ def test_importing_a_run_loads_only_what_every_run_needs():
     assert done.stdout.split() == []
 
 
->>>>>>> startup
+@pytest.mark.slow  # all of medldr in a fresh process
 def test_importing_opens_no_socket():
     code = (
         "import sys\n"
