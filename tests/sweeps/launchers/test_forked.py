@@ -231,16 +231,17 @@ def test_members_of_a_killed_sweep_save_and_its_server_ends(play, until, tmp_pat
         import sys, time
         from pathlib import Path
         from medldr.sweeps.launchers.base import Job
-from medldr.sweeps.launchers.local import LocalProcess, Shares
         from medldr.sweeps.launchers.forked import ForkServer
         command = (sys.executable, "-m", "played", {SAVES!r})
         member = ForkServer("played", ()).start(Job("a", command, Path({str(tmp_path)!r}, "a.log")))
         time.sleep(60)
     """
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(sweep)])
-    members.says("a", "ready")
-    process.kill()
-    process.wait()
+    try:
+        members.says("a", "ready")
+    finally:
+        process.kill()
+        process.wait()
     members.says("a", "saved")
     until(lambda: not any(forked._is_alive(pid) for pid in _pids(members, "a")))
 
