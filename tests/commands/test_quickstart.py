@@ -66,6 +66,7 @@ def test_a_second_call_shows_the_result_without_training(finished, capsys, monke
     assert DEMONSTRATION in words
 
 
+@pytest.mark.slow  # trains a whole run
 def test_what_is_half_finished_goes_on_with_the_rest(finished, tmp_path, capsys):
     erm = next(f for f in folders(finished) if f.path.name.startswith("phantom_fracture_erm"))
     (tmp_path / erm.path.name).symlink_to(erm.path)

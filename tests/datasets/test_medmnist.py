@@ -79,6 +79,7 @@ def test_class_orders_that_people_mix_up():
     assert catalogue.entry("breastmnist", 28).class_names == ("malignant", "normal, benign")
 
 
+@pytest.mark.slow  # in a fresh process
 def test_reading_the_catalogue_makes_no_folder_and_prints_nothing(tmp_path):
     code = "import medldr.datasets.medmnist as m; m.Config(flag='octmnist', size=64)"
     done = subprocess.run(

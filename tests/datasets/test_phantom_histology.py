@@ -351,6 +351,7 @@ def test_a_written_folder_holds_the_same_pixels_and_facts(tmp_path):
         assert facts == [number, item.label, item.slide, item.slide // 10, int(item.drawn)]
 
 
+@pytest.mark.slow  # writes 200 large tiles
 def test_the_reader_of_camelyon17_reads_the_written_folder_as_the_same_table(tmp_path):
     pytest.importorskip("wilds")
     config = Config(name="phantom_histology", tiles=4, size=96)

@@ -60,6 +60,7 @@ def test_its_files_have_one_label_a_row_and_the_same_average_and_slides(
     assert json.loads(folder.run.read_text())["augmentation"] == "none"
 
 
+@pytest.mark.slow  # trains a whole run
 def test_there_are_no_files_and_a_note_where_a_slide_was_left_out(camelyon17_folder, tmp_path):
     words = [*SMALL, f"data.root={camelyon17_folder}", "data.exclude=[slide_10]"]
     folder = RunFolder(package.train("camelyon17_erm", words, out=tmp_path / "runs").folder)

@@ -109,6 +109,7 @@ def test_what_is_left_out_is_no_part_of_the_protocol_and_the_rest_is(tmp_path):
         assert recipe(tmp_path, "swad", "data.held_out=sketch", change).protocol == "swad+modified"
 
 
+@pytest.mark.slow  # expands the largest sweep
 def test_the_main_table_leaves_every_domain_out_for_every_method_five_times():
     plan = planned("domainbed_table")
     left_out = {(p.config.data.set, p.config.data.held_out) for p in plan}
