@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from medldr.evaluation import evaluate_rules as rules
-from medldr.reporting.pages import run as page_module
+from medldr.reporting import reports as page_module
 
 HERE = Path(__file__).parent
 

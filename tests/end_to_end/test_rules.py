@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from medldr.reporting.sections.run_rules import rule_table
 
 import medldr as package
 from medldr.datasets import medmnist
@@ -15,6 +14,8 @@ from medldr.evaluation import evaluate_rules as rules
 from medldr.folders import lifecycle
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.reporting.read.run import read_run
+from medldr.reporting.sections.run.rules import rule_table
+from medldr.reporting.writers.cells import printed
 
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
 SETTINGS = (
@@ -125,16 +126,16 @@ def test_a_run_that_was_stopped_between_two_rules_is_judged_by_all_when_it_goes_
 
 def test_the_page_has_a_row_per_rule_and_names_the_oracle(trained):
     folder, _ = trained
-    source = read_run(folder)
-    table = rule_table(source, "test")
+    table = rule_table(read_run(folder))
     assert [row.heading for row in table.rows] == list(RULES)
     assert [row.tags for row in table.rows] == [("reported",), (), (), ("oracle",), ()]
     for row, rule in zip(table.rows, RULES, strict=True):
         path = folder.evaluation if rule == RULES[0] else folder.evaluation_of(rule)
         number = json.loads(path.read_text())["splits"]["test"]["metrics"]["accuracy"]
-        assert row.cells[3].value == number["value"]
-        assert row.cells[3].detail == f"{100 * number['low']:.1f} to {100 * number['high']:.1f}"
-    read = [row.cells[0].text for row in table.rows]
+        shown = printed(row.cells[3])
+        assert shown.value == number["value"]
+        assert shown.detail == f"{100 * number['low']:.1f} to {100 * number['high']:.1f}"
+    read = [printed(row.cells[0]).text for row in table.rows]
     assert read == ["validation", "–", "validation", "test", "validation"]
     text = folder.report.read_text()
     assert "By selection rule" in text

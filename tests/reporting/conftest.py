@@ -17,6 +17,7 @@ from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
 from medldr.reporting.figures import drawing as figures
 from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.results.grid import make_grid
 from medldr.types import Predictions
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")
@@ -267,10 +268,27 @@ def whole_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def whole(whole_folder):
-    """What the report of `whole_folder` says; its figures are blank."""
+    """The numbers and the page of `whole_folder`; its figures are blank."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
         return sweep_page(whole_folder)
+
+
+@pytest.fixture
+def grids_of():
+    """The main grids of a sweep, by split and metric."""
+
+    def grids(page):
+        found = page.results
+        return {
+            (split, metric): make_grid(
+                found.study, found.columns, metric, split, averaged=found.averaged
+            )
+            for split in found.splits
+            for metric in found.metrics
+        }
+
+    return grids
 
 
 class Page(HTMLParser):
@@ -370,8 +388,8 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
         seeds: Of every cell.
         more: ``layout``; ``config`` and ``run``, changes to every run; ``parts`` (False: runs
             without parts); ``curve``, the records of `metrics.jsonl` of a run by row, domains and
-            seed; ``algorithms``, by row; ``dataset``; ``plans``, whether configurations are kept
-            beside runs that are not there; ``axes``, what the parts of a row's name are.
+            seed; ``algorithms``, by row; ``axes``, what the parts of a row's name are; ``dataset``;
+            ``plans``, whether configurations are kept beside runs that are not there.
     """
     layout = Layout(**{"title": "One out", "rows": "algorithm", "columns": "held_out"}
                     | more.get("layout", {}))  # fmt: skip
@@ -384,8 +402,7 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
             identity = f"{zlib.crc32(label.encode()):08x}"
             for seed in seeds:
                 name = f"{label}-{identity}-s{seed}"
-                axes = more.get("axes") or (("algorithm", *layout.search) if layout.search else ())
-                values = dict(zip(axes, row.split(", "), strict=True)) if axes else {}
+                values = dict(zip(more.get("axes", ()), row.split(", "), strict=False))
                 members.append(Member(name, label, seed, row, column, row_values=values))
                 value = reached(domains, seed)
                 config = {

@@ -1,6 +1,7 @@
 """A column of a sweep is the comparison of its runs, and trouble in it stays there."""
 
 import json
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from medldr.evaluation import compare
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns, splits
+from medldr.reporting.sections.sweep.missing_runs import missing_text
 
 
 def test_a_column_has_the_numbers_of_compare(whole, whole_folder):
@@ -16,39 +18,42 @@ def test_a_column_has_the_numbers_of_compare(whole, whole_folder):
     folders = [whole_folder.run(member.run) for member in members]
     names = {"Derma_1": "dermamnist"}
     expected = compare(folders, contrasts=[("dermamnist_latentdr_pool", "dermamnist_erm_half_lr")])
-    found = next(c for c in whole.columns if c.name in names)
+    found = next(c for c in whole.results.columns if c.name in names)
     title = {"dermamnist_erm": "ERM", "dermamnist_latentdr_pool": "LatentDR (Pool)",
              "dermamnist_mixup (oracle)": "Mixup (oracle)"}  # fmt: skip
     for row in expected["rows"]:
         if row["method"] in title:
-            mine = found.row(row["split"], row["metric"], title[row["method"]], row["domain"])
-            same = ("values", "mean", "sd", "low", "high", "difference")
-            for key in set(same) - {"difference"}:
-                assert mine[key] == row[key]
+            place = (row["split"], row["metric"], title[row["method"]], row["domain"])
+            mine = found.comparison.score(*place)
+            for key in ("mean", "sd", "low", "high"):
+                assert getattr(mine.estimate, key) == row[key]
+            values = [value for value in row["values"] if value is not None]
+            assert mine.runs == len(row["values"])
+            if row["mean"] is not None:
+                assert mine.estimate.mean == pytest.approx(statistics.fmean(values), abs=1e-12)
             if row["difference"]:
-                assert mine["difference"]["low"] == row["difference"]["low"]
-                assert mine["difference"]["p_holm"] == row["difference"]["p_holm"]
+                assert mine.difference.estimate.low == row["difference"]["low"]
+                assert mine.difference.p_holm == row["difference"]["p_holm"]
     (pair,) = [
         c for c in expected["contrasts"]
         if (c["split"], c["domain"], c["metric"]) == ("test", None, "auc")
     ]  # fmt: skip
     mine = found.contrast("test", "auc", ("LatentDR (Pool)", "ERM, half the rate"))
-    assert {k: mine[k] for k in ("value", "low", "high", "p")} == {
-        k: pair[k] for k in ("value", "low", "high", "p")
-    }
+    numbers = (mine.estimate.mean, mine.estimate.low, mine.estimate.high, mine.p)
+    assert numbers == tuple(pair[k] for k in ("value", "low", "high", "p"))
     # Holm over the two pairs that the sweep asks for, by hand.
     other = found.contrast("test", "auc", ("LatentDR (Pool)", "LatentDR (SA)"))
-    low, high = sorted((mine["p"], other["p"]))
+    low, high = sorted((mine.p, other.p))
     expected_p = {low: min(1, 2 * low), high: min(1, max(2 * low, high))}
-    assert mine["p_holm"] == pytest.approx(expected_p[mine["p"]])
+    assert mine.p_holm == pytest.approx(expected_p[mine.p])
 
 
 def test_a_pair_without_results_has_no_contrast(whole):
-    oct_ = whole.columns[1]
+    oct_ = whole.results.columns[1]
     assert oct_.contrast("test", "auc", ("LatentDR (Pool)", "ERM, half the rate")) is None
     assert oct_.contrast("test", "auc", ("LatentDR (Pool)", "LatentDR (SA)")) is not None
-    assert oct_.why_missing("ERM, half the rate") == "not run"
-    assert oct_.why_missing("Mixup (oracle)") == "failed"
+    assert missing_text(oct_.missing["ERM, half the rate"]) == "not run"
+    assert missing_text(oct_.missing["Mixup (oracle)"]) == "failed"
 
 
 def test_runs_judged_on_other_items_cost_their_column_alone_and_name_no_item(sweep):
@@ -59,14 +64,14 @@ def test_runs_judged_on_other_items_cost_their_column_alone_and_name_no_item(swe
         predictions.read_text().replace("DOE_JANE_test_0003", "DOE_JANE_test_09")
     )
     bad, good = columns(read_study(folder))
-    assert bad.result is None
+    assert bad.comparison is None
     assert "octmnist_erm" in bad.problem
     assert odd.run in bad.problem
     assert "test items differ" in bad.problem
     assert "DOE" not in bad.problem
     assert "DOE" in bad.said  # for the terminal alone
     assert good.problem == ""
-    assert good.row("test", "accuracy", "ERM")["runs"] == 2
+    assert good.estimate("test", "accuracy", "ERM").n == 2
     assert splits([bad, good]) == ["test"]
 
 
@@ -74,16 +79,17 @@ def test_without_the_reference_there_are_numbers_but_no_differences(sweep):
     gone = {("erm", "octmnist", 0), ("erm", "octmnist", 1)}
     folder = sweep({"erm": 1.0, "mixup": 1.0, "cutmix": 1.0}, ("octmnist",), without=gone, n=20)
     (column,) = columns(read_study(folder))
-    rows = [column.row("test", "accuracy", row) for row in ("Mixup", "CutMix")]
-    assert all(row["mean"] is not None and row["difference"] is None for row in rows)
+    for row in ("Mixup", "CutMix"):
+        assert column.estimate("test", "accuracy", row).mean is not None
+        assert column.difference("test", "accuracy", row) is None
     assert column.notes[-1] == "octmnist: ERM has no result, so there are no differences to it."
 
 
 def test_a_column_without_any_result_is_told(sweep):
     folder = sweep({"erm": 1.0}, ("octmnist",), without={("erm", "octmnist", n) for n in (0, 1)})
     (column,) = columns(read_study(folder))
-    assert (column.result, column.problem, column.splits) == (None, "", [])
-    assert column.why_missing("ERM") == "not run"
+    assert (column.comparison, column.problem, column.splits) == (None, "", [])
+    assert missing_text(column.missing["ERM"]) == "not run"
     assert json.dumps(dict(column.planned)) == '{"ERM": 2}'
 
 
@@ -107,8 +113,8 @@ def test_seeds_whose_configurations_differ_are_one_row_all_the_same(sweep):
         files.path.rename(folder.run(renamed[-1].run).path)
     write_sweep(folder, replace(record, members=tuple(renamed)))
     after = columns(read_study(folder))[0]
-    assert len(before.result["methods"]) == 2
-    assert [m["seeds"] for m in after.result["methods"]] == [
-        m["seeds"] for m in before.result["methods"]
+    assert len(before.comparison.methods) == 2
+    assert [m.seeds for m in after.comparison.methods] == [
+        m.seeds for m in before.comparison.methods
     ]
-    assert after.result["rows"] == before.result["rows"]
+    assert after.comparison.scores == before.comparison.scores

@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
-from medldr.reporting.document import Cell, Row, Table
-from medldr.reporting.results.grid import make_grid
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting.sections.training import differing
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.latex import (
     escape,
     fitting,
@@ -33,8 +34,8 @@ def compile_(folder, name):
 
 @needs_latex
 def test_the_report_compiles_as_it_is_and_nothing_runs_over_the_page(whole, tmp_path):
-    (tmp_path / "report.tex").write_text(latex_document(whole), encoding="utf-8")
-    (tmp_path / "table.tex").write_text(latex_tables(whole), encoding="utf-8")
+    (tmp_path / "report.tex").write_text(latex_document(whole.document), encoding="utf-8")
+    (tmp_path / "table.tex").write_text(latex_tables(whole.document), encoding="utf-8")
     log = compile_(tmp_path, "report.tex")
     assert "Overfull" not in log
 
@@ -54,53 +55,55 @@ def test_the_tables_need_booktabs_alone_and_print_any_name(tmp_path):
     compile_(tmp_path, "t.tex")
 
 
-def test_the_grid_has_marks_rules_and_every_number(whole):
-    text = latex_tables(whole)
+def test_the_grid_has_marks_rules_and_every_number(whole, grids_of):
+    text = latex_tables(whole.document)
     first = text.split(r"\end{table}")[0]
     assert r"Method & Derma\_1 & OCT & Average \\" in first
     assert r"\toprule" in first
     assert first.count(r"\midrule") == 2  # below the heading, and above the control
     assert first.index(r"\bottomrule") > first.index("ERM, half the rate")
-    grid = make_grid(whole.study, whole.columns, "accuracy", "test")
-    for row in grid.rows:
-        sign = r"\textsuperscript{a}" if row.notes else ""  # one text for all rows at half the rate
-        line = next(x for x in first.splitlines() if x.startswith(f"{row.title}{sign} &"))
-        for cell, shown in zip(row.cells, line.removesuffix(r" \\").split(" & ")[1:], strict=False):
-            if cell.mean is None:
+    study, grid = whole.results.study, grids_of(whole)["test", "accuracy"]
+    for row, cells in grid.cells.items():
+        notes = differing(study, row, study.columns)
+        sign = r"\textsuperscript{a}" if notes else ""  # one text for all rows at half the rate
+        line = next(x for x in first.splitlines() if x.startswith(f"{row}{sign} &"))
+        for cell, shown in zip(cells, line.removesuffix(r" \\").split(" & ")[1:], strict=False):
+            if cell is None:
                 assert shown == "not run"
                 continue
             number = f"{100 * cell.mean:.1f}"
             marked = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}"}
             spread = "" if cell.sd is None else rf" $\pm$ {100 * cell.sd:.1f}"
-            assert shown == marked.get(cell.mark, number) + spread
+            assert shown == marked.get("".join(cell.marks), number) + spread
     assert r"\textsuperscript{a} trained otherwise than ERM (in brackets): learning rate" in first
     assert r"{\scriptsize n 1 of 2}" in first
     assert r"\scriptsize n 2}" not in first  # that is the usual number, which the note gives
     assert r"Mean $\pm$ SD over seeds ($n = 2$ unless noted)" in first
-    cell = Cell("1", count="n 3", spread="2")
+    cell = Cell(Estimate(1.0, 2.0, n=3))
     derma = latex_table(Table("t", ["a", "b"], [Row("x", [cell])]), "l")
     assert "($n = 3$)" in derma
     assert r"\scriptsize n 3" not in derma
     assert "Mixup (oracle)" in first
     assert "ORACLE SELECTION" in text.splitlines()[2]
-    assert "DOE_JANE" not in text + latex_document(whole)
+    assert "DOE_JANE" not in text + latex_document(whole.document)
 
 
 def test_an_interval_stands_with_its_own_number():
-    cell = Cell("1", detail="0 to 2", count="n 1")
+    cell = Cell(Estimate(1.0, low=0.0, high=2.0, n=1))
     rows = [Row("x", [cell]), Row("y", [cell]), Row("z", [cell], apart=True)]
     lines = latex_table(Table("t", ["a", "b"], rows), "l").splitlines()
     first, last = lines.index(r"\midrule") + 1, lines.index(r"\bottomrule")
-    small = r" & {\scriptsize 0 to 2} \\"
+    small = r" & {\scriptsize 0.000 to 2.000} \\"
     assert lines[first:last] == [
-        r"x & 1 \\", small, r"\addlinespace", r"y & 1 \\", small, r"\midrule", r"z & 1 \\", small,
+        r"x & 1.000 \\", small, r"\addlinespace", r"y & 1.000 \\", small,
+        r"\midrule", r"z & 1.000 \\", small,
     ]  # fmt: skip
     plain = latex_table(Table("t", ["a", "b"], [Row(name, [Cell("1")]) for name in "xy"]), "l")
     assert "addlinespace" not in plain
 
 
 def test_a_single_seed_is_promised_no_spread():
-    text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell("1", count="n 1")])]), "l")
+    text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell(Estimate(1.0, n=1))])]), "l")
     assert r"A single seed ($n = 1$), 95\,\% interval." in text
     assert "SD" not in text
 
@@ -118,7 +121,9 @@ def test_a_table_too_wide_for_a_page_is_printed_in_parts_that_hold_every_cell_on
     parts = fitting(table)
     assert len(parts) > 3
     assert [name for part in parts for name in part.columns[1:]] == names
-    assert [cell.text for part in parts for cell in part.rows[0].cells] == list(map(str, range(22)))
+    assert [cell.content for part in parts for cell in part.rows[0].cells] == list(
+        map(str, range(22))
+    )
     for part in parts:
         assert (part.columns[0], part.rows[0].heading, part.rows[0].apart) == (
             "Method",

@@ -2,8 +2,7 @@
 
 import re
 
-from medldr.reporting.document import Cell, Row, Table
-from medldr.reporting.results.grid import make_grid
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.markdown import escape, markdown_page, markdown_table
 
 
@@ -21,12 +20,12 @@ def tables_of(text):
 
 
 def test_the_page_has_every_section_and_every_table_is_a_rectangle(whole):
-    text = markdown_page(whole)
+    text = markdown_page(whole.document)
     assert text.startswith("# Two \\<sets\\> & 100 %\n")
     headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
-    assert headings == [s.title for s in whole.sections if s.anchor != "curves"]
+    assert headings == [s.title for s in whole.document.sections if s.anchor != "curves"]
     found = tables_of(text)
-    assert len(found) == sum(len(section.tables) for section in whole.sections)
+    assert len(found) == sum(len(section.tables) for section in whole.document.sections)
     for rows in found:
         assert len({len(row) for row in rows}) == 1
         assert all(cell in (":--", "--:") for cell in rows[1])
@@ -36,15 +35,15 @@ def test_the_page_has_every_section_and_every_table_is_a_rectangle(whole):
     assert "ORACLE SELECTION in Mixup (oracle)" in text
 
 
-def test_marks_counts_and_what_is_missing_are_in_the_grid(whole):
-    grid = make_grid(whole.study, whole.columns, "accuracy", "test")
-    rows = {row[0]: row[1:] for row in tables_of(markdown_page(whole))[0]}
+def test_marks_counts_and_what_is_missing_are_in_the_grid(whole, grids_of):
+    grid = grids_of(whole)["test", "accuracy"]
+    rows = {row[0]: row[1:] for row in tables_of(markdown_page(whole.document))[0]}
     assert rows["Method"] == ["Derma\\_1", "OCT", "Average"]
-    for row in grid.rows[2:4]:
-        for cell, text in zip(row.cells, rows[f"{row.title}<sup>a</sup>"], strict=False):
+    for row, cells in list(grid.cells.items())[2:4]:
+        for cell, text in zip(cells, rows[f"{row}<sup>a</sup>"], strict=False):
             shown = f"{100 * cell.mean:.1f}"
-            wanted = {"best": f"**{shown}**", "second": f"<ins>{shown}</ins>", "": shown}[cell.mark]
-            assert text.split("<br>")[0] == wanted
+            marked = {"best": f"**{shown}**", "second": f"<ins>{shown}</ins>", "": shown}
+            assert text.split("<br>")[0] == marked["".join(cell.marks)]
             assert text.split("<br>")[2] == f"SD {100 * cell.sd:.1f}, n 2"
     assert rows["ERM, half the rate (control)<sup>a</sup>"][1] == "not run"
     assert rows["Mixup (oracle)"][1].endswith("n 1 of 2")

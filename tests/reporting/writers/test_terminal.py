@@ -5,26 +5,29 @@ import io
 import pytest
 from rich.console import Console
 
-from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.writers.sweep_terminal import print_sweep, sweep_tables
+from medldr.reporting import print_sweep
+from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.writers.terminal import terminal_document
 
 
-def printed(content, width=80):
+def printed(page, width=80, *, styled=True):
     out = Console(file=io.StringIO(), width=width, highlight=False)
-    out.print(sweep_tables(content, width))
+    out.print(terminal_document(terminal_page(page, styled=styled), width))
     return out.file.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 50])
-def test_every_number_fits(whole, width):
+def test_every_number_fits(whole, grids_of, width):
     text = printed(whole, width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
-    for grid in whole.grids:
+    grids = grids_of(whole)
+    assert len(grids) == 2
+    for grid in grids.values():
         factor, digits = (100, 1) if grid.metric == "accuracy" else (1, 3)
-        for row in grid.rows:
-            for cell in row.cells:
-                if cell.mean is not None and cell.sd is not None:
+        for cells in grid.cells.values():
+            for cell in cells:
+                if cell is not None and cell.sd is not None:
                     shown = f"{factor * cell.mean:.{digits}f} ±{factor * cell.sd:.{digits}f}"
                     assert shown in text
 
@@ -46,18 +49,18 @@ def test_missing_runs_controls_and_the_oracle_are_told(whole):
 def test_one_set_has_its_measures_side_by_side(sweep):
     domains = {"domains": ("a", "b", "c"), "held_out": ("c",)}
     folder = sweep({"erm": 1.0, "mixup": 1.5}, ("phantom_fracture",), n=30, **domains)
-    content = sweep_content(folder)
-    text = printed(content)
+    page = sweep_page(folder)
+    text = printed(page)
     assert text.count("ERM") == 1  # all four numbers stand in one line
     assert max(map(len, text.splitlines())) <= 80
     assert "phantom_fracture" in text
     assert "seen" in text
-    result = content.section("result").tables
+    result = page.document.section("result").tables
     assert [table.columns for table in result] == [
         ["Method", "Accuracy (%), test", "AUC, test", "Accuracy (%), test, seen domains",
          "AUC, test, seen domains"],
     ]  # fmt: skip
-    assert len(content.section("differences").tables) == 1
+    assert len(page.document.section("differences").tables) == 1
 
 
 @pytest.mark.usefixtures("quick")
@@ -74,14 +77,12 @@ def test_print_sweep_takes_a_folder(whole_folder, capsys):
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("styled", [True, False])
 def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
-    def legend(content):
-        out = Console(file=io.StringIO(), width=80)
-        out.print(sweep_tables(content, styled=styled))
-        return " ".join(out.file.getvalue().split())
+    def legend(page):
+        return " ".join(printed(page, styled=styled).split())
 
     many = legend(whole)
     assert "mean ±SD over seeds; (n/planned) where runs are missing" in many
-    alone = legend(sweep_content(sweep({"erm": 1.0, "mixup": 2.0}, ("octmnist",), (0,), n=30)))
+    alone = legend(sweep_page(sweep({"erm": 1.0, "mixup": 2.0}, ("octmnist",), (0,), n=30)))
     assert "SD" not in alone
     assert "planned" not in alone
     for text in (many, alone):

@@ -1,4 +1,4 @@
-"""The page and the files of a sweep, and the command and function that write them."""
+"""The files of a sweep's report, and the command and function that write them."""
 
 import json
 
@@ -10,46 +10,8 @@ from medldr.cli import app
 from medldr.errors import InputError
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting import SweepReport, report_folder, write_sweep_report
-from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.pages.sweep_report import sweep_page
 
 FILES = ("report.html", "report.md", "report.csv", "table.tex", "report.tex")
-
-
-@pytest.fixture
-def page(whole, read, tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text(sweep_page(whole), encoding="utf-8")
-    return read(path)
-
-
-def test_the_page_is_whole_loads_nothing_and_has_every_section(page, whole):
-    assert page.errors == []
-    assert page.sections == [
-        "result", "missing", "differences", "classes", "calibration", "published", "curves",
-        "runs", "glossary",
-    ]  # fmt: skip
-    assert [url for url in page.urls if not url.startswith(("#", "data:"))] == []
-    assert len(set(page.ids)) == len(page.ids)
-    assert page.banners[0] == "A demonstration."
-    assert any(text.startswith("ORACLE SELECTION in Mixup") for text in page.banners)
-    assert any("3 of 20 runs without a result: " in text for text in page.banners)
-    assert "single seed" in page.text
-    assert "Two <sets> & 100 %" in page.text
-    assert page.figures == page.captions == page.svgs == 4 + 2 * 4
-    assert len(page.tables) == sum(len(section.tables) for section in whole.sections)
-
-
-def test_the_page_shows_the_numbers_of_the_grid_and_names_nobody(page, whole):
-    for grid in whole.grids:
-        for row in grid.rows:
-            for cell in row.cells:
-                assert cell.mean is None or cell.mean in page.values
-    rows = {row[0]: row[1:] for row in page.table("Method", "Derma_1")}
-    assert rows["ERM, half the ratea control"][1] == "not run"  # a is the sign of a footnote
-    assert rows["ERM reference"][1].endswith("n 2")
-    for name in ("DOE_JANE", "MRN-"):
-        assert name not in page.text
 
 
 def test_rows_that_differ_in_precision_carry_a_footnote_in_every_format(sweep, quick):
@@ -100,8 +62,8 @@ def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path, capsys)
     written = report_folder(tmp_path / "S")
     assert isinstance(written, SweepReport)
     assert written.complete
-    assert written.content.study.rows == ["ERM", "LatentDR (Pool)"]
-    assert [c.name for c in written.content.columns] == ["fracturemnist3d (medmnist-28)"]
+    assert written.sweep.results.study.rows == ["ERM", "LatentDR (Pool)"]
+    assert [c.name for c in written.sweep.results.columns] == ["fracturemnist3d (medmnist-28)"]
     (tmp_path / "S" / "broken").mkdir()
     (tmp_path / "S" / "broken" / "run.json").write_text("{")
     assert app(["report", str(tmp_path / "S")], standalone_mode=False) == 3
@@ -109,23 +71,3 @@ def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path, capsys)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no run folder and holds none"):
         report_folder(tmp_path / "empty")
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_sweep_that_has_not_begun_says_so(sweep):
-    gone = {("erm", "octmnist", seed) for seed in (0, 1)}
-    folder = sweep({"erm": 1.0}, ("octmnist",), without=gone)
-    content = sweep_content(folder)
-    assert content.section("result").leads == ["No run has a result yet."]
-    assert content.grids == []
-    written = write_sweep_report(folder)
-    assert "No run has a result yet." in written.page.read_text()
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_measure_that_does_not_exist_is_told_and_the_others_are_shown(sweep):
-    layout = {"metrics": ("acuracy", "acc", "test/auc")}
-    content = sweep_content(sweep({"erm": 1.0}, ("octmnist",), n=20, layout=layout))
-    assert content.metrics == ["accuracy", "auc"]
-    (note,) = [n for n in content.section("notes").leads if "acuracy" in n]
-    assert "Did you mean 'accuracy'?" in note

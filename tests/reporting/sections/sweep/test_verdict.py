@@ -1,15 +1,21 @@
 """The verdict claims what corrected tests show and no more: made-up differences, worked by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from medldr.reporting.sections.caveats import CHANCE
-from medldr.reporting.sections.verdict import finding, verdict
 
 from medldr.evaluation import intervals
+from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.records import Contrast, Difference, Gap, Method, Score
+from medldr.evaluation.estimate import Estimate
+from medldr.folders.evaluation_record import IntervalRecord
 from medldr.folders.sweep_record import Layout, Member
-from medldr.reporting.read.run import RunSource
+from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.sweep.caveats import CHANCE
+from medldr.reporting.sections.sweep.verdict import finding, verdict
 
 ROWS = {
     "ERM": {"name": "erm", "lr_scale": 1.0},
@@ -20,18 +26,17 @@ ROWS = {
 
 
 def number(value, p):
-    return {"value": value, "low": value - 0.02, "high": value + 0.02, "p": p, "p_holm": p}
+    return Difference(Estimate(value, low=value - 0.02, high=value + 0.02), p, p)
 
 
 def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS, sets=("A", "B")):
     """A study whose paired differences are given: ``differences[row][set]`` is (value, p)."""
 
-    def source(row):
-        config = {"algorithm": rows[row], "training": {"lr": 0.001}}
-        return RunSource(row, config, {}, [], None)
+    def files(row):
+        return RunFiles(row, {"algorithm": rows[row], "training": {"lr": 0.001}})
 
     entries = tuple(
-        Entry(Member(f"{row}{name}", row, 0, row, name), "done", source=source(row))
+        Entry(Member(f"{row}{name}", row, 0, row, name), "done", files=files(row))
         for name in sets
         for row in rows
     )
@@ -40,26 +45,30 @@ def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS
                     contrasts=(("Pool", "Half"),) if contrasts else ())  # fmt: skip
     columns = []
     for place, name in enumerate(sets):
-        found = [
-            {"split": "test", "domain": None, "metric": "accuracy", "method": row,
-             "difference": number(*differences[row][place]) if row in differences else None}
-            for row in rows
-        ]  # fmt: skip
-        pairs = [
-            {"split": "test", "domain": None, "metric": "accuracy", "method": "Pool",
-             "minus": "Half", **number(*contrasts[place])}
-        ] if contrasts else []  # fmt: skip
-        methods = [
-            {
-                "method": row,
-                "seeds": list(seeds.get(row, (0, 1, 2)) if isinstance(seeds, dict) else seeds),
-            }
-            for row in rows
+        differing = {row: number(*found[place]) for row, found in differences.items()}
+        scores = [
+            Score("test", None, "accuracy", row, Estimate(), differing.get(row)) for row in rows
         ]
-        result = {"rows": found, "contrasts": pairs, "methods": methods,
-                  "intervals": {"draws": draws}}  # fmt: skip
-        columns.append(Column(name, result, {}, {}))
+        pairs = []
+        if contrasts:
+            pair = number(*contrasts[place])
+            pairs.append(Contrast("test", None, "accuracy", "Pool", "Half", pair))
+        seeds_of = seeds if isinstance(seeds, dict) else dict.fromkeys(rows, seeds)
+        compared = Comparison(
+            task="multi-class",
+            reference="ERM",
+            methods=tuple(Method(row, seeds=tuple(seeds_of.get(row, (0, 1, 2)))) for row in rows),
+            splits={},
+            scores=tuple(scores),
+            contrasts=tuple(pairs),
+            intervals=IntervalRecord(draws=draws),
+        )
+        columns.append(Column(name, compared, {}, {}))
     return Study("t", layout, entries, {}, {}), columns
+
+
+def with_gaps(column, gaps):
+    return replace(column, comparison=replace(column.comparison, gaps=gaps))
 
 
 def test_wins_losses_and_undecided_sets_are_counted_apart():
@@ -187,24 +196,24 @@ def test_equal_methods_of_few_seeds_differ_as_often_as_the_caveat_says(seeds):
     ],
 )
 def test_a_finding_needs_a_small_corrected_p_and_a_better_side(metric, value, p, said):
-    assert finding(metric, {"value": value, "p_holm": p}) == said
+    assert finding(metric, Difference(Estimate(value), p_holm=p)) == said
 
 
 def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
     study, columns = build({"Pool": [(0.05, 0.01)] * 2})
     losses = {"ERM": 0.195, "Pool": 0.3}
-    columns[0].result["gaps"] = [
-        {"metric": "accuracy", "method": row, "value": value, "low": 0.091, "high": 0.295,
-         "seen": "id_val"}
+    gaps = tuple(
+        Gap("accuracy", row, "id_val", Estimate(value, low=0.091, high=0.295))
         for row, value in losses.items()
-    ]  # fmt: skip
+    )
+    columns[0] = with_gaps(columns[0], gaps)
     told = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
     assert told == [
         "What ERM loses on unseen domains, accuracy, measured from validation, seen domains "
         "(id_val): A +19.5 points, +9.1 to +29.5."
     ]
     assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]
-    for gap in columns[0].result["gaps"]:
-        gap["note"] = "id_val shares groups."
+    noted = tuple(gap._replace(note="id_val shares groups.") for gap in gaps)
+    columns[0] = with_gaps(columns[0], noted)
     (told,) = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
     assert told.endswith("+9.1 to +29.5. id_val shares groups.")

@@ -1,9 +1,9 @@
 """Runs that the same cause stopped are told together: on a page without names, here with them."""
 
-from medldr.reporting.sections.missing_runs import missing_lines, missing_table
-
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_table
+from medldr.reporting.writers.cells import printed
 
 
 def study(*kinds):
@@ -20,7 +20,7 @@ def lost(number):
 
 
 def rows(table):
-    return [(row.heading, *(cell.text for cell in row.cells)) for row in table.rows]
+    return [(row.heading, *(printed(cell).text for cell in row.cells)) for row in table.rows]
 
 
 def test_equal_errors_are_one_row_with_at_most_three_names():
@@ -50,9 +50,9 @@ def test_the_terminal_has_the_first_sentence_in_its_own_words_once():
 
 
 def test_the_table_of_a_sweep_names_nobody(whole):
-    table = missing_table(whole.study)
-    assert sorted((row.heading, row.cells[0].text) for row in table.rows) == [
+    table = missing_table(whole.results.study)
+    assert sorted((row.heading, row.cells[0].content) for row in table.rows) == [
         ("1 run", "failed"), ("2 runs", "not run"),
     ]  # fmt: skip
-    (why,) = [row.cells[1].text for row in table.rows if row.cells[0].text == "failed"]
+    (why,) = [row.cells[1].content for row in table.rows if row.cells[0].content == "failed"]
     assert why == "InputError: [hidden name]: item [hidden id] of batch_size 0"

@@ -1,0 +1,70 @@
+"""The page of a sweep: complete, true to its numbers, self-contained, naming nobody."""
+
+import pytest
+
+from medldr.reporting import write_sweep_report
+from medldr.reporting.document import Bullets
+from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.writers.html import html_page
+
+
+@pytest.fixture
+def page(whole, read, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(html_page(whole.document), encoding="utf-8")
+    return read(path)
+
+
+def sentences(page, anchor):
+    """The sentences that a section begins with."""
+    return page.document.section(anchor).of(Bullets)[0].items
+
+
+def test_the_page_is_whole_loads_nothing_and_has_every_section(page, whole):
+    assert page.errors == []
+    assert page.sections == [
+        "result", "missing", "differences", "classes", "calibration", "published", "curves",
+        "runs", "glossary",
+    ]  # fmt: skip
+    assert [url for url in page.urls if not url.startswith(("#", "data:"))] == []
+    assert len(set(page.ids)) == len(page.ids)
+    assert page.banners[0] == "A demonstration."
+    assert any(text.startswith("ORACLE SELECTION in Mixup") for text in page.banners)
+    assert any("3 of 20 runs without a result: " in text for text in page.banners)
+    assert "single seed" in page.text
+    assert "Two <sets> & 100 %" in page.text
+    assert page.figures == page.captions == page.svgs == 4 + 2 * 4
+    assert len(page.tables) == sum(len(section.tables) for section in whole.document.sections)
+
+
+def test_the_page_shows_the_numbers_of_the_grid_and_names_nobody(page, whole, grids_of):
+    for grid in grids_of(whole).values():
+        for row, cells in grid.cells.items():
+            for cell in (*cells, grid.averages[row]):
+                assert cell is None or cell.mean is None or cell.mean in page.values
+    rows = {row[0]: row[1:] for row in page.table("Method", "Derma_1")}
+    assert rows["ERM, half the ratea control"][1] == "not run"  # a is the sign of a footnote
+    assert rows["ERM reference"][1].endswith("n 2")
+    for name in ("DOE_JANE", "MRN-"):
+        assert name not in page.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_sweep_that_has_not_begun_says_so(sweep):
+    gone = {("erm", "octmnist", seed) for seed in (0, 1)}
+    folder = sweep({"erm": 1.0}, ("octmnist",), without=gone)
+    page = sweep_page(folder)
+    assert sentences(page, "result") == ["No run has a result yet."]
+    assert page.results.splits == []
+    assert page.document.section("result").tables == []
+    written = write_sweep_report(folder)
+    assert "No run has a result yet." in written.page.read_text()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_measure_that_does_not_exist_is_told_and_the_others_are_shown(sweep):
+    layout = {"metrics": ("acuracy", "acc", "test/auc")}
+    page = sweep_page(sweep({"erm": 1.0}, ("octmnist",), n=20, layout=layout))
+    assert page.results.metrics == ["accuracy", "auc"]
+    (note,) = [n for n in sentences(page, "notes") if "acuracy" in n]
+    assert "Did you mean 'accuracy'?" in note

@@ -1,0 +1,20 @@
+"""Recall of each class is that of the comparison."""
+
+from medldr.reporting.sections.sweep.classes import recall_table
+from medldr.reporting.writers.cells import printed
+
+
+def test_recall_has_classes_down_and_methods_across(whole):
+    column = whole.results.columns[1]
+    table = recall_table(whole.results.study, column, "test")
+    assert table.columns == [
+        "Class", "Images", "ERM", "Mixup (oracle)", "LatentDR (SA)", "LatentDR (Pool)",
+    ]  # fmt: skip
+    assert sum(printed(row.cells[0]).value for row in table.rows) == 60
+    for row in table.rows:
+        for method, cell in zip(table.columns[2:], row.cells[1:], strict=True):
+            (found,) = [
+                score for score in column.comparison.classes
+                if (score.split, score.name, score.method) == ("test", row.heading, method)
+            ]  # fmt: skip
+            assert printed(cell).value == found.estimate.mean
