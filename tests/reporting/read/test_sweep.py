@@ -249,4 +249,6 @@ def test_every_file_of_every_run_is_opened_once_for_a_whole_report(sweep, opened
     wanted = {folder.path / run / name for run in runs for name in NAMES}
     further = {folder.run(run).evaluation_of("last") for run in runs}
     assert len(wanted) == 20
-    assert set(counts) == wanted | further
+    # Runs that differ in their seed alone have one configuration, which is read of one of them.
+    spared = set() if loose else {folder.run(run).config for run in runs if run.endswith("-s1")}
+    assert set(counts) == (wanted | further) - spared
