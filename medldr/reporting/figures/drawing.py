@@ -40,30 +40,16 @@ STYLE: dict[str, Any] = {
     "text.parse_math": False,  # a class may be called "a$b$"
     "text.usetex": False,
     "font.size": 9.5,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelcolor": INK,
-    "axes.edgecolor": MUTED,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": FAINT,
-    "grid.linewidth": 0.7,
-    "text.color": INK,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
+    "axes.titlesize": 10.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.linewidth": 0.8, "axes.axisbelow": True, "axes.grid": True,
+    "axes.spines.top": False, "axes.spines.right": False,
+    "grid.color": FAINT, "grid.linewidth": 0.7,
+    "legend.frameon": False, "legend.fontsize": 9,
     "lines.linewidth": 1.8,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-}
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
+}  # fmt: skip
 
 
 def draw(
@@ -116,11 +102,6 @@ def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float
     return clean_svg(buffer.getvalue(), name)
 
 
-_OUTER = re.compile(r"^.*?<svg\b[^>]*?(viewBox=\"[^\"]*\")[^>]*>", re.DOTALL)
-_SPACE = re.compile(r">\s+<")
-_LONG_NUMBER = re.compile(r"(?<=[\d])\.(\d{2})\d+")
-
-
 def clean_svg(svg: str, name: str) -> str:
     """Make a matplotlib SVG fit to stand inside a page among others.
 
@@ -131,24 +112,59 @@ def clean_svg(svg: str, name: str) -> str:
         >>> clean_svg('<?xml?><svg height="1pt" viewBox="0 0 2 1"><g id="a"/></svg>', "f")
         '<svg viewBox="0 0 2 1" aria-hidden="true" focusable="false"><g id="f-a"/></svg>'
     """
-    svg = _OUTER.sub(r'<svg \1 aria-hidden="true" focusable="false">', svg, count=1)
-    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'href="#', f'href="#{name}-', svg)
-    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
-    svg = re.sub(r'(?<=\bd=")[^"]*', lambda m: _LONG_NUMBER.sub(r".\1", m[0]), svg)
-    return _SPACE.sub("><", svg).replace(" \n", "\n").strip()
+    head = r"^.*?<svg\b[^>]*?(viewBox=\"[^\"]*\")[^>]*>"
+    svg = re.sub(head, r'<svg \1 aria-hidden="true" focusable="false">', svg, count=1, flags=re.S)
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    svg = re.sub(r'(?<=\bd=")[^"]*', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
+    return re.sub(r">\s+<", "><", svg).replace(" \n", "\n").strip()
 
 
-def legend_below(axes: Axes, columns: int = 2) -> None:
-    """Put the legend under the axes, where no curve can run into it."""
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        axes.figure.legend(
-            handles, labels, loc="outside lower left", ncols=columns,
-            handlelength=2.4, columnspacing=1.4, borderaxespad=0,
-        )  # fmt: skip
+def draw_axes(
+    name: str,
+    paint: Callable[[Axes], None],
+    *,
+    labels: tuple[str, str],
+    legend: int = 2,
+    **words: Any,
+) -> Drawing:
+    """Draw a figure of one pair of axes, with its legend below, where no curve can run into it.
+
+    Args:
+        name: Lower-case name, unique within the page.
+        paint: Draws into empty axes.
+        labels: Of the horizontal and of the vertical axis.
+        legend: Columns of the legend.
+        words: What `draw` takes besides.
+    """
+
+    def on_figure(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        paint(axes)
+        axes.set_xlabel(labels[0])
+        axes.set_ylabel(labels[1])
+        handles, texts = axes.get_legend_handles_labels()
+        if handles:
+            figure.legend(
+                handles, texts, loc="outside lower left", ncols=legend,
+                handlelength=2.4, columnspacing=1.4, borderaxespad=0,
+            )  # fmt: skip
+
+    return draw(name, on_figure, **words)
+
+
+def look(place: int) -> dict[str, str]:
+    """Colour and dashes of a curve by its place; after the last colour the dashes shift."""
+    dash = DASHES[(place + place // len(COLOURS)) % len(DASHES)]
+    return {"color": COLOURS[place % len(COLOURS)], "ls": dash}
+
+
+def time_ticks(axes: Axes) -> None:
+    """Whole epochs or steps along the horizontal axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.margins(x=0.03)
 
 
 def shorten(text: str, limit: int = 22) -> str:

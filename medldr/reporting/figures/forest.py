@@ -1,46 +1,30 @@
-"""Values with intervals, one below the other."""
+"""Values with intervals, one below the other: domains of a run, differences of a comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from medldr.evaluation.comparison.comparison import Comparison, Score
 from medldr.folders.evaluation_record import DomainRecord
-from medldr.metrics import measure
+from medldr.metrics import SPLIT_TITLES, metric_facts
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import (
-    BLUE,
-    INK,
-    ORANGE,
-    RED,
-    draw,
-    legend_below,
-    shorten,
-)
+from medldr.reporting.figures.drawing import BLUE, INK, ORANGE, RED, draw_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+BETTER = {"higher": "right of the line is better", "lower": "left of the line is better"}
 
 
-@dataclass(frozen=True)
-class Whisker:
-    """One row of a forest figure: a value with its interval.
-
-    Attributes:
-        label: Text at the left.
-        value: The estimate.
-        low: Lower end of the interval; None where there is none.
-        high: Upper end of the interval.
-        accent: Drawn in the second colour.
-    """
+class Whisker(NamedTuple):
+    """One row of a forest figure: a value with its interval; `unseen` ones have a colour apart."""
 
     label: str
     value: float
-    low: float | None
-    high: float | None
-    accent: bool = False
+    low: float | None = None
+    high: float | None = None
+    unseen: bool = False
 
 
 def forest_figure(
@@ -51,10 +35,9 @@ def forest_figure(
     caption: str,
     xlabel: str,
     factor: float = 1.0,
-    reference: float | None = None,
-    colours: tuple[str, str] = (BLUE, ORANGE),
-    legend: tuple[str, str] | None = None,
-    label_limit: int = 30,
+    colour: str = ORANGE,
+    legend: bool = False,
+    zero: bool = False,
 ) -> Drawing | None:
     """Values with intervals, one below the other; None where there are none.
 
@@ -65,48 +48,53 @@ def forest_figure(
         caption: How to read it.
         xlabel: What is measured, with its unit.
         factor: 100 where values are shown as per cent.
-        reference: Where to draw a vertical line, for example 0 for differences.
-        colours: Of plain and of accented rows.
-        legend: Names of the two colours.
-        label_limit: Longest label; longer ones are cut.
+        colour: Of the rows of unseen domains.
+        legend: Whether to name the two colours.
+        zero: Whether to draw a line at 0, for differences, whose labels are longer.
     """
     if not rows:
         return None
-    spans = [
-        f"{row.label} {factor * row.value:.3g}"
-        + ("" if row.low is None or row.high is None
-           else f" ({factor * row.low:.3g} to {factor * row.high:.3g})")
+    scaled = [
+        row._replace(
+            value=factor * row.value,
+            low=None if row.low is None else factor * row.low,
+            high=None if row.high is None else factor * row.high,
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
+    spans = [
+        f"{row.label} {row.value:.3g}"
+        + ("" if row.low is None else f" ({row.low:.3g} to {row.high:.3g})")
+        for row in scaled
+    ]
 
-    def paint(figure: Figure) -> None:
-        axes: Axes = figure.add_subplot()
-        for accent in (False, True):
-            chosen = [(i, row) for i, row in enumerate(rows) if row.accent == accent]
-            label = legend[accent] if legend and chosen else None
-            colour = colours[accent]
-            for i, row in chosen:
-                if row.low is not None and row.high is not None:
-                    axes.plot([factor * row.low, factor * row.high], [i, i], color=colour, lw=2.2)
-            axes.plot(
-                [factor * row.value for _, row in chosen], [i for i, _ in chosen],
-                "s" if accent else "o", color=colour, ms=6.5, label=label,
-            )  # fmt: skip
-        if reference is not None:
-            axes.axvline(reference, color=INK, lw=1)
-        axes.set_yticks(range(len(rows)), [shorten(row.label, label_limit) for row in rows])
+    def paint(axes: Axes) -> None:
+        for place, row in enumerate(scaled):
+            if row.low is not None and row.high is not None:
+                ink = colour if row.unseen else BLUE
+                axes.plot([row.low, row.high], [place, place], color=ink, lw=2.2)
+        for unseen, ink, marker, label in (
+            (False, BLUE, "o", "seen in training"), (True, colour, "s", "unseen"),
+        ):  # fmt: skip
+            points = [(row.value, i) for i, row in enumerate(scaled) if row.unseen == unseen]
+            if points:
+                style = {"color": ink, "ms": 6.5, "label": label if legend else None}
+                axes.plot(*zip(*points, strict=True), marker, **style)
+        if zero:
+            axes.axvline(0, color=INK, lw=1)
+        limit = 44 if zero else 30
+        axes.set_yticks(range(len(rows)), [shorten(row.label, limit) for row in rows])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.locator_params(axis="x", nbins=5)  # more would run into each other
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.set_xlabel(xlabel)
-        if legend:
-            legend_below(axes)
 
     height = 1.15 + 0.3 * len(rows) + (0.25 if legend else 0)
     alt = f"{xlabel}: " + "; ".join(spans) + "."
-    return draw(name, paint, title=title, caption=caption, alt=alt, size=(5.2, height))
+    return draw_axes(
+        name, paint, labels=(xlabel, ""), title=title, caption=caption, alt=alt, size=(5.2, height)
+    )
 
 
 def domain_figure(domains: Mapping[str, DomainRecord]) -> Drawing | None:
@@ -116,15 +104,63 @@ def domain_figure(domains: Mapping[str, DomainRecord]) -> Drawing | None:
         domains: Numbers of each domain by its title.
     """
     rows = [
-        Whisker(name, number.value, number.low, number.high, accent=not entry.seen)
+        Whisker(name, number.value, number.low, number.high, not entry.seen)
         for name, entry in domains.items()
         if (number := entry.metrics.get("accuracy")) is not None and number.value is not None
     ]
-    rows.sort(key=lambda row: -row.value)
     return forest_figure(
-        "domains", rows, title="Accuracy by domain", factor=100.0,
-        xlabel=measure("accuracy").heading, colours=(BLUE, RED),
-        legend=("seen in training", "unseen"),
+        "domains", sorted(rows, key=lambda row: -row.value), title="Accuracy by domain",
+        xlabel=metric_facts("accuracy").heading, factor=100.0, colour=RED, legend=True,
         caption="One row per domain with its 95 % interval; a domain far to the left of the "
         "others is one the model should not be trusted in.",
     )  # fmt: skip
+
+
+def difference_figure(
+    found: Comparison, metric: str = "accuracy", column: str = "", number: int = 0
+) -> Drawing | None:
+    """Every method minus the reference on every split and domain; None for a single method.
+
+    Args:
+        found: The comparison.
+        metric: The metric.
+        column: Title of the column of a sweep that this comparison is; its figures leave out
+            single domains, and say of a split only whether it was seen.
+        number: Number of that column, from 1, which keeps names apart on one page.
+    """
+    rows = [
+        Whisker(_label(found, score, column), value.mean, value.low, value.high, unseen)
+        for score, unseen in _scores(found, metric, domains=not column)
+        if score.difference is not None and (value := score.difference.estimate).mean is not None
+    ]
+    known = metric_facts(metric)
+    return forest_figure(
+        f"difference-{metric.replace('_', '-')}{f'-{number}' if number else ''}", rows,
+        title=f"{f'{column}, ' if column else ''}{known.title}: difference to {found.reference}",
+        xlabel="difference, points of per cent" if known.percent else "difference",
+        factor=100.0 if known.percent else 1.0,
+        legend=any(row.unseen for row in rows), zero=True,
+        caption="Each row is one paired difference with its 95 % interval; "
+        f"{BETTER.get(known.better, 'the line is no difference')}, and an "
+        "interval that crosses it is compatible with no difference.",
+    )  # fmt: skip
+
+
+def _scores(found: Comparison, metric: str, *, domains: bool) -> Iterator[tuple[Score, bool]]:
+    """Scores in the order of rows, and whether each is of unseen domains."""
+    for split, about in found.splits.items():
+        single = list(about.domains) if domains and len(about.domains) > 1 else []
+        for domain in [None, *single]:
+            for method in found.others:
+                score = found.score(split, metric, method.name, domain)
+                if score is not None:
+                    yield score, score.seen is False if domain else bool(found.unseen(split))
+
+
+def _label(found: Comparison, score: Score, column: str) -> str:
+    if column:
+        several = len(found.splits) > 1
+        title = f", {SPLIT_TITLES.get(score.split, score.split)}" if several else ""
+        return f"{score.method}{title}"
+    title = found.title(score.split) if score.domain is None else f"  {score.domain}"
+    return title if len(found.others) == 1 else f"{score.method}, {title.strip()}"

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from medldr import __version__
-from medldr.metrics import PERCENT, measure
+from medldr.metrics import PERCENT, metric_facts
 from medldr.reporting.document import Card, Cards, Document
 from medldr.reporting.table import interval
 from medldr.reporting.writers.cells import printed
@@ -21,17 +21,12 @@ def _environment() -> Environment:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("medldr.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=PackageLoader("medldr.reporting"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     # Only our own drawings pass unescaped; matplotlib has escaped the texts inside them.
-    environment.filters["svg"] = Markup
-    environment.filters["kind"] = lambda block: type(block).__name__
-    environment.filters["printed"] = printed
-    environment.filters["range"] = _range
+    kind = {"kind": lambda block: type(block).__name__}
+    environment.filters |= {"svg": Markup, "printed": printed, "range": _range, **kind}
     environment.globals["version"] = __version__
     return environment
 
@@ -39,11 +34,9 @@ def _environment() -> Environment:
 def _range(cards: Cards, card: Card) -> str:
     """The interval of a large number, which is not torn apart at the end of a line."""
     held = card.cell.estimate
-    ends = "" if held is None else interval(held, card.cell.metric or measure(""))
-    if not ends:
-        return ""
+    ends = "" if held is None else interval(held, card.cell.metric or metric_facts(""))
     unbroken = ends.replace(" ", "\N{NO-BREAK SPACE}")
-    return f"{100 * cards.level:g}{PERCENT} interval {unbroken}"
+    return f"{100 * cards.level:g}{PERCENT} interval {unbroken}" if ends else ""
 
 
 def html_page(document: Document) -> str:

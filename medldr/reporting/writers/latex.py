@@ -27,12 +27,9 @@ _NAMED = {
     "…": r"\dots{}", "“": "``", "”": "''", "‘": "`", "’": "'", "≤": r"$\le$", "≥": r"$\ge$",
     "†": r"$\dagger$", "→": r"$\to$", "°": r"$^\circ$", "µ": r"$\mu$", "·": r"$\cdot$",
 }  # fmt: skip
-_GREEK = {
-    name: rf"$\{name}$"
-    for name in ("alpha", "beta", "gamma", "delta", "epsilon", "lambda", "mu", "sigma", "tau")
-}
+_GREEK = ("ALPHA", "BETA", "GAMMA", "DELTA", "EPSILON", "LAMBDA", "MU", "SIGMA", "TAU")
 _LETTERS = "ßæœøåÆŒØÅłŁı"
-_ACCENTS = set("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+_ACCENTS = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327"
 """What the plainest of LaTeX's fonts can set above and below a letter."""
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _MARKS = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}"}
@@ -45,23 +42,21 @@ def escape(text: str) -> str:
         >>> escape("batch_size 50 % & more"), escape("-0.5 to +1.0"), escape("müde α 骨")
         ('batch\\_size 50 \\% \\& more', '$-$0.5 to +1.0', 'müde $\\alpha$ [U+9AA8]')
     """
-    return "".join(map(_letter, _MINUS.sub("−", " ".join(text.split(" ")))))
+    return "".join(map(_letter, _MINUS.sub("−", text)))
 
 
 def _letter(letter: str) -> str:
-    if letter in _NAMED:
-        return _NAMED[letter]
-    if letter.isspace():
-        return " "
+    if letter in _NAMED or letter.isspace():
+        return _NAMED.get(letter, " ")
     if letter.isascii():
         return letter if letter.isprintable() else ""
-    parts = unicodedata.normalize("NFD", letter)
-    accented = len(parts) == 2 and parts[0].isascii() and parts[1] in _ACCENTS
+    base, *accents = unicodedata.normalize("NFD", letter)
+    accented = base.isascii() and len(accents) == 1 and accents[0] in _ACCENTS
     if letter in _LETTERS or (accented and ord(letter) < 0x180):
         return letter
-    name = unicodedata.name(letter, "").lower()
-    if name.startswith("greek small letter ") and name.rsplit(" ", 1)[-1] in _GREEK:
-        return _GREEK[name.rsplit(" ", 1)[-1]]
+    *kind, last = unicodedata.name(letter, "unknown").split(" ")
+    if kind[:3] == ["GREEK", "SMALL", "LETTER"] and last in _GREEK:
+        return rf"$\{last.lower()}$"
     plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
     return "".join(_NAMED.get(c, c) for c in plain) or f"[U+{ord(letter):04X}]"
 
@@ -69,12 +64,27 @@ def _letter(letter: str) -> str:
 def latex_table(table: Table, label: str) -> str:
     """A table as a float: the spread beside a number, what else it says in small below it."""
     numbers = [[printed(cell) for cell in row.cells] for row in table.rows]
-    shown = [number for of_row in numbers for number in of_row]
-    counts = Counter(number.count for number in shown if number.count)
-    usual = counts.most_common(1)[0][0] if counts else ""
+    counts = Counter(number.count for of_row in numbers for number in of_row if number.count)
+    usual = max(counts, key=counts.__getitem__, default="")
+    rows = [_row(row, of_row, usual) for row, of_row in zip(table.rows, numbers, strict=True)]
+    body: list[str] = []
+    for above, row, lines in zip([None, *table.rows], table.rows, rows, strict=False):
+        if above and row.apart and not above.apart:
+            body.append(r"\midrule")
+        elif above and max(map(len, rows)) > 1:
+            body.append(r"\addlinespace")  # else an interval is as near to the next number
+        body += lines
+    notes = [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
+    notes += [escape(note) for note in table.notes]
+    if usual:
+        runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
+        spread = any(number.spread for of_row in numbers for number in of_row)
+        what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
+        limits = r", 95\,\% interval" if table.intervals else ""
+        notes.insert(0, f"{what} ({runs}){limits}.")
     left = {0, *table.texts}
     layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
-    lines = [
+    return "\n".join([
         r"\begin{table}[htbp]",
         r"\centering",
         rf"\caption{{{escape(table.caption)}.}}",
@@ -85,28 +95,12 @@ def latex_table(table: Table, label: str) -> str:
         r"\toprule",
         _line([escape(text) for text in table.columns]),
         r"\midrule",
-    ]
-    rows = [_row(row, of_row, usual) for row, of_row in zip(table.rows, numbers, strict=True)]
-    for number, row in enumerate(table.rows):
-        if row.apart and number and not table.rows[number - 1].apart:
-            lines.append(r"\midrule")
-        elif number and max(map(len, rows)) > 1:
-            lines.append(r"\addlinespace")  # else an interval is as near to the next number
-        lines += rows[number]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    notes = []
-    if usual:
-        runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
-        spread = any(number.spread for number in shown)
-        what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
-        limits = r", 95\,\% interval" if table.intervals else ""
-        notes.append(f"{what} ({runs}){limits}.")
-    notes += [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
-    notes += [escape(note) for note in table.notes]
-    if notes:
-        lines += [r"\par\smallskip", r"{\footnotesize", *notes, r"\par}"]
-    lines.append(r"\end{table}")
-    return "\n".join(lines)
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        *([r"\par\smallskip", r"{\footnotesize", *notes, r"\par}"] if notes else ()),
+        r"\end{table}",
+    ])  # fmt: skip
 
 
 def _row(row: Row, numbers: Sequence[Printed], usual: str) -> list[str]:
@@ -115,21 +109,17 @@ def _row(row: Row, numbers: Sequence[Printed], usual: str) -> list[str]:
     heading = escape(row.heading) + "".join(f" ({tag})" for tag in tags)
     cells = [_number(cell, number) for cell, number in zip(row.cells, numbers, strict=True)]
     lines = [_line([heading + _above(row.mark), *cells])]
-    below = [
-        [number.detail for number in numbers],
-        ["" if usual and n.count == usual else n.count or n.extra for n in numbers],
-    ]
-    for texts in below:
-        if any(texts):
-            small = (rf"{{\scriptsize {escape(text)}}}" if text else "" for text in texts)
-            lines.append(_line(["", *small]))
+    details = [number.detail for number in numbers]
+    extras = ["" if usual and n.count == usual else n.count or n.extra for n in numbers]
+    for texts in filter(any, (details, extras)):
+        small = (rf"{{\scriptsize {escape(text)}}}" if text else "" for text in texts)
+        lines.append(_line(["", *small]))
     return lines
 
 
 def _number(cell: Cell, number: Printed) -> str:
     text = _MARKS.get(number.style, "{}").format(escape(number.text))
-    text += rf" $\pm$ {escape(number.spread)}" if number.spread else ""
-    return text + _above(cell.mark)
+    return text + (rf" $\pm$ {escape(number.spread)}" if number.spread else "") + _above(cell.mark)
 
 
 def _above(sign: str) -> str:
@@ -155,7 +145,7 @@ def fitting(table: Table) -> list[Table]:
     left = GAP + max(len(text) for text in (table.columns[0], *(r.heading for r in table.rows)))
     starts, used = [0], left
     for number, heading in enumerate(table.columns[1:]):
-        found = [printed(r.cells[number]) for r in table.rows if number < len(r.cells)]
+        found = [printed(row.cells[number]) for row in table.rows]
         own = GAP + max(map(len, (heading, *(f"{c.text} ± {c.spread}" for c in found))))
         if used + own > WIDTH and number > starts[-1]:
             starts.append(number)
@@ -185,11 +175,7 @@ def latex_tables(document: Document) -> str:
 
 def latex_document(document: Document) -> str:
     """`report.tex`: a document that says what was found and reads `table.tex`."""
-    banners = [
-        rf"\noindent\textbf{{{escape(banner.text)}}}\par\medskip" for banner in document.banners
-    ]
-    items = [rf"\item {escape(lead)}" for lead in _leads(document, "result")]
-    found = [r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
+    leads = [rf"\item {escape(lead)}" for lead in _leads(document, "result")]
     result = document.section("result")
     small = [block.text for block in (result.of(Paragraph) if result else ()) if block.style]
     lines = [
@@ -204,8 +190,8 @@ def latex_document(document: Document) -> str:
         r"\begin{document}",
         r"\maketitle",
         rf"\noindent {escape(document.subtitle)}.\par\medskip",
-        *banners,
-        *found,
+        *(rf"\noindent\textbf{{{escape(b.text)}}}\par\medskip" for b in document.banners),
+        *([r"\begin{itemize}", *leads, r"\end{itemize}"] if leads else ()),
         *(rf"\noindent {escape(text)}\par\medskip" for text in _leads(document, "missing")),
         rf"\noindent {escape(' '.join(small))}",
         r"\input{table.tex}",

@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from medldr.reporting.document import (
-    Block,
-    Bullets,
-    Document,
-    Figures,
-    Heading,
-    Pairs,
-    Paragraph,
-    Section,
-)
+from medldr.reporting.document import Block, Bullets, Document, Figures, Heading, Pairs, Paragraph
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.cells import printed
 
@@ -34,11 +25,10 @@ def escape(text: str) -> str:
 
 def markdown_table(table: Table) -> str:
     """A table with its caption, footnotes and notes."""
-    count = len(table.columns)
     left = {0, *table.texts}
-    ruler = [":--" if number in left else "--:" for number in range(count)]
-    lines = [f"**{escape(table.caption)}**", "", _line([escape(text) for text in table.columns])]
-    lines.append(_line(ruler))
+    ruler = [":--" if number in left else "--:" for number in range(len(table.columns))]
+    lines = [f"**{escape(table.caption)}**", ""]
+    lines += [_line([escape(text) for text in table.columns]), _line(ruler)]
     lines += [_line([_heading(row), *map(_cell, row.cells)]) for row in table.rows]
     if table.footnotes:
         lines += ["", *(f"<sup>{sign}</sup> {escape(text)}  " for sign, text in table.footnotes)]
@@ -68,20 +58,15 @@ def markdown_page(document: Document) -> str:
     """The whole document; figures are on the page alone."""
     parts = [f"# {escape(document.title)}", escape(document.subtitle) + "."]
     parts += [f"> **{escape(banner.text)}**" for banner in document.banners]
-    drawn = [section for section in document.sections if _only_figures(section)]
-    parts += [_section(section) for section in document.sections if section not in drawn]
+    drawn = False
+    for section in document.sections:
+        if all(isinstance(block, Figures) for block in section.blocks):
+            drawn = True
+        else:
+            parts += [f"## {escape(section.title)}", *map(_block, section.blocks)]
     if drawn:
         parts.append("Learning curves and figures of the differences are in `report.html`.")
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _only_figures(section: Section) -> bool:
-    return all(isinstance(block, Figures) for block in section.blocks)
-
-
-def _section(section: Section) -> str:
-    parts = [f"## {escape(section.title)}", *map(_block, section.blocks)]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _block(block: Block) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
-from medldr.reporting.table import Cell, Row, Table, interval
+from medldr.reporting.table import Cell, Table, interval
 from medldr.reporting.writers.cells import printed
 
 WIDTH = 80
 _NAMES = 22
-"""Widest column of row headings; longer ones fold."""
+"""Widest column of row headings in a table that has to be cut; longer ones fold."""
 _HEAD = 14
 """Widest heading that makes a column wider; longer ones fold."""
 _STYLES = {"best": "bold", "second": "underline"}
@@ -29,12 +29,7 @@ def console() -> Console:
 
 
 def print_document(document: Document, out: Console) -> None:
-    """Print a document.
-
-    Args:
-        document: What to print; figures and folded texts are left to the page.
-        out: Where to.
-    """
+    """Print a document; figures and folded texts are left to the page."""
     out.print(terminal_document(document, out.width))
 
 
@@ -55,69 +50,63 @@ def terminal_document(document: Document, width: int = WIDTH) -> Group:
 
 def _block(block: Block, width: int) -> Iterator[RenderableType]:
     if isinstance(block, Table):
-        yield from _cut(block, width)
+        yield from _parts(block, width)
         yield from (Text(f"{sign} {text}") for sign, text in block.footnotes)
         yield from map(Text, block.notes)
-    elif isinstance(block, Paragraph):
-        yield Text(block.text)
-    elif isinstance(block, Heading):
-        yield Text(block.text, style="bold")
+    elif isinstance(block, Paragraph | Heading):
+        yield Text(block.text, style="bold" if isinstance(block, Heading) else "")
     elif isinstance(block, Bullets):
-        style = "red" if block.style == "warnings" else ""
-        yield from (Text(item, style=style) for item in block.items)
+        yield from (Text(i, style="red" if block.style == "warnings" else "") for i in block.items)
     elif isinstance(block, Pairs):
         yield from (Text(f"{name}: {text}") for name, text in block.items)
 
 
-def _cut(table: Table, width: int) -> Iterator[RichTable]:
-    """As many tables as it takes, each as wide as fits."""
+def _parts(table: Table, width: int) -> Iterator[RenderableType]:
+    """As many tables as it takes, each as wide as fits, without columns that are all dashes."""
     headings = [f"{row.heading} {row.mark}".rstrip() for row in table.rows]
-    names = min(_NAMES, max(map(len, [table.columns[0], *headings])))
+    longest = max(map(len, [table.columns[0], *headings]))
+    room = start = width - min(_NAMES, longest)
+    parts: list[tuple[int, list[tuple[str, list[Text]]]]] = []
     shown: list[tuple[str, list[Text]]] = []
-    room = width - names
     for number, head in enumerate(table.columns[1:]):
-        texts = [cell_text(row.cells[number], intervals=table.intervals) for row in table.rows]
+        cells = [row.cells[number] for row in table.rows]
+        if all(cell.empty for cell in cells):
+            continue
+        texts = [cell_text(cell, intervals=table.intervals) for cell in cells]
         needed = 2 + max([min(len(head), _HEAD), *map(_wide, texts)])
         if shown and needed > room:
-            yield _table(table, headings, shown, names)
-            shown, room = [], width - names
+            parts.append((room, shown))
+            room, shown = start, []
         shown.append((head, texts))
         room -= needed
-    yield _table(table, headings, shown, names)
+    for left, columns in (*parts, (room, shown)):
+        names = min(longest, width - start + max(left, 0))
+        yield Text(f"\n{table.caption}", style="bold")
+        yield _part(table, headings, columns, names)
 
 
 def _wide(text: Text) -> int:
     return max((len(line) for line in text.plain.splitlines()), default=0)
 
 
-def _table(
-    table: Table,
-    headings: Sequence[str],
-    columns: Sequence[tuple[str, list[Text]]],
-    names: int,
+def _part(
+    table: Table, headings: list[str], columns: list[tuple[str, list[Text]]], names: int
 ) -> RichTable:
-    drawn = RichTable(
-        title=Text(f"\n{table.caption}", style="bold"),
-        title_justify="left", box=None, pad_edge=False, padding=(0, 1),
-    )  # fmt: skip
+    """Some columns of a table, its row headings folded where they are longer than `names`."""
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1))
     drawn.add_column(table.columns[0], overflow="fold", min_width=min(names, 12), max_width=names)
     for head, texts in columns:
-        width = max(map(_wide, texts), default=0)
-        drawn.add_column(
-            Text(head, overflow="fold"),
-            justify="right", min_width=width, max_width=max(width, _HEAD),
-        )  # fmt: skip
+        widest = max(map(_wide, texts), default=0)
+        width = {"min_width": widest, "max_width": max(widest, _HEAD)}
+        drawn.add_column(Text(head, overflow="fold"), justify="right", **width)
     apart = False
     for number, row in enumerate(table.rows):
         if row.apart and not apart:
             drawn.add_row(Text("controls", style="italic"))
             apart = True
-        drawn.add_row(_heading(row, headings[number]), *(texts[number] for _, texts in columns))
+        name = Text(headings[number], style="bold" if row.style == "head" else "")
+        drawn.add_row(name, *(texts[number] for _, texts in columns))
     return drawn
-
-
-def _heading(row: Row, text: str) -> Text:
-    return Text(text, style="bold" if row.style == "head" else "")
 
 
 def cell_text(cell: Cell, *, intervals: bool) -> Text:
@@ -126,22 +115,19 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
     Example:
         >>> from medldr.reporting.table import Estimate
         >>> found = Estimate(0.704, sd=0.015, low=0.658, high=0.745, n=2, planned=3)
-        >>> print(cell_text(Cell(found, measure("accuracy")), intervals=True))
+        >>> print(cell_text(Cell(found, metric_facts("accuracy")), intervals=True))
         70.4 ±1.5 (2/3)
         65.8–74.5
     """
-    number = printed(cell)
-    held = cell.estimate
+    number, held = printed(cell), cell.estimate
     if held is None:
         return Text(number.text)
-    text = number.text + (f" ±{number.spread}" if number.spread else "")
+    lines = [number.text + (f" ±{number.spread}" if number.spread else "")]
     if held.n is not None and held.planned and held.n < held.planned:
-        text += f" ({held.n}/{held.planned})"
+        lines[0] += f" ({held.n}/{held.planned})"
     if "lowest" in held.marks:
-        text += " ↓"
-    between = " to " if cell.signed else "–"
-    known = cell.metric or measure("")
-    ends = interval(held, known, signed=cell.signed, between=between) if intervals else ""
-    if intervals and cell.extra:
-        ends = "\n".join(filter(None, (ends, cell.extra)))
-    return Text("\n".join(filter(None, (text, ends))), style=_STYLES.get(number.style, ""))
+        lines[0] += " ↓"
+    if intervals:
+        between, known = " to " if cell.signed else "–", cell.metric or metric_facts("")
+        lines += [interval(held, known, signed=cell.signed, between=between), cell.extra]
+    return Text("\n".join(filter(None, lines)), style=_STYLES.get(number.style, ""))

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.evaluation import compare
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.reporting.figures.differences import difference_figure
+from medldr.reporting.figures.forest import difference_figure
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
 

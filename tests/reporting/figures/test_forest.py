@@ -24,6 +24,6 @@ def test_domains_are_drawn_from_the_highest_to_the_lowest_accuracy():
 @pytest.mark.parametrize("low", [None, -0.1])
 def test_a_forest_shows_values_with_and_without_intervals(low):
     rows = [Whisker("a", 0.25, low, 0.5)]
-    drawing = forest_figure("f", rows, title="", caption="", xlabel="x", factor=100, reference=0)
+    drawing = forest_figure("f", rows, title="", caption="", xlabel="x", factor=100, zero=True)
     assert not drawing.error
     assert drawing.alt == ("x: a 25." if low is None else "x: a 25 (-10 to 50).")

@@ -15,17 +15,22 @@ def test_eleven_methods_are_drawn_in_eleven_ways(curves, monkeypatch):
     drawn = []
 
     class Axes:
-        def plot(self, x, y, dash, *, color, label, **_):
-            drawn.append((dash, color, label))
+        def plot(self, x, y, *, ls, color, label, **_):
+            drawn.append((ls, color, label))
 
-        def __getattr__(self, name):
-            return lambda *_, **__: self
+        def set_xlabel(self, text):
+            pass
+
+        set_ylabel = set_xlabel
+
+        def get_legend_handles_labels(self):
+            return [], []
 
     class Figure:
         def add_subplot(self):
             return Axes()
 
-    monkeypatch.setattr("medldr.reporting.figures.overlays.legend_below", lambda *_, **__: None)
+    monkeypatch.setattr("medldr.reporting.figures.overlays.time_ticks", lambda _: None)
     monkeypatch.setattr(
         "medldr.reporting.figures.drawing._render",
         lambda name, paint, size: paint(Figure()) or name,

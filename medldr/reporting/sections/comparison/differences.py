@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.document import Figures, Paragraph, Section
-from medldr.reporting.figures.differences import difference_figure
+from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.sections.comparison.tables import difference_table
 
 FIGURE_METRICS = ("accuracy", "auc")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from medldr.evaluation.comparison.records import Difference
 from medldr.metrics import SPLIT_TITLES, measure
 from medldr.reporting.document import Drawing, Figures, Paragraph, Section
-from medldr.reporting.figures.differences import difference_figure
+from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.target_parts import TARGETS
