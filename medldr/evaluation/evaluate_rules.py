@@ -69,14 +69,14 @@ def predict_and_score(
     # The reported rule comes last: once its evaluation exists, every rule has been evaluated.
     for rule in (*others, reported):
         predicted = tables[choice[rule]]
-        told = [*data.notes, *(notes if rule == reported else ())]
+        said = [*data.notes, *(notes if rule == reported else ())]
         evaluation = evaluate(
             predicted,
             config.evaluation,
             selection=selections[rule].written(),
             seen=data.spec.train_domains,
             shared=shared,
-            notes=told,
+            notes=said,
         )
         further = None if rule == reported else rule
         place = folder.predictions if further is None else folder.predictions_of(further)

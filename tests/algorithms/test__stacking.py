@@ -54,7 +54,7 @@ def test_a_base_passes_on_what_it_needs(name, build):
     _, algorithm, _ = build(base="outside.pattern_5")
     assert algorithm.needs_domains
     assert algorithm.sampler == "domains"
-    with pytest.raises(InputError, match="needs to know the domain"):
+    with pytest.raises(InputError, match="needs the domain of every"):
         build(domains=False, base="outside.pattern_5")
 
 

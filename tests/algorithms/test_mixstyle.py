@@ -359,7 +359,7 @@ def test_a_method_stacked_on_it_takes_over_its_needs(standins):
 def test_a_tap_outside_of_its_pass_is_an_error(build):
     model, algorithm, batch = build()
     algorithm.loss(model, batch)
-    with pytest.raises(ValueError, match="outside of its forward pass"):
+    with pytest.raises(ValueError, match="outside its forward pass"):
         model.features(batch.image, algorithm.taps)
 
 

@@ -55,7 +55,7 @@ def test_an_edited_config_is_never_taken_for_the_one_that_trained(finished, medl
     assert folder.config.read_text() != text
     ended = medldr("evaluate", folder.path, "--device", "cpu")
     assert ended.code == 2
-    assert f"{folder.config} was changed after the training" in ended.err
+    assert f"{folder.config} was changed after training" in ended.err
     folder.config.write_text(text)
     assert medldr("evaluate", folder.path, "--device", "cpu").code == 0
 
@@ -163,7 +163,7 @@ def test_compare_refuses_what_cannot_be_compared(finished, rows, medldr, tmp_pat
     others = {
         "their test items differ (4 and 3 items": finished("items", given=given).path,
         "their class_names differ": finished("names", "data.class_names=[x, y]").path,
-        "the same run cannot count twice": one.path,
+        "a run can count only once": one.path,
         "is not a run folder": tmp_path,
     }
     for said, other in others.items():

@@ -34,7 +34,7 @@ def test_accumulation_is_refused_for_methods_with_their_own_steps(train, parts_o
             return super().update(step, batch)
 
     parts.algorithm.__class__ = Own
-    with pytest.raises(InputError, match=r"makes its optimizer steps itself"):
+    with pytest.raises(InputError, match=r"makes its own optimizer steps"):
         train(changes, parts=parts)
 
 
@@ -138,7 +138,7 @@ def test_weights_that_do_not_fit_are_named(train, tmp_path):
     save_tensors(tmp_path / "some.safetensors", kept)
     with pytest.raises(InputError, match=r"conv\.bias is missing"):
         train({"training.init_from": str(tmp_path / "some.safetensors")}, "fewer")
-    with pytest.raises(InputError, match=r"init_from: there is no .*nowhere"):
+    with pytest.raises(InputError, match=r"init_from: .*nowhere does not exist"):
         train({"training.init_from": str(tmp_path / "nowhere")}, "none")
 
 

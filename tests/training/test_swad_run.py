@@ -237,7 +237,7 @@ def test_a_segment_that_is_gone_is_named_before_the_run_goes_on(
 
 
 def test_what_cannot_work_is_refused_before_the_first_step(train):
-    with pytest.raises(InputError, match=r"training\.averaging: swad makes\. Set that too"):
+    with pytest.raises(InputError, match=r"made by training\.averaging: swad\. Set that too"):
         train({**PLAN, "training.select": ("swad",)})
     with pytest.raises(InputError, match=r"needs a split 'val' or 'id_val'.*data\.val_fraction"):
         parse_rules(["last"], {"train", "test"}, averaging="swad")

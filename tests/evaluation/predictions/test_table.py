@@ -114,7 +114,7 @@ def test_a_damaged_table_is_named_with_the_place(tmp_path, change, said):
 
 
 def test_an_absent_table_is_named(tmp_path):
-    with pytest.raises(InputError, match="there is no predictions table"):
+    with pytest.raises(InputError, match="the predictions table is missing"):
         read_predictions(tmp_path / "predictions.csv")
 
 

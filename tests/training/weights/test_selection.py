@@ -71,9 +71,9 @@ def test_state_survives_a_checkpoint():
 
 
 def test_an_unknown_rule_is_named_with_the_nearest():
-    with pytest.raises(InputError, match=r"no rule 'val_acuracy'.*Did you mean 'val_accuracy'"):
+    with pytest.raises(InputError, match=r"unknown rule 'val_acuracy'.*Did you mean 'val_accuracy'"):
         parse_rules(["val_acuracy"], ALL)
-    with pytest.raises(InputError, match="no rule 'val_'"):
+    with pytest.raises(InputError, match="unknown rule 'val_'"):
         parse_rules(["val_"], ALL)
     assert "last" in rule_names()
 
