@@ -213,7 +213,7 @@ def test_a_loss_whose_slope_is_not_known_is_refused_by_name(build, monkeypatch):
     module = ModuleType("outside.squares")
     module.Config, module.LOSS = LossConfig, Other
     monkeypatch.setitem(sys.modules, "outside.squares", module)
-    with pytest.raises(InputError, match=r"irm does not know the slope of outside\.squares.*vrex"):
+    with pytest.raises(InputError, match=r"irm does not support outside\.squares.*vrex"):
         build(loss="outside.squares")
 
 

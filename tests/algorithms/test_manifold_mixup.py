@@ -201,7 +201,7 @@ def test_a_copy_mixes_by_itself(build):
 def test_places_must_be_known_named_once_and_at_least_one(build):
     for stages, message in (
         ([], "at least 1"),
-        (["input", "stage1", "input"], "each place may stand once, but input is repeated"),
+        (["input", "stage1", "input"], "each place may appear only once, but input is repeated"),
         (["layer1"], "'input', 'stem', 'stage1'"),
     ):
         with pytest.raises(ValueError, match=message):

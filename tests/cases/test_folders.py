@@ -72,7 +72,7 @@ GONE = {
     "metrics.jsonl": (0, "resumed after step 3"),
     "config.yaml": (0, "resumed after step 3"),
     "run.json": (0, "resumed after step 3"),
-    "selected": (2, "selected/val_auc.safetensors is gone"),
+    "selected": (2, "selected/val_auc.safetensors is missing"),
 }
 
 
@@ -153,7 +153,7 @@ def test_evaluate_says_what_it_needs(interrupted, finished, medldr, tmp_path):
         assert "is not a run folder" in ended.err
     ended = medldr("evaluate", finished("a").path, "--device", "gpu")
     assert ended.code == 2
-    assert "machine.device: there is no gpu device" in ended.err
+    assert "machine.device: this machine has no gpu device" in ended.err
 
 
 def test_compare_refuses_what_cannot_be_compared(finished, rows, medldr, tmp_path):

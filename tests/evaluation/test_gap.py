@@ -62,7 +62,7 @@ def test_a_seen_split_that_chose_the_weights_says_so():
     _, gap = judged("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
     assert (
         gap["note"]
-        == "id_val chose the weights (id_val_auc), so that the gap from it is too large."
+        == "id_val chose the weights (id_val_auc), so the gap measured from it is too large."
     )
 
 
