@@ -21,18 +21,18 @@ class Metric:
         name: Its key in `evaluation.json`.
         title: Its name in tables and figures.
         meaning: One plain sentence for the glossary of a page.
-        percent: Printed in per cent with one decimal, else as a number with three.
-        better: ``higher``, ``lower``, or empty where neither holds.
-        definition: How it is computed, in the words of `evaluation.json`.
+        percent: Printed as a percentage with one decimal, else as a number with three.
+        better: ``higher``, ``lower``, or empty where neither is better.
+        definition: How it is computed, as written to `evaluation.json`.
         function: Where it is computed, in `medldr.evaluation.metrics`: ``counts.decisions``. Empty
-            where it is made of other metrics.
+            where it is derived from other metrics.
         tasks: Kinds of labels that it is defined for.
         levels: What it is reported for: ``split``, ``class``, ``domain``.
         undefined: Why it has no value where the labels are known.
         cards: Tasks for which it is among the few large numbers of a page.
-        calibration: Whether it judges the probabilities and not the decisions.
+        calibration: Whether it evaluates the probabilities rather than the predicted classes.
         threshold: Whether it needs a threshold from the validation split.
-        published: Whether published tables give it.
+        published: Whether published tables report it.
         selects: Whether ``training.select`` can name it.
         over_domains: Whether it is a mean over domains.
         short: Its title for a narrow terminal; empty: the title.
@@ -107,29 +107,28 @@ _BINARY: Final = ("binary",)
 _TABLE: Final = (
     Metric(
         "accuracy", "Accuracy",
-        "Share of images that are classified right. With several labels per image: the mean "
-        "over labels of the share decided right at probability 0.5.",
+        "Share of images classified correctly. With several labels per image: the mean over "
+        "labels of the share of correct predictions at a probability threshold of 0.5.",
         percent=True, function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
-        definition="share of right decisions; multi-label: per label (above 0.5), then their mean",
+        definition="share of correct predictions; multi-label: mean over labels, threshold 0.5",
         cards=TASKS, published=True, selects=True, aliases=("acc",),
     ),
     Metric(
         "auc", "AUC",
-        "Area under the ROC curve: the chance that an image with the finding gets a higher score "
-        "than one without it; the mean over classes where there are several. "
-        "0.5 is guessing, 1 is perfect. It needs no threshold.",
+        "Area under the ROC curve: the probability that an image with the finding gets a higher "
+        "score than one without it, averaged over classes where there are several. "
+        "0.5 is chance level, 1 is perfect. No threshold is needed.",
         function="ranking.areas", tasks=TASKS, levels=("split", "class", "domain"),
-        definition="area under the ROC curve; unweighted mean over classes against the rest, or "
+        definition="area under the ROC curve; unweighted mean over classes (one versus rest) or "
         "labels",
         undefined="only one class in the labels",
         cards=TASKS, published=True, selects=True,
     ),
     Metric(
         "balanced_accuracy", "Balanced accuracy",
-        "Mean of the recalls of the classes that occur, so that rare classes count as much as "
-        "frequent ones.",
+        "Mean recall over the classes that occur; rare classes count as much as frequent ones.",
         percent=True, function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
-        definition="mean recall of the classes that occur; multi-label: mean over labels of "
+        definition="mean recall over the classes that occur; multi-label: mean over labels of "
         "(sensitivity + specificity) / 2",
         undefined="no label with both positives and negatives",
         cards=("multi-class",), selects=True, short="Bal. acc.",
@@ -137,100 +136,102 @@ _TABLE: Final = (
     Metric(
         "macro_f1", "Macro F1",
         "Mean of F1, the harmonic mean of precision and recall, over the classes that occur in the "
-        "labels or among the answers.",
+        "labels or the predictions.",
         function="counts.decisions", tasks=TASKS, selects=True,
-        definition="mean F1 of the classes that occur in the labels or among the decisions",
-        undefined="no class in the labels or decided for",
+        definition="mean F1 over the classes that occur in the labels or the predictions",
+        undefined="no class in the labels or the predictions",
     ),
     Metric(
-        "exact_match", "Exact match", "Share of images all of whose labels are decided right.",
+        "exact_match", "Exact match", "Share of images with every label predicted correctly.",
         percent=True, function="counts.decisions", tasks=("multi-label",), cards=("multi-label",),
-        definition="share of items all of whose known labels are right", short="Exact",
+        definition="share of items with every known label predicted correctly", short="Exact",
     ),
     Metric(
         "sensitivity", "Sensitivity",
-        "Share of the positive cases that are found when the likelier class is chosen.",
+        "Share of positive cases that are detected when the more probable class is predicted.",
         percent=True, function="counts.decisions", tasks=_BINARY,
         definition="recall of the positive class", undefined="no such class in the labels",
     ),
     Metric(
         "specificity", "Specificity",
-        "Share of the negative cases that are recognised when the likelier class is chosen.",
+        "Share of negative cases classified as negative when the more probable class is predicted.",
         percent=True, function="counts.decisions", tasks=_BINARY,
-        definition="recall of the other class", undefined="no other class in the labels",
+        definition="recall of the negative class", undefined="no other class in the labels",
     ),
     Metric(
         "sensitivity_at_specificity", "Sensitivity at fixed specificity",
-        "Share of the positive cases that are found at the threshold which gives the wanted "
-        "specificity on the validation split.",
+        "Sensitivity at the threshold that reaches the requested specificity on the validation "
+        "split.",
         percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
-        definition="sensitivity at the threshold that gives the wanted specificity on the "
+        definition="sensitivity at the threshold that reaches the requested specificity on the "
         "validation split",
         undefined="no such class in the labels", cards=_BINARY, short="Sens. at spec.",
     ),
     Metric(
         "specificity_at_threshold", "Specificity at that threshold",
-        "Specificity that the threshold chosen on the validation split really gives here.",
+        "Specificity reached on this split with the threshold chosen on the validation split.",
         percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
-        definition="specificity reached here at that threshold",
+        definition="specificity reached on this split at that threshold",
         undefined="no other class in the labels",
     ),
     Metric(
         "quadratic_kappa", "Quadratic kappa",
-        "Agreement on an ordered scale beyond chance; a miss by two grades weighs four times a "
-        "miss by one.",
+        "Agreement beyond chance on an ordered scale; an error of two grades weighs four times as "
+        "much as an error of one.",
         function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",), short="Kappa",
-        definition="agreement of ordered classes, quadratic weights",
-        undefined="labels and decisions are all one class", aliases=("kappa",),
+        definition="Cohen's kappa of ordered classes with quadratic weights",
+        undefined="labels and predictions are all one class", aliases=("kappa",),
     ),
     Metric(
-        "mae", "Mean absolute error", "Mean distance, in grades, from the true grade.",
+        "mae", "Mean absolute error", "Mean distance from the true grade, in grades.",
         better="lower", function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",),
-        definition="mean distance between label and decision, in classes", short="Abs. error",
+        definition="mean distance between label and prediction, in classes", short="Abs. error",
     ),
     Metric(
         "ece", "ECE",
-        "Expected calibration error: mean gap between stated confidence and observed accuracy. "
-        "0 means that confidences can be taken at their word. Resampling makes it look larger, so "
-        "that its interval may lie above the value.",
+        "Expected calibration error: mean gap between predicted confidence and observed accuracy; "
+        "0 means well calibrated. Resampling inflates it, so its interval may be entirely above "
+        "the value.",
         better="lower", calibration=True, function="calibration.decided_error", tasks=TASKS,
         levels=("split", "domain"), cards=("multi-class", "binary", "multi-label"),
-        definition="calibration error of the decided class (multi-label: of each label, averaged); "
-        "resampling makes it larger, so its interval may lie above it",
+        definition="calibration error of the predicted class (multi-label: mean over labels); "
+        "resampling inflates it, so its interval may be above the value",
     ),
     Metric(
         "ece_positive", "ECE, positive class",
-        "The same gap for the stated probability of the positive class, whatever is decided.",
+        "The same gap for the predicted probability of the positive class, whichever class is "
+        "predicted.",
         better="lower", calibration=True, function="calibration.positive_error", tasks=_BINARY,
         definition="calibration error of the positive class's probability",
     ),
     Metric(
         "brier", "Brier score",
-        "Mean squared distance of the stated probabilities from what was true.",
+        "Mean squared difference between predicted probability and outcome.",
         better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
         definition="squared error of the probabilities, summed over classes; binary and "
         "multi-label: of one probability",
     ),
     Metric(
         "nll", "NLL",
-        "Negative log-likelihood: punishes confident mistakes most. Natural logarithm.",
+        "Negative log-likelihood (natural logarithm); penalises confident errors most.",
         better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
         definition="mean negative log probability of the label",
     ),
     Metric(
-        "recall", "Recall", "Of the images of a class, the share that is recognised.",
+        "recall", "Recall", "Of the images of a class, the share predicted as that class.",
         percent=True, function="counts.decisions", tasks=TASKS, levels=("class",),
         undefined="no such class in the labels",
     ),
     Metric(
-        "precision", "Precision", "Of the images called a class, the share that is of it.",
+        "precision", "Precision",
+        "Of the images predicted as a class, the share that belongs to it.",
         percent=True, function="counts.decisions", tasks=TASKS, levels=("class",),
-        undefined="never decided for",
+        undefined="never predicted",
     ),
     Metric(
         "f1", "F1", "Harmonic mean of precision and recall of one class.",
         function="counts.decisions", tasks=TASKS, levels=("class",),
-        undefined="neither in the labels nor decided for",
+        undefined="neither in the labels nor predicted",
     ),
     Metric(
         "worst_domain", "Worst domain accuracy",
@@ -240,23 +241,23 @@ _TABLE: Final = (
     ),
     Metric(
         "worst_group", "Worst group accuracy",
-        "Accuracy in the group (slide, patient) where it is lowest. Each bootstrap draw finds its "
-        "own worst among the groups that it took, so that the interval lies at or above the value.",
+        "Accuracy in the group (slide, patient) where it is lowest. Each bootstrap draw takes the "
+        "worst of the groups it sampled, so the interval is at or above the value.",
         percent=True, levels=(),
         definition="lowest accuracy of any group (slide, patient) that has items; each bootstrap "
-        "draw finds its own worst among the groups that it took, so that its interval lies at or "
-        "above",
+        "draw takes the worst of the groups it sampled, so its interval is at or above the value",
         aliases=("worst_group_accuracy",),
     ),
     Metric(
-        "loss", "Loss", "What training makes small.", better="lower", levels=(), selects=True,
+        "loss", "Loss", "The quantity that training minimises.",
+        better="lower", levels=(), selects=True,
     ),
     Metric(
-        "domain_accuracy", "Mean domain accuracy", "Mean of the accuracies of the domains.",
+        "domain_accuracy", "Mean domain accuracy", "Unweighted mean of the domains' accuracies.",
         percent=True, levels=(), selects=True, over_domains=True,
     ),
     Metric(
-        "domain_loss", "Mean domain loss", "Mean of the losses of the domains.",
+        "domain_loss", "Mean domain loss", "Unweighted mean of the domains' losses.",
         better="lower", levels=(), selects=True, over_domains=True,
     ),
 )  # fmt: skip
@@ -286,7 +287,7 @@ def metric_facts(name: str) -> Metric:
 Measure = Metric
 MEASURES = METRICS
 measure = metric_facts
-"""Names under which pages know the three."""
+"""The names by which pages import these three."""
 
 SPLIT_TITLES = {
     "test": "Test",
@@ -295,10 +296,10 @@ SPLIT_TITLES = {
     "id_val": "Validation, seen domains",
     "train": "Training",
 }
-"""Names of the splits, in the order in which a page shows them."""
+"""Names of the splits, in the order in which pages show them."""
 
 PERCENT = "\N{NO-BREAK SPACE}%"
-"""The sign with its space, which must not be torn from its number."""
+"""The sign with its space, which must not be separated from its number."""
 
 _RULE_SPLITS = {
     "val": "validation",
@@ -341,7 +342,7 @@ def is_defined(number: Mapping[str, Any] | None) -> bool:
 
 
 def metrics_of(split: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics of a split of `evaluation.json`, its worst group among them where it has one."""
+    """The metrics of a split of `evaluation.json`, including its worst group where it has one."""
     found = dict(split.get("metrics") or {})
     worst = split.get("worst_group")
     return {**found, "worst_group": worst["accuracy"]} if worst else found

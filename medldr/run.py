@@ -1,6 +1,6 @@
-"""The straight line: config -> data -> model -> algorithm -> training -> evaluation -> report.
+"""The main sequence: config -> data -> model -> algorithm -> training -> evaluation -> report.
 
-`run` is the program. Around it are the run's folder (`medldr.folders.lifecycle`) and its
+`run` is the program. It works inside the run's folder (`medldr.folders.lifecycle`) and its
 processes (`medldr.training.machine.fabric`).
 """
 
@@ -19,7 +19,7 @@ from medldr.config import RunConfig, identify, load_config, run_hash
 from medldr.data import Data, build_data, list_bad_files
 from medldr.errors import InputError
 from medldr.evaluation import check, flat
-from medldr.evaluation.evaluate_rules import judge, network, rules_with_weights
+from medldr.evaluation.evaluate_rules import network, predict_and_score, rules_with_weights
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
@@ -32,7 +32,7 @@ from medldr.folders.run_record import (
 )
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
-from medldr.training import Fitted, fit, make_fabric
+from medldr.training import FitResult, fit, make_fabric
 from medldr.training.machine.fabric import Launcher, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.types import DataSpec
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     """One run, from its configuration to its numbers.
 
-    Its page follows when the folder is closed, because it tells how the run ended.
+    The page is written once the folder is closed, because it reports how the run ended.
     """
     data = build_data(config)
     check(config.evaluation, data.spec, data.rows)
@@ -54,7 +54,7 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     note_data(folder, data, fabric)
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
-    judge(config, data, folder, fabric, choices(fitted))
+    predict_and_score(config, data, folder, fabric, choices(fitted))
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,18 @@ def train_run(
     restart: bool = False,
     launcher: Launcher = "spawn",
 ) -> RunResult:
-    """Run a configuration to its end, or go on with it; a finished run is only read.
+    """Run a configuration to its end, resuming where possible; a finished run is only read.
 
     Args:
         config: The run.
         out: Folder of run folders.
-        restart: Move an earlier run of the same configuration aside and begin anew.
+        restart: Move an earlier run of the same configuration aside and start over.
         launcher: How further processes are started: ``spawn`` from a Python program, ``script``
             by running the command line again.
 
     Raises:
         InputError: If the configuration, the data or the folder is at fault.
-        Interrupted: If a signal stopped the run; the same call goes on with it.
+        Interrupted: If a signal stopped the run; the same call resumes it.
     """
     folder = identify(config).folder(out)
     if not restart and is_done(folder):
@@ -136,7 +136,7 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
             word = Processes(fabric).from_first("finished" if opened.finished else "run")
             if opened.finished:
                 return False
-            if not opened.resumed:  # the state that is resumed keeps the number it was made with
+            if not opened.resumed:  # a resumed run keeps the number of threads it started with
                 opened.record(threads=use_threads(config.machine))
             run(config, folder, fabric)
     finally:
@@ -149,14 +149,14 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
 
 
 def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
-    """Say what the data is and keep it in `run.json`, and the splits in `splits.json`."""
+    """Print the notes on the data; write them to `run.json` and the splits to `splits.json`."""
     if not fabric.is_global_zero:
         return
     console = Console(stderr=True, highlight=False)
     for note in data.notes:
         console.print(note, soft_wrap=not console.is_terminal, markup=False)
     if data.pack is not None:
-        console.print(f"images are read from the pack {data.pack}", soft_wrap=True, markup=False)
+        console.print(f"reading images from the pack {data.pack}", soft_wrap=True, markup=False)
     add_to_run_record(
         folder,
         data={
@@ -174,8 +174,8 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
         write_text(folder.bad_files, list_bad_files(data.table))
 
 
-def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabric) -> None:
-    """Keep how it was trained and what each rule chose in `run.json`."""
+def note_fit(config: RunConfig, folder: RunFolder, fitted: FitResult, fabric: Fabric) -> None:
+    """Record in `run.json` how the run was trained and what each rule chose."""
     if not fabric.is_global_zero:
         return
     from medldr.config.method import augmentation_id
@@ -195,27 +195,27 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: Fitted, fabric: Fabri
 
 
 def write_report_or_warn(folder: RunFolder) -> None:
-    """Write the run's page; what can go wrong with it is a warning."""
-    # Pages bring matplotlib and jinja2 along, which only the end of a run needs.
+    """Write the run's page; a failure is reported as a warning."""
+    # Pages import matplotlib and jinja2, which only the end of a run needs.
     from medldr.reporting import write_report_or_warn as write
 
     write(folder)
 
 
-def choices(fitted: Fitted) -> dict[str, Selection]:
-    """What each rule chose, as files hold it; the reported one first."""
+def choices(fitted: FitResult) -> dict[str, Selection]:
+    """What each rule chose, as it is written to files; the reported one first."""
     return {name: Selection(**chosen.as_dict()) for name, chosen in fitted.selections.items()}
 
 
 def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
-    """Predict and score a trained run again, in its precision, and write its page anew.
+    """Predict and score a trained run again, in its precision, and rewrite its page.
 
     Args:
         folder: The run folder.
-        device: Where to; unset: the run's own `machine.device`.
+        device: Device to use; unset: the run's own `machine.device`.
 
     Raises:
-        InputError: If the folder holds no trained run, or its data is not what it was.
+        InputError: If the folder holds no trained run, or its data has changed.
     """
     files = trained(folder)
     before = read_run_record(files)
@@ -234,11 +234,10 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     ):
         if now != then:
             raise InputError(
-                f"the data of {files.path} is not what it was trained on ({what} is now "
-                f"{now[:12]}, then {str(then)[:12]}); put the same files back, or "
-                "train anew"
+                f"the data of {files.path} has changed since training ({what} is now {now[:12]}, "
+                f"was {str(then)[:12]}). Restore the original files, or train again"
             )
-    judge(config, data, files, fabric, rules_with_weights(files, before))
+    predict_and_score(config, data, files, fabric, rules_with_weights(files, before))
     write_report_or_warn(files)
     return RunResult.read(files)
 
@@ -247,7 +246,7 @@ def trained(folder: Path | str) -> RunFolder:
     """The files of a run that has selected weights.
 
     Raises:
-        InputError: If it is no run folder, or training has not ended.
+        InputError: If it is not a run folder, or training has not finished.
     """
     files = RunFolder(folder)
     if not files.run.is_file():
@@ -258,7 +257,7 @@ def trained(folder: Path | str) -> RunFolder:
     if not files.model.is_file() or read_run_record(files).selection is None:
         raise InputError(
             f"{folder} has no selected weights yet: its status is {status(files)}. Run "
-            f"`medldr train {files.config}` to go on with it"
+            f"`medldr train {files.config}` to finish it"
         )
     return files
 
@@ -268,8 +267,8 @@ def _config_of(files: RunFolder, record: RunRecord) -> RunConfig:
     now, then = run_hash(config), record.hash
     if now != then:
         raise InputError(
-            f"{files.config} was changed after the training: its hash is now {now}, and the run's "
-            f"is {then}. Put the file back, or train the changed one: medldr train {files.config}"
+            f"{files.config} was changed after training: its hash is now {now}, the run's is "
+            f"{then}. Restore the file, or train the changed one: medldr train {files.config}"
         )
     return config
 
@@ -286,7 +285,7 @@ def load_model(folder: Path | str) -> FeatureModel:
 
 
 def _spec_of(files: RunFolder, record: RunRecord) -> DataSpec:
-    """What the network of a run was told of its data.
+    """The description of the data that a run's network was built for.
 
     Raises:
         InputError: If `run.json` does not say so.

@@ -20,15 +20,15 @@ _OWN_STREAM = 0x616C67
 def build_algorithm(
     config: PluginSection, spec: DataSpec, model: FeatureModel, seed: int
 ) -> Algorithm:
-    """The algorithm that a configuration names, with initial weights that depend on the seed alone.
+    """The algorithm that a configuration names, with initial weights that depend only on the seed.
 
-    The global generator is left as it was, so that methods compared under one seed start from the
-    same model and see the same batches.
+    The global generator is left unchanged, so methods compared under one seed start from the same
+    model and see the same batches.
 
     Args:
         config: The section ``algorithm`` of a run.
-        spec: What the data are.
-        model: The network to be trained; it is looked at, and may be copied, but not changed.
+        spec: Description of the data.
+        model: The network to be trained; it is read, and may be copied, but not changed.
         seed: The run's seed.
 
     Raises:

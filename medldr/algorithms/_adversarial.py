@@ -1,4 +1,4 @@
-"""What DANN and CDANN share: a network and a discriminator that take turns against each other."""
+"""Shared by DANN and CDANN: a network and a discriminator trained in turn against each other."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ from medldr.types import Batch, DataSpec, StepOutput
 class AdversarialConfig(AlgorithmConfig):
     """Keys of the methods with a discriminator of domains."""
 
-    weight: float = Field(1.0, ge=0, description="factor of the discriminator's loss, lambda")
+    weight: float = Field(1.0, ge=0, description="weight of the discriminator's loss, lambda")
     schedule: Literal["constant", "ganin"] = Field(
-        "constant", description="of the weight; ganin: from 0 up over the run"
+        "constant", description="of the weight; ganin: rises from 0 over the run"
     )
-    d_steps: int = Field(
-        1, ge=1, description="steps of the discriminator for each step of the network"
-    )
+    d_steps: int = Field(1, ge=1, description="discriminator steps per network step")
     grad_penalty: float = Field(
-        0.0, ge=0, description="factor of the squared slope of the discriminator's loss"
+        0.0, ge=0, description="weight of the squared gradient of the discriminator's loss"
     )
     lr_d: float | None = Field(
-        None, gt=0, description="rate of the discriminator; unset: the network's"
+        None, gt=0, description="learning rate of the discriminator; unset: the network's"
     )
     weight_decay_d: float | None = Field(
         None, ge=0, description="weight decay of the discriminator; unset: training.weight_decay"
     )
     betas: tuple[float, float] | None = Field(
         (0.5, 0.9),
-        description="of Adam and AdamW, for the network too; unset: training.betas; sgd has none",
+        description="Adam or AdamW betas, also for the network; null: training.betas; no effect "
+        "with sgd",
     )
     width: int = Field(256, ge=1, description="hidden width of the discriminator")
     depth: int = Field(3, ge=2, description="linear layers of the discriminator")
-    dropout: float = Field(0.0, ge=0, lt=1, description="within the discriminator")
+    dropout: float = Field(0.0, ge=0, lt=1, description="dropout in the discriminator")
 
 
 class Adversarial(Algorithm):
@@ -74,7 +73,7 @@ class Adversarial(Algorithm):
         self.register_buffer("strength", torch.tensor(float(config.schedule == "constant")))
 
     def seen(self, z: Tensor, label: Tensor) -> Tensor:
-        """What the discriminator is shown ``(B, D)``: the latents."""
+        """The input of the discriminator ``(B, D)``: the latents."""
         return z
 
     def opponents(self) -> list[nn.Module]:
@@ -86,7 +85,7 @@ class Adversarial(Algorithm):
         return None
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
-        """``main`` trains the network and ``discriminator`` what stands against it."""
+        """``main`` trains the network, ``discriminator`` its opponents."""
         settings = self.settings
         both = {} if settings.betas is None else {"betas": settings.betas}
         theirs = {"lr": settings.lr_d, "weight_decay": settings.weight_decay_d}
@@ -118,7 +117,7 @@ class Adversarial(Algorithm):
         return StepOutput(loss, z, logits, {"loss/original": original, **logs})
 
     def update(self, step: Step, batch: Batch) -> StepOutput:
-        """A step of the network or of the discriminator, as the number of the step says."""
+        """A step of the network or of the discriminator, depending on the step number."""
         settings = self.settings
         if settings.schedule == "ganin":
             self.strength.fill_(ganin_strength(step.index / step.total))

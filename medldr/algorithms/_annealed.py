@@ -16,11 +16,11 @@ from medldr.types import Batch, DataSpec, StepOutput
 class AnnealedConfig(AlgorithmConfig):
     """Keys of a penalty that is switched."""
 
-    weight: float = Field(1.0, ge=0, description="factor of the penalty from the switch on")
+    weight: float = Field(1.0, ge=0, description="weight of the penalty from the switch on")
     anneal_steps: int = Field(
         500,
         ge=0,
-        description="steps before the switch, in which the factor is 1 (with weight 0: 0)",
+        description="steps before the switch, during which the weight is 1 (with weight 0: 0)",
     )
     reset_optimizer: bool = Field(
         True, description="forget the optimizer's running state (momentum) at the switch"
@@ -31,9 +31,9 @@ class Annealed(Algorithm):
     """A loss with a penalty whose weight `update` switches.
 
     Attributes:
-        before: Factor of the penalty until the switch; with weight 0 it is 0 all along.
-        steps: ``()`` int64, optimizer steps made before this one; a buffer, so that a resumed run
-            goes on with it. `update` alone counts it, so `loss` may be called at any time.
+        before: Factor of the penalty until the switch; with weight 0 it is always 0.
+        steps: ``()`` int64, optimizer steps made before this one; a buffer, so a resumed run
+            continues the count. Only `update` increments it, so `loss` may be called at any time.
     """
 
     needs_domains = True
@@ -57,13 +57,14 @@ class Annealed(Algorithm):
         return torch.where(self.steps < self.anneal_steps, before * penalty, self.weight * penalty)
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
-        """Say so where the run is over before the switch."""
+        """A note where the run ends before the switch."""
         if not self.weight or steps > self.anneal_steps:
             return []
         return [
-            f"algorithm {self.config.name} has its weight of {self.weight:g} from step "
-            f"{self.anneal_steps + 1} on (algorithm.anneal_steps), and the run has {steps}: the "
-            f"factor of its penalty stays {self.before:g}. Set algorithm.anneal_steps below {steps}"
+            f"algorithm {self.config.name} uses its weight of {self.weight:g} from step "
+            f"{self.anneal_steps + 1} on (algorithm.anneal_steps), but the run has {steps} steps: "
+            f"its penalty keeps the weight {self.before:g}. Set algorithm.anneal_steps below "
+            f"{steps}"
         ]
 
     def update(self, step: Step, batch: Batch) -> StepOutput:

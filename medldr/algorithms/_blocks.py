@@ -1,7 +1,7 @@
 """The rows of each source domain within a batch, over all processes.
 
-Methods that compare domains see the rows of all processes, so that one and several of them follow
-the same protocol.
+Methods that compare domains see the rows of all processes, so the protocol does not depend on the
+number of processes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from medldr.types import DataSpec
 
 
 class Blocks:
-    """Where the rows of each domain stand in the batch of all processes.
+    """The positions of each domain's rows in the batch of all processes.
 
-    Make it before the network runs: the host waits for the sizes, and a compiled loss stays whole.
+    Create it before the network runs: the host waits for the sizes, which would otherwise split a
+    compiled loss.
 
     Args:
         domain: ``(B,)`` domain numbers of this process's rows.
@@ -76,7 +77,7 @@ def require_several(name: str, spec: DataSpec) -> None:
     """
     if len(spec.train_domains) == 1:
         raise InputError(
-            f"algorithm {name} compares source domains and needs two or more, but all training "
-            f"images are of {spec.train_domains[0]}. Hold out fewer domains (data.held_out), "
-            "or use an algorithm without this need (erm, latentdr)"
+            f"algorithm {name} compares source domains and needs at least two, but all training "
+            f"images are from {spec.train_domains[0]}. Hold out fewer domains (data.held_out), "
+            "or use an algorithm that works with one (erm, latentdr)"
         )

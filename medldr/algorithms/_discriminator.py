@@ -12,14 +12,14 @@ from torch.nn import functional
 class Discriminator(nn.Module):
     """Guesses domains: a few linear layers with ReLU, in float32 also under autocast.
 
-    There is no batch normalisation, so that a row's loss depends on that row alone.
+    There is no batch normalisation: a row's loss depends on that row alone.
 
     Args:
         dim: Size of the latents, D.
-        domains: Number of domains to tell apart.
+        domains: Number of domains to distinguish.
         width: Of every hidden layer.
         depth: Number of linear layers, 2 or more.
-        dropout: Chance of a hidden value to be dropped.
+        dropout: Probability that a hidden value is dropped.
 
     Shape:
         - Input ``(B, D)``, output ``(B, domains)``.
@@ -50,8 +50,8 @@ class Discriminator(nn.Module):
     def with_slopes(self, seen: Tensor, domain: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, and the gradient of each row's cross-entropy with respect to that row.
 
-        The chain rule is written out, so that a loss made of it needs a first derivative only,
-        which compiled code has.
+        The chain rule is written out, so a loss that uses it needs only a first derivative, which
+        compiled code provides.
 
         Args:
             seen: ``(B, D)``.
@@ -89,7 +89,7 @@ class Discriminator(nn.Module):
 
 
 def gradient_penalty(slopes: Tensor) -> Tensor:
-    """How steep the discriminator's loss is: the mean squared length of the rows' slopes.
+    """Steepness of the discriminator's loss: the mean squared length of the rows' gradients.
 
     Args:
         slopes: ``(B, D)`` from `Discriminator.with_slopes`.

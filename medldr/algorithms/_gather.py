@@ -37,7 +37,7 @@ class RowGatherer:
 
     Attributes:
         total: Number of rows of the gathered set.
-        own: ``(rows,)`` int64, where this process's rows stand in it.
+        own: ``(rows,)`` int64, the positions of this process's rows in it.
     """
 
     def __init__(self, rows: int, device: torch.device) -> None:

@@ -1,9 +1,9 @@
-"""What Mixup, CutMix and Manifold Mixup share: pairs of rows, and the loss of a mixed pair.
+"""Shared by Mixup, CutMix and Manifold Mixup: pairs of rows, and the loss of a mixed pair.
 
 Each batch has one share (the papers' lambda) and one permutation, which gives every row its
-partner. They are drawn on the CPU from torch's global generator, so that a checkpoint holds their
-state and every device sees the same pairs. The share stays a tensor: no step waits for it, and
-compiled code is not made anew for each of its values.
+partner. They are drawn on the CPU from torch's global generator: a checkpoint holds their state
+and every device sees the same pairs. The share stays a tensor: no step waits for it, and code is
+not recompiled for each of its values.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from medldr.types import Batch, StepOutput
 
 
 class Pairs(NamedTuple):
-    """Who is mixed with whom, and how much each row keeps of itself.
+    """Which rows are mixed, and how much each row keeps of itself.
 
     Attributes:
-        share: Scalar in [0, 1], the papers' lambda: 1 leaves every row as it is, 0 replaces it.
+        share: Scalar in [0, 1], the papers' lambda: 1 leaves every row unchanged, 0 replaces it.
         partner: ``(B,)`` int64, a permutation of the row numbers.
     """
 
@@ -40,7 +40,7 @@ class Pairs(NamedTuple):
 def draw_pairs(rows: int, concentration: float) -> Pairs:
     """One share from Beta(concentration, concentration) and one permutation of the rows.
 
-    Concentration 0 stands for no mixing: share 1, every row its own partner, and nothing is drawn.
+    Concentration 0 means no mixing: share 1, every row its own partner, and nothing is drawn.
 
     Args:
         rows: Rows ``B`` of the batch.
@@ -80,15 +80,15 @@ def blend(value: Tensor, pairs: Pairs) -> Tensor:
 
 
 class PairMixing(Algorithm):
-    """Classifies mixtures of pairs; a subclass says what is mixed, and where.
+    """Classifies mixtures of pairs; a subclass defines what is mixed, and where.
 
     The loss is ``share * loss(logits, own label) + (1 - share) * loss(logits, partner's label)``.
-    For cross-entropy that is the loss against the mixed label; labels are never converted, so that
+    For cross-entropy that is the loss against the mixed label; labels are never converted, so
     hard, soft and multi-hot labels, missing ones and class weights work as without mixing. The
     partners' labels are the batch's own in another order, so both terms of a class-weighted loss
     divide by the same sum of weights.
 
-    Outside of training nothing is mixed, and the loss is that of ERM.
+    Outside training nothing is mixed, and the loss is that of ERM.
     """
 
     mixes_labels = True
@@ -109,7 +109,7 @@ class PairMixing(Algorithm):
         raise NotImplementedError
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """The two-term loss; logged beside it: the share, and the accuracy weighted in its way."""
+        """The two-term loss; also logged: the share, and the accuracy weighted by it."""
         if not self.training:
             z = model.features(batch.image)
             logits = model.classify(z)

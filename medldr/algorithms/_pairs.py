@@ -12,11 +12,11 @@ from medldr.algorithms.base import Step
 
 
 def make_pairs(drawn: list[int], n_meta_test: int | None) -> list[tuple[int, int]]:
-    """Which domain takes the trial step, and which one judges it.
+    """Which domain takes the trial step, and which one evaluates it.
 
     Args:
         drawn: Domain numbers in random order.
-        n_meta_test: None for a ring; else the first so many of them judge, in turn.
+        n_meta_test: None for a ring; else this many of the first domains evaluate, in turn.
 
     Example:
         >>> make_pairs([2, 0, 1], None)

@@ -25,10 +25,10 @@ class StackedConfig(AlgorithmConfig):
     """Keys of every algorithm that stacks on another and looks at sets of latents."""
 
     set_scope: Literal["global", "local"] = Field(
-        "global", description="the set is the batch of all processes, or of each process alone"
+        "global", description="sets span the batch of all processes, or of each process alone"
     )
     base: AlgorithmSection | None = Field(
-        None, description="algorithm to which the terms are added; unset: erm"
+        None, description="algorithm that the terms are added to; unset: erm"
     )
 
 
@@ -60,11 +60,11 @@ class Stacked(Algorithm):
         return self.base.classification_loss(logits, target)
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
-        """What the base refuses or says."""
+        """The base's checks and notes."""
         return self.base.check_run(config, processes=processes, steps=steps)
 
     def begin(self, model: FeatureModel) -> None:
-        """Let the base look at the first weights."""
+        """Show the base the initial weights."""
         self.base.begin(model)
 
     def constant(self) -> list[str]:
@@ -83,30 +83,27 @@ class Stacked(Algorithm):
         cls: type[Algorithm] = plugins.load("algorithms", name).ALGORITHM
         if cls.mixes_labels:
             raise InputError(
-                f"algorithm.base: {name} mixes labels, so that {config.name} has no true label "
-                "for its own term. Choose a base that does not, or leave algorithm.base out"
+                f"algorithm.base: {name} mixes labels, which leaves {config.name} without true "
+                "labels for its own term. Choose another base, or omit algorithm.base"
             )
         if issubclass(cls, type(self)) or isinstance(self, cls):
-            raise InputError(
-                f"algorithm.base: {name} cannot be its own base; leave algorithm.base out"
-            )
+            raise InputError(f"algorithm.base: {name} cannot be its own base; omit algorithm.base")
         if not isinstance(config.base, AlgorithmConfig):
-            raise InputError(f"algorithm.base: the Config of {name} is no AlgorithmConfig")
+            raise InputError(f"algorithm.base: the Config of {name} is not an AlgorithmConfig")
         if config.loss is not None:
             raise InputError(
-                "algorithm.loss has no effect beside algorithm.base: set algorithm.base.loss"
+                "algorithm.loss has no effect with algorithm.base: set algorithm.base.loss"
             )
         if config.base.lr_scale != type(config.base).model_fields["lr_scale"].default:
             raise InputError(
-                "algorithm.base.lr_scale has no effect beside algorithm.base: set "
-                "algorithm.lr_scale"
+                "algorithm.base.lr_scale has no effect on the run: set algorithm.lr_scale"
             )
         if cls.needs_domains:
             require_domains(name, spec)
         base = cls(config.base, spec, model)
         if cls.update is not Algorithm.update or set(base.optimizers(model)) != {"main"}:
             raise InputError(
-                f"algorithm.base: {name} makes its own steps or has several optimizers, so that "
-                "no term can be added to its loss. Choose another base"
+                f"algorithm.base: {name} makes its own steps or has several optimizers, so no "
+                "term can be added to its loss. Choose another base"
             )
         return base

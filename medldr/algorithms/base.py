@@ -1,4 +1,4 @@
-"""The contract of a training algorithm, on which every method and the loop agree."""
+"""The contract between training algorithms and the loop."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AlgorithmConfig(PluginSection):
 
 
 class Step(Protocol):
-    """What the loop offers to `Algorithm.update`; precision and processes are its business."""
+    """What the loop offers to `Algorithm.update`; it handles precision and processes."""
 
     index: int
     """Number of this optimizer step, from 0."""
@@ -52,7 +52,7 @@ class Step(Protocol):
         ...
 
     def groups(self, name: str = "main") -> list[dict[str, Any]]:
-        """Parameter groups of this optimizer, with the rates of this step; not to be changed."""
+        """Parameter groups of this optimizer, with the rates of this step; do not modify."""
         ...
 
     def state(self) -> dict[str, Tensor]:
@@ -73,21 +73,21 @@ class Step(Protocol):
 
 
 class Algorithm(nn.Module):
-    """A method of training: what the loss of a batch is and, if need be, how a step is made.
+    """A method of training: the loss of a batch and, if needed, how a step is made.
 
-    `loss` is pure: no optimizer, device, autocast, logging or file. Running state lives in
-    buffers only, so that checkpoints hold it.
+    `loss` is pure: no optimizer, device, autocast, logging or file. Running state is kept only in
+    buffers, which checkpoints hold.
 
     Attributes:
         needs_domains: Refuse data without domain names, before the first step.
         sampler: ``shuffle``, or ``domains`` for equal blocks per source domain.
-        domains_per_batch: With ``domains``: how many source domains, drawn anew for each batch,
-            it holds; None for all of them.
+        domains_per_batch: With ``domains``: how many source domains a batch holds, drawn for each
+            batch; None for all of them.
         batches_per_step: How many times `training.batch_size` images one `update` takes.
         rows_per_domain: How many images of each of its domains a batch must hold, over all
             processes; from 1 on, only the sampler ``domains`` will do.
-        set_based: A sample's loss depends on who else is in the batch.
-        mixes_labels: The classification targets are mixed, so that nothing can stack on it.
+        set_based: A sample's loss depends on the other samples in the batch.
+        mixes_labels: The classification targets are mixed, so no method can stack on it.
         views: Extra augmented views of each image that the data stage must supply.
     """
 
@@ -149,7 +149,7 @@ class Algorithm(nn.Module):
         return losses, of_samples
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
-        """Refuse a run that the method cannot work in; called before the first step.
+        """Refuse a run that does not suit the method; called before the first step.
 
         Args:
             config: The whole run's.
@@ -157,7 +157,7 @@ class Algorithm(nn.Module):
             steps: Optimizer steps of the whole run.
 
         Returns:
-            What should be said of the method in this run; mostly nothing.
+            Notes on the method in this run; usually none.
 
         Raises:
             InputError: Naming the key and the cure.
@@ -167,12 +167,12 @@ class Algorithm(nn.Module):
     def begin(self, model: FeatureModel) -> None:
         """Look at the weights that training starts from.
 
-        Called once, after `training.init_from` and before the first step; not where a run is
-        resumed, so that whatever is kept of them must be in the state. On every process alike.
+        Called once on every process, after `training.init_from` and before the first step, but not
+        where a run is resumed: anything kept of the weights must be in the state.
         """
 
     def constant(self) -> list[str]:
-        """Names in the own state of what training never changes, so that processes share none."""
+        """Names of own state that training never changes and processes need not share."""
         return []
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
@@ -222,8 +222,8 @@ def require_domains(name: str, spec: DataSpec) -> None:
     """
     if not spec.train_domains:
         raise InputError(
-            f"algorithm {name} needs to know the domain of every training image, but the dataset "
-            "has no domains. Use a dataset with domains, or an algorithm without this need "
+            f"algorithm {name} needs the domain of every training image, but the dataset has no "
+            "domains. Use a dataset with domains, or an algorithm that works without them "
             "(erm, mixstyle with random partners, latentdr)"
         )
 
@@ -246,6 +246,6 @@ def build_loss(config: PluginSection | None, spec: DataSpec) -> Loss:
         ]
         raise InputError(
             f"algorithm.loss: {config.name} does not fit {spec.task} labels. "
-            f"Losses that do: {', '.join(fitting)}"
+            f"Suitable losses: {', '.join(fitting)}"
         )
     return loss_class(config, spec)  # type: ignore[arg-type]

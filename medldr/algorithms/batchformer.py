@@ -1,4 +1,4 @@
-"""BatchFormer: classify each latent twice, as it is and after attending to its batch.
+"""BatchFormer: classify each latent twice, unchanged and after attending to its batch.
 
 What it changes: a transformer layer makes ``z_b`` out of the latents of a batch, each attending to
 all. One classifier serves both, and the loss is the mean over the joint batch of z and z_b. What
@@ -19,15 +19,15 @@ optimizers; accumulation, which makes sets smaller.
 Settings: those of the published code and the LatentDR paper alike. If training is unstable, lower
 ``encoder_lr_scale``: the published code uses 0.1 on its long-tailed data.
 
-Several processes: the layer sees the batch of all processes (``set_scope: global``), so that the
+Several processes: the layer sees the batch of all processes (``set_scope: global``), so the
 protocol does not depend on their number; each keeps its own rows. Dropout masks are drawn on each.
 
 Class weights: they weigh the samples of both terms alike.
 
 Source:
     Hou et al., "BatchFormer", 2022, and its code: one post-norm encoder layer of torch with ReLU,
-    feed-forward width D, dropout 0.5, 4 heads (1 up to 128 latents), no code of position, the
-    batch as one sequence. "LatentDR", appendix: widths D and dropout 50 % for its BatchFormer rows.
+    feed-forward width D, dropout 0.5, 4 heads (1 up to 128 latents), no positional encoding, the
+    batch as one sequence. "LatentDR", appendix: widths D and dropout 50% for its BatchFormer rows.
     Our choice: the loss is ``(w0 L + w1 L_b) / (w0 + w1)``, with weights 1 the mean over the joint
     batch, also where L is a base's loss with terms of its own; one code release adds both halves
     to that mean and so trains with three times the gradient. One rate for all, as the LatentDR
@@ -61,18 +61,20 @@ class BatchFormerConfig(StackedConfig):
 
     name: Literal["batchformer"] = "batchformer"
     heads: int | None = Field(
-        None, ge=1, description="unset: 4, or 1 for D up to 128 or not a multiple of 4"
+        None,
+        ge=1,
+        description="attention heads; unset: 4, or 1 for D up to 128 or not a multiple of 4",
     )
     head_dim: int | None = Field(
-        None, ge=1, description="width of each head; unset: D divided among the heads"
+        None, ge=1, description="width of each head; unset: D divided by the number of heads"
     )
     ff_dim: int | None = Field(None, ge=1, description="feed-forward width; unset: D")
     dropout: float = Field(0.5, ge=0, lt=1)
     weights: tuple[float, float] = Field(
-        (1.0, 1.0), description="shares of the original loss and of the layer's; the mean is taken"
+        (1.0, 1.0), description="weights of the original loss and of the layer's in their mean"
     )
-    share_classifier: bool = Field(True, description="one classifier for both terms")
-    encoder_lr_scale: float = Field(1.0, gt=0, description="factor on the rate of the layer alone")
+    share_classifier: bool = Field(True, description="share one classifier between both terms")
+    encoder_lr_scale: float = Field(1.0, gt=0, description="factor on the layer's learning rate")
 
     @field_validator("weights")
     @classmethod
@@ -85,7 +87,7 @@ class BatchFormerConfig(StackedConfig):
 
 
 class BatchFormer(Stacked):
-    """A second term, from latents that have attended to their batch, beside a base's loss.
+    """A second term, from latents that have attended to their batch, added to a base's loss.
 
     Attributes:
         encoder: The transformer layer; None where its term has no weight.
@@ -104,7 +106,7 @@ class BatchFormer(Stacked):
         dim = model.dim
         self.encoder = _layer(config, dim)
         if not config.share_classifier:
-            # The same kind of head as the model's, and the same start; then it goes its own way.
+            # The same kind of head as the model's, with the same initial weights.
             self.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
@@ -172,8 +174,8 @@ def _layer(config: BatchFormerConfig, dim: int) -> nn.Module:
     heads = config.heads or (4 if dim > 128 and dim % 4 == 0 else 1)
     if dim % heads:
         raise InputError(
-            f"algorithm.heads: the {dim} latents do not divide among {heads} heads. Choose a "
-            f"divisor of {dim}, or leave algorithm.heads out"
+            f"algorithm.heads: {dim} latents cannot be divided into {heads} heads. Choose a "
+            f"divisor of {dim}, or omit algorithm.heads"
         )
     return nn.TransformerEncoderLayer(
         dim, heads, config.ff_dim or dim, config.dropout, batch_first=False

@@ -1,4 +1,4 @@
-"""CDANN: latents from which the domain cannot be told, among images of the same class.
+"""CDANN: latents from which the domain cannot be predicted, among images of the same class.
 
 What it changes: as ``dann``, but the discriminator sees each latent plus a learned vector of the
 image's class, and its loss counts every class of the batch alike.
@@ -24,8 +24,8 @@ Source:
     which has one discriminator per class. DomainBed, followed here: one, with class vectors that
     learn with it; the loss is a sum in which row i has the weight ``1 / (images of its class x
     number of classes)``; the penalty on the slope is not weighted.
-    Our choice: DomainBed's number of classes follows the largest class number of a batch, so that
-    the scale of the loss jumps from batch to batch; ours is that of the data set (``class_count``).
+    Our choice: DomainBed's number of classes follows the largest class number of a batch, so the
+    scale of the loss varies between batches; ours is that of the data set (``class_count``).
     With single labels, classes absent from a batch make the weights add up to less than 1 in
     both. The form for multi-label data, which DomainBed does not have, is the same formula where
     every image has one label.
@@ -53,7 +53,7 @@ class CDANNConfig(AdversarialConfig):
 
     name: Literal["cdann"] = "cdann"
     class_count: Literal["fixed", "batch"] = Field(
-        "fixed", description="divide by the number of classes, or by that seen in the batch"
+        "fixed", description="divide by the number of classes of the data set, or of the batch"
     )
 
 

@@ -1,4 +1,4 @@
-"""CORAL: latents of all domains shall have the same mean and the same covariance.
+"""CORAL: latents of all domains should have the same mean and the same covariance.
 
 What it changes: a penalty is added to the classification loss. For every pair of the batch's source
 domains it is the squared distance of their mean latents plus that of their covariances, each
@@ -6,8 +6,8 @@ divided by its number of entries; the mean over all pairs counts ``weight`` time
 
 When to use: hospitals are known for the training images, and what differs between them has little
 to do with the finding. Harmful where it does: on Camelyon17 published tables put it below plain
-training (59.5 against 70.3), and the penalty also pulls together what differs because the share of
-diseased patients does.
+training (59.5 against 70.3), and the penalty also removes differences that are due to a different
+share of diseased patients.
 
 Cost: no extra parameters; one (D, D) covariance per domain, B x D x D multiplications per step.
 Prediction does not use it.
@@ -56,9 +56,9 @@ class CORALConfig(AlgorithmConfig):
     """Keys of CORAL."""
 
     name: Literal["coral"] = "coral"
-    weight: float = Field(1.0, ge=0, description="factor of the penalty")
+    weight: float = Field(1.0, ge=0, description="weight of the penalty")
     domains_per_batch: int | None = Field(
-        None, ge=2, description="source domains of a batch, drawn anew for each; unset: all"
+        None, ge=2, description="source domains per batch, drawn for each batch; unset: all"
     )
 
 
@@ -78,8 +78,8 @@ class CORAL(Algorithm):
         number = len(spec.train_domains)
         if (config.domains_per_batch or 0) > number:
             raise InputError(
-                f"algorithm.domains_per_batch: {config.domains_per_batch} is more than there are: "
-                f"{number} source domains ({', '.join(spec.train_domains)}). Leave it out for all"
+                f"algorithm.domains_per_batch: {config.domains_per_batch} exceeds the {number} "
+                f"source domains ({', '.join(spec.train_domains)}). Omit it to use all of them"
             )
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
@@ -120,10 +120,10 @@ def coral_penalty(blocks: Sequence[Tensor]) -> Tensor:
         9.0
     """
     if len(blocks) < 2:
-        raise ValueError(f"CORAL compares domains, but was given the latents of {len(blocks)}")
+        raise ValueError(f"CORAL compares domains, but got the latents of {len(blocks)}")
     if min(len(block) for block in blocks) < 2:
         raise ValueError(
-            "CORAL needs two rows or more of every domain for a covariance; batches should come "
+            "CORAL needs at least two rows of every domain for a covariance; batches should come "
             "from the sampler 'domains'"
         )
     with torch.autocast(blocks[0].device.type, enabled=False):

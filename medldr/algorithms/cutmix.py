@@ -1,12 +1,12 @@
-"""CutMix: paste a box of another image, and ask for both labels in proportion to their area.
+"""CutMix: paste a box from another image, and predict both labels in proportion to their area.
 
 What it changes: in every image of the batch one box is replaced by the same box of its partner's
 image. The loss is ``lambda * loss(own label) + (1 - lambda) * loss(partner's label)``, where lambda
 is the share of the image that was kept. Box and permutation are drawn once per step. Prediction
 does not mix.
 
-When to use: as a baseline of mixing that keeps pixels real. With care in medicine: what decides
-the label may lie outside of the box that is pasted, or under it.
+When to use: as a mixing baseline that keeps pixels real. With care in medicine: the finding that
+determines the label may be outside the pasted box, or covered by it.
 
 Cost: no extra parameters; one selection of pixels, next to nothing in time.
 
@@ -16,9 +16,9 @@ that needs true labels.
 
 The box: a first lambda is from Beta(beta, beta). The box's side is ``floor(side of the image *
 (1 - lambda) ** (1 / d))`` in ``d`` axes of space, each axis by its own length; its centre is a
-pixel, uniform over the image. It reaches half a side, rounded down, to both sides of the centre, so
-that odd sides lose one pixel, and it is clipped to the image. Then **lambda is recomputed** as
-one minus the box's share of the image, which is larger on average than the lambda drawn.
+pixel, uniform over the image. It extends half a side, rounded down, to both sides of the centre
+(odd sides lose one pixel) and is clipped to the image. Then **lambda is recomputed** as one minus
+the box's share of the image, which is larger on average than the lambda drawn.
 
 Several processes: each mixes its own rows, with a box and a permutation of its own.
 
@@ -60,9 +60,9 @@ class CutMixConfig(AlgorithmConfig):
 
     name: Literal["cutmix"] = "cutmix"
     beta: float = Field(
-        1.0, ge=0, allow_inf_nan=False, description="lambda is from Beta(beta, beta); 0: none"
+        1.0, ge=0, allow_inf_nan=False, description="lambda ~ Beta(beta, beta); 0: no mixing"
     )
-    prob: float = Field(1.0, ge=0, le=1, description="chance that a batch is mixed")
+    prob: float = Field(1.0, ge=0, le=1, description="probability that a batch is mixed")
 
 
 class CutMix(PairMixing):
@@ -83,7 +83,7 @@ class CutMix(PairMixing):
     def mixed_latents(
         self, model: FeatureModel, image: Tensor, pairs: Pairs
     ) -> tuple[Tensor, Pairs]:
-        """Latents of the pasted images, and what share of its pixels each has kept."""
+        """Latents of the pasted images, and the share of its pixels that each has kept."""
         size = image.shape[2:]
         centre = torch.stack([torch.randint(length, ()) for length in size])
         box = box_around(centre, size, pairs.share)
@@ -115,7 +115,7 @@ def box_around(centre: Tensor, size: Sequence[int], share: Tensor) -> Tensor:
 
 
 def kept(box: Tensor, size: Sequence[int]) -> Tensor:
-    """Share of an image that lies outside of a box, scalar float64.
+    """Share of an image outside a box, scalar float64.
 
     Example:
         >>> kept(torch.tensor([[0, 0], [2, 2]]), (8, 8))
@@ -125,7 +125,7 @@ def kept(box: Tensor, size: Sequence[int]) -> Tensor:
 
 
 def mask(box: Tensor, size: Sequence[int]) -> Tensor:
-    """True inside of a box; bool of this size, made without a look at the box's numbers.
+    """True inside a box; bool of this size, made without reading the box's values on the host.
 
     Example:
         >>> mask(torch.tensor([[0, 1], [1, 3]]), (2, 3)).int().tolist()

@@ -1,17 +1,17 @@
-"""DANN: latents from which a second network cannot tell the domain.
+"""DANN: latents from which a second network cannot predict the domain.
 
 What it changes: a discriminator guesses each image's source domain from its latent. It and the
 network take turns: on its own steps it learns to guess; on the network's steps ``weight`` times its
-loss is subtracted from the classification loss, so that the latents lose what tells domains apart.
+loss is subtracted from the classification loss, which removes domain information from the latents.
 
 When to use: hospitals are known for the training images, look different, and have about the same
 share of each finding. Harmful where they do not: the latents then also lose what the finding
-shares with the domain (``cdann`` is made for that). It is a game without a loss that must fall:
+shares with the domain (``cdann`` is made for that). It is a game in which no loss has to fall:
 with the published settings runs have stayed near chance or diverged on PACS, and DomainBed's table
-has its mean over five sets below plain training (62.6 against 63.3). Watch ``accuracy/domain``,
-which should come down to that of guessing; lower ``weight`` or use ``schedule: ganin`` where the
-classification does not learn. ``train/loss`` is the mean over the steps of both sides and tells
-little; ``train/loss/original`` is the classification's.
+has its mean over five data sets below plain training (62.6 against 63.3). Watch
+``accuracy/domain``, which should fall to chance level; lower ``weight`` or use ``schedule: ganin``
+where the classification does not learn. ``train/loss`` is the mean over the steps of both sides and
+means little; ``train/loss/original`` is the classification loss.
 
 Cost: a step of the network takes about 1.1 times one of ``erm``, one of the discriminator about a
 third. But only one step in ``1 + d_steps`` trains the network: with the defaults it takes half the
@@ -38,8 +38,8 @@ Source:
     default ``grad_penalty`` 0 does not matter.
     Our choice: whose turn it is follows from the number of the step, which a resumed run knows; on
     the discriminator's turn nothing is differentiated through the network; the penalty is computed
-    only where ``grad_penalty`` is not 0, from slopes in closed form, so that no second derivative
-    is needed; the losses are computed in float32 under autocast.
+    only where ``grad_penalty`` is not 0, from slopes in closed form, without a second derivative;
+    the losses are computed in float32 under autocast.
 """
 
 from __future__ import annotations

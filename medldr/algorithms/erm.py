@@ -1,7 +1,7 @@
 """ERM: the mean classification loss and nothing else.
 
-What it changes: nothing; this is plain training, the row every other method is compared with.
-When to use: always, as the first row of a table.
+What it changes: nothing; this is plain training, the baseline for every other method.
+When to use: always, as the baseline of a comparison.
 Cost: no extra parameters, no extra time.
 Works with: every task, model, sampler and loss; one or several processes; accumulation.
 Settings: none of its own. ``lr_scale: 0.5`` is the control for LatentDR's learning rate.

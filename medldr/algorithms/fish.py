@@ -22,10 +22,10 @@ one domain at a time, and its running statistics are moved by ``eps`` as well: a
 them about a thousand updates to follow, one more reason for a warm start.
 
 Settings: ``meta_lr`` 0.01 divided by the number of steps; all source domains in random order; the
-optimizer's momentum goes on from one update to the next.
+optimizer's momentum is kept from one update to the next.
 
 Several processes: each holds its part of every domain's images, and all go through the domains in
-the same order, so that each inner step is that of one process with all of the images.
+the same order; each inner step equals that of one process with all of the images.
 
 Source:
     Shi et al., "Gradient matching for domain generalization", 2021. Its Camelyon17 code: three
@@ -63,19 +63,17 @@ class FishConfig(AlgorithmConfig):
     """Keys of Fish."""
 
     name: Literal["fish"] = "fish"
-    meta_lr: float = Field(0.01, ge=0, description="how far to go along with the inner steps")
+    meta_lr: float = Field(0.01, ge=0, description="how far to follow the inner steps")
     divide: bool = Field(
         True, description="eps = meta_lr / meta_steps, as in the code; false: meta_lr, as published"
     )
     meta_steps: int | None = Field(
-        None, ge=1, description="inner steps, each on another domain; unset: all source domains"
+        None, ge=1, description="inner steps, each on a different domain; unset: all source domains"
     )
     order: Literal["random", "fixed"] = Field(
-        "random", description="of an update's domains: drawn anew, or by their names"
+        "random", description="order of domains: drawn for each update, or sorted by name"
     )
-    keep_optimizer: bool = Field(
-        True, description="whether momentum goes on from one update to the next"
-    )
+    keep_optimizer: bool = Field(True, description="keep momentum from one update to the next")
 
 
 class Fish(Algorithm):
@@ -84,8 +82,8 @@ class Fish(Algorithm):
     Attributes:
         meta_steps: Inner steps of an update.
         eps: Part of the way that is kept.
-        order_seed: ``()`` int64, from which the order of every update follows; a buffer, so that a
-            resumed run goes on with it.
+        order_seed: ``()`` int64, which determines the order of every update; a buffer, so a
+            resumed run keeps it.
     """
 
     needs_domains = True
@@ -98,9 +96,9 @@ class Fish(Algorithm):
         self.meta_steps = config.meta_steps or number
         if self.meta_steps > number:
             raise InputError(
-                f"algorithm.meta_steps: {self.meta_steps} steps need as many source domains, and "
-                f"the training images are of {number} ({', '.join(spec.train_domains)}). Set "
-                f"algorithm.meta_steps: {number}, or leave it out for all of them"
+                f"algorithm.meta_steps: {self.meta_steps} steps need as many source domains, but "
+                f"the training images are from {number} ({', '.join(spec.train_domains)}). Set "
+                f"algorithm.meta_steps: {number}, or omit it to use all of them"
             )
         self.eps = config.meta_lr / self.meta_steps if config.divide else config.meta_lr
         self.domains_per_batch = self.batches_per_step = self.meta_steps
@@ -110,12 +108,12 @@ class Fish(Algorithm):
         self.register_buffer("order_seed", torch.randint(2**62, ()))
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
-        """Say so where hardly anything can be learned from first weights."""
+        """A note where random initial weights would hardly be trained."""
         if config.training.init_from or self.eps >= _ENOUGH:
             return []
         return [
-            f"algorithm fish keeps {self.eps:.2g} of the way of each update, which teaches a "
-            "network next to nothing from its first weights. Train erm first and name its run in "
+            f"algorithm fish moves the weights only {self.eps:.2g} of the way in each update, so a "
+            "newly initialised network learns almost nothing. Train erm first and name its run in "
             "training.init_from, or set algorithm.meta_lr: 0.5 and algorithm.divide: false "
             "(algorithm=fish_domainbed)"
         ]
@@ -160,12 +158,12 @@ class Fish(Algorithm):
 
     def _ordered(self, index: int, batch: Batch) -> tuple[list[int], list[Tensor]]:
         """The domains of a batch in the order of this update, and the rows of each."""
-        # One copy to the host, for which an accelerator has to be waited once per update.
+        # One copy to the host, which waits for an accelerator once per update.
         seed, *domain = torch.cat([self.order_seed.view(1), batch.domain]).tolist()
         present = sorted(set(domain))
         if len(present) != self.meta_steps:
             raise ValueError(
-                f"Fish makes {self.meta_steps} steps, each on another domain, but the batch holds "
+                f"Fish makes {self.meta_steps} steps on different domains, but the batch holds "
                 f"{len(present)} of them; batches should come from the sampler 'domains'"
             )
         if self.random_order:

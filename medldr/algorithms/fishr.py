@@ -1,4 +1,4 @@
-"""Fishr: gradients of the classifier shall spread alike in all domains.
+"""Fishr: gradients of the classifier should have the same variance in all domains.
 
 What it changes: each image has a gradient of its cross-entropy with respect to the weights and the
 bias of the head. Within each domain of the batch the variance of every entry is taken and averaged
@@ -22,9 +22,9 @@ with the penalty logged.
 
 Settings: ``weight`` 1000, ``anneal_steps`` 1500, ``ema`` 0.95 (DomainBed's). **Read ``weight``
 together with ``ema``:** what is compared is the running average divided by ``1 - ema``. It begins
-as the step's own variance and grows to ``1 / (1 - ema)`` times that, so that for constant variances
-the penalty of ``ema`` 0.95 ends 400 times as large as it began. An ``anneal_steps`` beyond 100 or
-so leaves that growth behind.
+as the step's own variance and grows to ``1 / (1 - ema)`` times that: for constant variances the
+penalty with ``ema`` 0.95 ends 400 times as large as it began. With ``anneal_steps`` above about 100
+the penalty starts after that growth.
 
 Several processes: variances are those of the rows of all processes, and so is their average.
 
@@ -64,9 +64,9 @@ class FishrConfig(AnnealedConfig):
     """Keys of Fishr."""
 
     name: Literal["fishr"] = "fishr"
-    weight: float = Field(1000.0, ge=0, description="factor of the penalty; read it with ema")
-    anneal_steps: int = Field(1500, ge=0, description="steps before the penalty sets in")
-    ema: float = Field(0.95, ge=0, lt=1, description="part of the running average that is kept")
+    weight: float = Field(1000.0, ge=0, description="weight of the penalty; depends on ema")
+    anneal_steps: int = Field(1500, ge=0, description="steps before the penalty starts")
+    ema: float = Field(0.95, ge=0, lt=1, description="decay of the running average")
 
 
 class Fishr(Annealed):
@@ -84,7 +84,7 @@ class Fishr(Annealed):
         super().__init__(config, spec, model)
         if not isinstance(model.head, nn.Linear):
             raise InputError(
-                "algorithm fishr compares gradients of a linear head, and this network's is a "
+                "algorithm fishr compares gradients of a linear head, but this network's head is "
                 f"{type(model.head).__name__}. Set model.head: linear"
             )
         self.ema = config.ema

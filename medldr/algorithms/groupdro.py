@@ -1,4 +1,4 @@
-"""GroupDRO: the domains that are learned worst count most.
+"""GroupDRO: the domains with the highest loss count most.
 
 What it changes: the domains' mean losses are added up with weights q instead of equal ones. After
 each batch the weight of every domain in it is multiplied by ``exp(eta x its loss)``, and the
@@ -90,7 +90,7 @@ class GroupDRO(Algorithm):
         if self.training:
             with torch.no_grad():
                 self.log_q.copy_(moved(self.log_q, present, self.eta * risks))
-        # In the precision of the risks, so that equal weights are equal to the last digit.
+        # In the precision of the risks, to keep equal weights equal to the last digit.
         q = self.log_q.to(risks.dtype).softmax(0)
         loss = (q[present] * risks).sum()
         names = self.spec.train_domains

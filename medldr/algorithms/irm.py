@@ -1,11 +1,11 @@
-"""IRM (version 1): no domain shall wish to scale the logits up or down.
+"""IRM (version 1): no domain should gain from scaling the logits up or down.
 
 What it changes: a penalty is added to the mean of the domains' classification losses. In each
 domain the logits are imagined multiplied by a number w; the slope of the loss along w, at w = 1,
 says whether this domain would have the classifier more or less certain. The penalty is the square
 of that slope, estimated without bias as the slope of every other image of the domain (the 1st, 3rd,
 ...) times that of the rest. It is averaged over the domains. In the first ``anneal_steps`` steps
-its weight is 1; from then on it is ``weight``, and the optimizer begins anew.
+its weight is 1; from then on it is ``weight``, and the optimizer is reset.
 
 When to use: hospitals are known for the training images, and what they share is expected to be the
 finding. DomainBed's table puts it above plain training on VLCS and TerraIncognita, and below it on
@@ -30,10 +30,10 @@ many batches is a square.
 
 Source:
     Arjovsky et al., "Invariant risk minimization", 2019, in DomainBed's form: every other image, a
-    mean over the domains, a weight of 1 before the switch, Adam made anew at it, and no division of
-    the loss by the weight.
+    mean over the domains, a weight of 1 before the switch, Adam reset at it, and no division of the
+    loss by the weight.
     Our choice: where ``weight`` is 0 it is so before the switch as well. Then, and without steps
-    before the switch, nothing is switched and no optimizer made anew. Multi-label, label smoothing
+    before the switch, nothing is switched and no optimizer reset. Multi-label, label smoothing
     and class weights, which the sources do not have: the slope is that of the very loss that is
     trained, and the weighted mean is taken within each half.
 """
@@ -63,7 +63,7 @@ class IRMConfig(AnnealedConfig):
     """Keys of IRM."""
 
     name: Literal["irm"] = "irm"
-    weight: float = Field(100.0, ge=0, description="factor of the penalty from the switch on")
+    weight: float = Field(100.0, ge=0, description="weight of the penalty from the switch on")
 
 
 class IRM(Annealed):
@@ -76,8 +76,8 @@ class IRM(Annealed):
         if type(self.classification) not in (CrossEntropy, BinaryCrossEntropy):
             loss = "an unknown loss" if config.loss is None else config.loss.name
             raise InputError(
-                f"algorithm.loss: irm does not know the slope of {loss}. Use cross_entropy or "
-                "binary_cross_entropy, or an algorithm without this need (vrex)"
+                f"algorithm.loss: irm does not support {loss}, whose slope it would need. Use "
+                "cross_entropy or binary_cross_entropy, or another algorithm (vrex)"
             )
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
@@ -149,7 +149,7 @@ def irm_penalty(slopes: Sequence[Tensor], weights: Sequence[Tensor] | None = Non
     """
     if min(len(block) for block in slopes) < 2:
         raise ValueError(
-            "IRM needs two rows or more of every domain for two slopes; batches should come from "
+            "IRM needs at least two rows of every domain for two slopes; batches should come from "
             "the sampler 'domains'"
         )
     if weights is None:

@@ -1,4 +1,4 @@
-"""LatentDR: classify each latent three times: as it is, degraded by its batch, and restored.
+"""LatentDR: classify each latent three times: unchanged, degraded by its batch, and restored.
 
 What it changes: a degradation D makes ``z_d = D(z)`` out of a batch of latents, which should
 predict the batch's mean label; a restoration R makes ``z_r = R(z_d, z)``, which should predict
@@ -18,8 +18,8 @@ with: a base that mixes labels or has several optimizers; accumulation, which ma
 Settings: degrade ``attention`` (the paper's SA) or ``pool``; the others are the paper's values.
 
 Several processes: the queries are a process's own rows, the set is the batch of all processes
-(``set_scope: global``), and random subsets are drawn once for all of them, so that the protocol
-does not depend on the number of processes. Dropout masks are drawn on each.
+(``set_scope: global``), and random subsets are drawn once for all of them, so the protocol does
+not depend on the number of processes. Dropout masks are drawn on each.
 
 Class weights: they weigh the samples of the original and the restored term. All rows of the
 degraded term share one target, so a weighted mean with that target's weight is the plain mean:
@@ -66,7 +66,7 @@ FORMS = (
     {"id": "latentdr_own_classifier", "when": {"degrade": "pool", "share_classifier": False}},
     {"id": "latentdr_r_only", "when": {"degrade": "none", "terms": ["restored"]}},
     {"id": "latentdr_gaussian_r_only", "when": {"degrade": "gaussian", "terms": ["restored"]}},
-    # Without the restored term nothing is restored, whatever `restore` says.
+    # Without the restored term nothing is restored, whatever the value of `restore`.
     {"id": "latentdr_d_only", "when": {"degrade": "pool", "terms": ["degraded"]}},
     {
         "id": "latentdr_d_only",
@@ -142,7 +142,7 @@ class LatentDRAlgorithm(Stacked):
         except ValueError as error:
             raise InputError(f"algorithm latentdr: {error}") from error
         if self.augment.own_classifier is not None:
-            # The same kind of head as the model's, and the same start; then it goes its own way.
+            # The same kind of head as the model's, with the same initial weights.
             self.augment.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
@@ -179,7 +179,7 @@ class LatentDRAlgorithm(Stacked):
             return _Set(None, None, mean_label(label, self.spec.num_classes), None)
         rows = RowGatherer(len(z), z.device)
         latents = rows.gather(z)
-        # Every process draws, so that shapes and generators agree; the first one's draw counts.
+        # Every process draws, to keep shapes and generators equal; the first one's draw counts.
         drawn = self.augment.draw(latents.detach()) if self.augment.training else None
         return _Set(
             latents,
@@ -190,7 +190,7 @@ class LatentDRAlgorithm(Stacked):
 
 
 class _Set(NamedTuple):
-    """What the queries are mixed with; None stands for the batch itself and a fresh draw."""
+    """What the queries are mixed with; None means the batch itself and a new draw."""
 
     latents: Tensor | None
     own: Tensor | None

@@ -1,4 +1,4 @@
-"""Manifold Mixup: blend pairs at a random depth of the network, the image being one of them.
+"""Manifold Mixup: blend pairs at a random depth of the network, including the input image.
 
 What it changes: for each step one place is drawn uniformly from ``stages``. There the batch is
 blended with a permutation of itself, ``lambda * value + (1 - lambda) * partner's value``; all that
@@ -29,7 +29,7 @@ Source:
     The places are those of its code for ResNets: the input, after stage 1, after stage 2. In its
     ResNet the blended *input* was thrown away while the labels were mixed; here it is what the
     network sees. LatentDR states neither places nor alpha: the authors use 2.0 with schedules of
-    many hundred epochs, we take 0.2, as in Mixup, so that the two differ in the place alone.
+    many hundred epochs; we use 0.2, as in Mixup, so the two differ only in the place.
     Drawing per process is our choice.
 """
 
@@ -59,12 +59,12 @@ class ManifoldMixupConfig(AlgorithmConfig):
         0.2,
         ge=0,
         allow_inf_nan=False,
-        description="lambda is from Beta(alpha, alpha); 0: none",
+        description="lambda ~ Beta(alpha, alpha); 0: no mixing",
     )
     stages: tuple[Place, ...] = Field(
         ("input", "stage1", "stage2"),
         min_length=1,
-        description="places that a batch may be mixed at: input, or after a stage of the network",
+        description="where a batch may be mixed: input, or after a stage of the network",
     )
 
     @field_validator("stages")
@@ -72,7 +72,7 @@ class ManifoldMixupConfig(AlgorithmConfig):
     def _each_once(cls, stages: tuple[Place, ...]) -> tuple[Place, ...]:
         twice = sorted({stage for stage in stages if stages.count(stage) > 1})
         if twice:
-            raise ValueError(f"each place may stand once, but {', '.join(twice)} is repeated")
+            raise ValueError(f"each place may appear only once, but {', '.join(twice)} is repeated")
         return stages
 
 
@@ -84,7 +84,7 @@ class ManifoldMixup(PairMixing):
         model.require_stages(set(config.stages) - {"input"}, "algorithm.stages")
         self.concentration = config.alpha
         self.stages = config.stages
-        # Made once, so that compiled code stays; the pairs are there only during a forward pass.
+        # Created once to avoid recompilation; the pairs exist only during a forward pass.
         self._taps: dict[str, Taps] = {stage: {stage: self._blend_here} for stage in self.stages}
         self._pairs: Pairs | None = None
 
@@ -108,7 +108,7 @@ class ManifoldMixup(PairMixing):
 
     def _blend_here(self, value: Tensor) -> Tensor:
         if self._pairs is None:
-            raise ValueError("a tap of Manifold Mixup was called outside of its forward pass")
+            raise ValueError("a tap of Manifold Mixup was called outside its forward pass")
         return blend(value, self._pairs)
 
 

@@ -1,4 +1,4 @@
-"""MIRO: feature maps shall stay near those of the network that training started from.
+"""MIRO: feature maps should stay near those of the network that training started from.
 
 What it changes: a frozen copy of the first weights sees every image too. After the stem and each
 stage the squared difference of the two feature maps is divided by a trained variance of its
@@ -61,16 +61,16 @@ class MIROConfig(AlgorithmConfig):
     """Keys of MIRO."""
 
     name: Literal["miro"] = "miro"
-    weight: float = Field(0.1, ge=0, description="factor of the penalty")
+    weight: float = Field(0.1, ge=0, description="weight of the penalty")
     points: Literal["stem_block", "block"] = Field(
-        "stem_block", description="compare after the stem and all four stages, or the stages alone"
+        "stem_block", description="compare after the stem and all four stages, or only the stages"
     )
     encoder_lr_scale: float = Field(
-        10.0, gt=0, description="factor on the rate of the variances, beside lr_scale"
+        10.0, gt=0, description="factor on the learning rate of the variances, times lr_scale"
     )
-    initial_variance: float = Field(0.1, gt=_FLOOR, description="of every channel")
+    initial_variance: float = Field(0.1, gt=_FLOOR, description="initial variance of every channel")
     decay_variances: bool = Field(
-        True, description="whether training.weight_decay counts for the variances' parameters"
+        True, description="apply training.weight_decay to the variances' parameters"
     )
 
 
@@ -88,7 +88,7 @@ class MIRO(Algorithm):
         self.weight = config.weight
         self.encoder_lr_scale = config.encoder_lr_scale
         self.decay_variances = config.decay_variances
-        # Laid out as the network itself will be, so that a resumed run's copy is too.
+        # Same memory layout as the network will have, also for the copy of a resumed run.
         self.frozen = copy.deepcopy(model).requires_grad_(False).to_fast_memory().eval()
         start = math.log(math.expm1(config.initial_variance - _FLOOR))
         dims = dict(zip(model.stages, model.stage_dims, strict=True))
@@ -108,14 +108,14 @@ class MIRO(Algorithm):
         return self
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
-        """Say so where training starts from random weights."""
+        """A note where training starts from random weights."""
         keys = ("pretrained", "weights")
         if config.training.init_from or any(getattr(config.model, k, None) for k in keys):
             return []
         return [
-            "algorithm miro keeps feature maps near those of the first weights, and these are "
-            "random: there is nothing to keep. Set model.pretrained or model.weights, or name a "
-            "run in training.init_from"
+            "algorithm miro keeps feature maps near those of the initial weights, but these are "
+            "random, so there is nothing worth keeping. Set model.pretrained or model.weights, or "
+            "name a run in training.init_from"
         ]
 
     def begin(self, model: FeatureModel) -> None:
@@ -168,7 +168,7 @@ class MIRO(Algorithm):
         return z, seen
 
     def _see(self, value: Tensor) -> Tensor:
-        """The tap: keeps a map in sight, and lets it go on as it is."""
+        """The tap: records a map and returns it unchanged."""
         self._seen.append(value)
         return value
 

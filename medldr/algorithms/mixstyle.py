@@ -10,14 +10,14 @@ look more than in content. ``cross_domain`` when domains are known and look alik
 where brightness or contrast is itself the finding, and published losses on data whose domains
 differ in more than style (see Source).
 
-Cost: no extra parameters; a few per cent of the time of a step. Prediction does not use it.
+Cost: no extra parameters; a few percent of the time of a step. Prediction does not use it.
 
 Works with: every task, model and loss, in 2D and 3D; accumulation (partners are then those of a
 pass); as a base of ``latentdr`` and ``batchformer``. ``cross_domain`` needs two training domains or
 more and asks for the sampler ``domains``; in a batch of one domain nothing is mixed. That sampler
-changes the training too: every batch holds as many images of each domain, so that it may be
-smaller than ``training.batch_size`` and an epoch have more steps. Compare with ``erm`` at
-``training.sampler: domains`` to tell the two apart.
+changes the training too: every batch holds equally many images of each domain, so it may be
+smaller than ``training.batch_size`` and an epoch may have more steps. Compare with ``erm`` at
+``training.sampler: domains`` to separate the two effects.
 
 Settings: p 0.5, alpha 0.1, after stages 1 to 3; ``partners`` ``random`` or ``cross_domain``.
 
@@ -30,7 +30,7 @@ Source:
     after the last stage. Its PACS runs mix after stages 1 to 3, its OfficeHome runs after 1 and 2;
     on OfficeHome and DomainNet published tables put it below plain training.
     Our choice: statistics over all axes of space, in float32; a map with a single position has no
-    spread and goes on as it is. Cross-domain partners in the paper are the other half of a batch of
+    spread and is left as it is. Cross-domain partners in the paper are the other half of a batch of
     two domains, paired at random and each used once. Ours are that for two equal blocks, and for
     any blocks of which none exceeds half the batch still each used once: rows ordered by domain, at
     random within, meet those a random distance away that no block spans. Where a domain exceeds
@@ -57,14 +57,14 @@ class MixStyleConfig(AlgorithmConfig):
     """Keys of MixStyle."""
 
     name: Literal["mixstyle"] = "mixstyle"
-    p: float = Field(0.5, ge=0, le=1, description="chance that a stage's output is mixed in a step")
-    alpha: float = Field(0.1, gt=0, description="lambda ~ Beta(alpha, alpha); small: extremes")
+    p: float = Field(0.5, ge=0, le=1, description="probability that a stage's output is mixed")
+    alpha: float = Field(0.1, gt=0, description="lambda ~ Beta(alpha, alpha); small: near 0 or 1")
     eps: float = Field(1e-6, gt=0, description="added to every variance")
     stages: tuple[Literal["stem", "stage1", "stage2", "stage3", "stage4"], ...] = Field(
-        ("stage1", "stage2", "stage3"), description="mix after these; never after the last, stage4"
+        ("stage1", "stage2", "stage3"), description="stages to mix after; never the last, stage4"
     )
     partners: Literal["random", "cross_domain"] = Field(
-        "random", description="whose style is mixed in: any image's, or one of another domain"
+        "random", description="style partners: any image, or an image of another domain"
     )
 
     @field_validator("stages")
@@ -77,8 +77,8 @@ class MixStyleConfig(AlgorithmConfig):
             )
         if "stage4" in stages:
             raise ValueError(
-                "stage4 is the last stage: its style is what the latents are made of, and mixing "
-                "it would mix the content that the label names. Use earlier stages"
+                "stage4 is the last stage: the latents are made of its style, so mixing it would "
+                "mix the labelled content itself. Use earlier stages"
             )
         return stages
 
@@ -100,8 +100,8 @@ class MixStyle(Algorithm):
             require_domains("mixstyle with partners: cross_domain", spec)
             if len(spec.train_domains) == 1:
                 raise InputError(
-                    "algorithm.partners: cross_domain needs two training domains or more, and all "
-                    f"training images are of {spec.train_domains[0]}. Use partners: random"
+                    "algorithm.partners: cross_domain needs at least two training domains, but all "
+                    f"training images are from {spec.train_domains[0]}. Use partners: random"
                 )
             self.needs_domains = True
             self.sampler = "domains"
@@ -132,7 +132,7 @@ class MixStyle(Algorithm):
     def _mix(self, value: Tensor) -> Tensor:
         """The tap: a new partner and a new lambda for every image."""
         if self._domain is None:
-            raise ValueError("a tap of MixStyle was called outside of its forward pass")
+            raise ValueError("a tap of MixStyle was called outside its forward pass")
         share = _to(value.device, self._beta.sample((len(value),)).float())
         if self.cross_domain:
             partner = other_domain_partners(self._domain)

@@ -1,12 +1,12 @@
-"""Mixup: blend every image with another of the batch, and ask for both labels in that proportion.
+"""Mixup: blend every image with another of the batch, and predict both labels in that proportion.
 
 What it changes: the network sees ``lambda * image + (1 - lambda) * partner's image`` and its loss
 is ``lambda * loss(own label) + (1 - lambda) * loss(partner's label)``. There is one lambda, from
 Beta(alpha, alpha), and one permutation of the batch per step. Prediction does not mix.
 
-When to use: as the simplest baseline of mixing; small sets, and networks that are too sure of
-themselves. A blend of two scans is no scan, so it does not always help in medicine: in the
-LatentDR paper it lowers accuracy on some sets.
+When to use: as the simplest mixing baseline; for small data sets and overconfident networks. A
+blend of two scans is not a scan, so it does not always help in medicine: in the LatentDR paper it
+lowers accuracy on some data sets.
 
 Cost: no extra parameters; one weighted sum of the images, next to nothing in time.
 
@@ -18,7 +18,7 @@ Several processes: each mixes its own rows, with a lambda and a permutation of i
 Class weights: they weigh the samples of both terms, each by the label of that term.
 
 Logged: ``lambda``; ``accuracy/mixed``, the accuracy on mixed images, which counts a label as much
-as lambda does. A plain training accuracy is not logged: it would judge half of a mixture.
+as lambda does. A plain training accuracy is not logged: it would score only half of a mixture.
 
 Settings: ``alpha`` 0.2. 0 is ERM, bit for bit.
 
@@ -53,7 +53,7 @@ class MixupConfig(AlgorithmConfig):
         0.2,
         ge=0,
         allow_inf_nan=False,
-        description="lambda is from Beta(alpha, alpha); 0: none",
+        description="lambda ~ Beta(alpha, alpha); 0: no mixing",
     )
 
 

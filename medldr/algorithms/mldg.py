@@ -1,13 +1,13 @@
-"""MLDG: a step on one domain shall also lower the loss of another.
+"""MLDG: a step on one domain should also lower the loss of another.
 
 What it changes: source domains are paired, ``i`` with ``j``. For each pair the weights take a trial
 step on the images of ``i``, the gradient of ``j``'s loss is taken there, and the weights go back.
 The optimizer then makes one step along the mean over pairs of
 ``gradient of R_i + beta * gradient of R_j after the trial step``.
 
-When to use: hospitals are known for the training images and each has enough of them; three or
-more, so that pairs differ from step to step. On DomainBed's photographs it is within a point of
-plain training (84.9 against 85.5 on PACS, 41.2 against 40.9 on DomainNet).
+When to use: hospitals are known for the training images and each has enough of them; with at least
+three, pairs differ from step to step. On DomainBed's photographs it is within one percentage point
+of plain training (84.9 against 85.5 on PACS, 41.2 against 40.9 on DomainNet).
 
 Cost: with ``pairs: ring`` twice the passes of ``erm`` on the same images, one copy of the weights
 and one of the gradients, and a few passes over them per pair: 2.8 times a step of ``erm`` for a
@@ -34,8 +34,8 @@ Source:
     through the trial step (second order) and makes it with SGD. DomainBed's form is of first order
     with a fresh Adam. Its 2020 table, which LatentDR's quotes, has the ring: each domain once in
     each role. Since April 2022 its code draws ``n_meta_test`` domains, 2 by default, and pairs each
-    of the others with one of them in turn, so that of three domains one has no part in an update;
-    its sum is divided by the number of domains all the same (``divide: domains``).
+    of the others with one of them in turn; of three domains one then has no part in an update, but
+    the sum is still divided by the number of domains (``divide: domains``).
     Our choice: the mean over the pairs (``divide: pairs``); where ``split`` would yield no pair the
     run is refused. Trial steps are not clipped. ``order: second`` has DomainBed's pairs too, where
     the paper sums over meta-train domains first. The loss that is logged is the mean of the R_i;
@@ -69,30 +69,30 @@ class MLDGConfig(AlgorithmConfig):
     """Keys of MLDG."""
 
     name: Literal["mldg"] = "mldg"
-    beta: float = Field(1.0, ge=0, description="factor of the loss after the trial step")
+    beta: float = Field(1.0, ge=0, description="weight of the loss after the trial step")
     order: Literal["first", "second"] = Field(
-        "first", description="second: the gradient goes through the trial step as well"
+        "first", description="second: the gradient also passes through the trial step"
     )
     pairs: Literal["ring", "split"] = Field(
-        "ring", description="each domain once in each role, or n_meta_test drawn for the second"
+        "ring", description="ring: each domain once in each role; split: n_meta_test are meta-test"
     )
-    n_meta_test: int = Field(2, ge=1, description="with split: domains of the second role")
+    n_meta_test: int = Field(2, ge=1, description="with split: number of meta-test domains")
     divide: Literal["pairs", "domains"] = Field(
-        "pairs", description="by what the sum over pairs is divided; they differ with split alone"
+        "pairs", description="divisor of the sum over pairs; matters only with split"
     )
     inner: Literal["adam", "sgd"] = Field(
-        "adam", description="optimizer of a trial step, always fresh"
+        "adam", description="optimizer of a trial step, always newly initialised"
     )
     inner_lr: float | None = Field(
-        None, ge=0, description="rate of a trial step; unset: that of the optimizer's own step"
+        None, ge=0, description="learning rate of a trial step; unset: the current training rate"
     )
 
     @model_validator(mode="after")
     def _inner_fits(self) -> MLDGConfig:
         if self.order == "second" and self.inner != "sgd":
             raise ValueError(
-                "order: second needs inner: sgd, because Adam's first step is nearly a sign, "
-                "through which no gradient passes"
+                "order: second needs inner: sgd, because Adam's first step is nearly the sign of "
+                "the gradient, through which no gradient passes"
             )
         return self
 
@@ -101,8 +101,8 @@ class MLDG(Algorithm):
     """Trial steps on one domain, whose effect on another counts.
 
     Attributes:
-        pair_seed: ``()`` int64, from which the pairs of every update follow; a buffer, so that a
-            resumed run goes on with it.
+        pair_seed: ``()`` int64, which determines the pairs of every update; a buffer, so a
+            resumed run keeps it.
     """
 
     needs_domains = True
@@ -121,9 +121,9 @@ class MLDG(Algorithm):
         if self.n_meta_test is not None and self.n_meta_test >= self.number:
             raise InputError(
                 f"algorithm.n_meta_test: {self.n_meta_test} of {self.number} source domains "
-                f"({', '.join(spec.train_domains)}) leave none to train on, so that there is no "
-                f"pair. Set algorithm.n_meta_test: {self.number - 1} or less, or algorithm.pairs: "
-                "ring"
+                f"({', '.join(spec.train_domains)}) leave none to train on, so no pair can be "
+                f"formed. Set algorithm.n_meta_test: {self.number - 1} or less, or "
+                "algorithm.pairs: ring"
             )
         self.divisor = self.number - (self.n_meta_test or 0)
         if config.divide == "domains":
@@ -133,16 +133,17 @@ class MLDG(Algorithm):
         self._groups: list[dict[str, Any]] = []
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
-        """Refuse what the trial steps cannot work with."""
+        """Refuse settings that trial steps do not support."""
         if config.training.precision == "float16":
             raise InputError(
-                "training.precision: float16 scales gradients, and algorithm mldg makes steps with "
-                "them itself. Set training.precision: bfloat16 or float32"
+                "training.precision: float16 scales gradients, which algorithm mldg cannot use for "
+                "its trial steps. Set training.precision: bfloat16 or float32"
             )
         if self.second_order and processes > 1:
             raise InputError(
-                "algorithm.order: second goes through a step of the weights, which works in one "
-                f"process, not in {processes}. Set machine.devices: 1, or algorithm.order: first"
+                "algorithm.order: second differentiates through a step of the weights, which works "
+                f"in one process, not in {processes}. Set machine.devices: 1, or algorithm.order: "
+                "first"
             )
         if self.second_order and config.machine.compile:
             raise InputError(
@@ -241,7 +242,7 @@ class MLDG(Algorithm):
 
     def _drawn(self, index: int, batch: Batch) -> tuple[list[Tensor], list[tuple[int, int]]]:
         """The rows of each domain, and the pairs of this update, the same on every process."""
-        # One copy to the host, for which an accelerator has to be waited once per update.
+        # One copy to the host, which waits for an accelerator once per update.
         seed, *domain = torch.cat([self.pair_seed.view(1), batch.domain]).tolist()
         if set(domain) != set(range(self.number)):
             raise ValueError(

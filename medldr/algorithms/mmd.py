@@ -1,9 +1,10 @@
-"""MMD: latents of all domains shall have the same distribution, as seen by Gaussian kernels.
+"""MMD: latents of all domains should have the same distribution, as seen by Gaussian kernels.
 
-What it changes: a penalty is added to the classification loss. Two latents a, b are alike by the
-sum of seven kernels ``exp(-g |a - b|^2)``. For every pair of the batch's source domains the penalty
-is the mean likeness within one domain plus that within the other minus twice that between them:
-0 where both have the same latents, at most 14. The mean over all pairs counts ``weight`` times.
+What it changes: a penalty is added to the classification loss. The similarity of two latents a, b
+is the sum of seven kernels ``exp(-g |a - b|^2)``. For every pair of source domains in a batch the
+penalty is the mean similarity within one domain plus that within the other minus twice that between
+them: 0 where both have the same latents, at most 14. The mean over all pairs counts ``weight``
+times.
 
 When to use: as ``coral``, where domains differ in more than mean and covariance. Harmful where what
 differs is the share of diseased patients: the penalty pulls that together as well. DomainBed's
@@ -19,12 +20,12 @@ refused unless asked for by name. ``weight: 0`` is ``erm`` on the same batches, 
 logged: the row to compare with.
 
 Settings: ``weight`` 1.0. ``bandwidths: fixed`` has g from 0.001 to 1000 in powers of ten, whatever
-the latents: where these lie far apart, as of wide networks, no two images are alike by any kernel,
-and the penalty is the constant 14 / (images per domain), without a gradient. A log that shows just
-this number means that nothing is learned from it. ``bandwidths: median`` (configuration
-``mmd_median``) has g = 2^k / m for k from -3 to 3, where m is the median of the squared distances
-between all different images of the batch, from whatever domain (the lower one of two in the middle;
-their mean, where the median is 0). No gradient flows through m.
+the latents: where these are far apart, as in wide networks, no two images are similar under any
+kernel, and the penalty is the constant 14 / (images per domain), without a gradient. A log that
+shows exactly this number means that the penalty has no effect. ``bandwidths: median``
+(configuration ``mmd_median``) has g = 2^k / m for k from -3 to 3, where m is the median of the
+squared distances between all different images of the batch, from whatever domain (the lower one of
+two in the middle; their mean, where the median is 0). No gradient flows through m.
 
 Several processes: the distances are those between the rows of all processes.
 
@@ -68,9 +69,9 @@ class MMDConfig(AlgorithmConfig):
     """Keys of MMD."""
 
     name: Literal["mmd"] = "mmd"
-    weight: float = Field(1.0, ge=0, description="factor of the penalty")
+    weight: float = Field(1.0, ge=0, description="weight of the penalty")
     bandwidths: Literal["fixed", "median"] = Field(
-        "fixed", description="of the kernels: DomainBed's, or around each batch's median distance"
+        "fixed", description="kernel bandwidths: DomainBed's, or from each batch's median distance"
     )
 
 
@@ -128,7 +129,7 @@ def mmd_penalty(
         3.5
     """
     if len(blocks) < 2:
-        raise ValueError(f"MMD compares domains, but was given the latents of {len(blocks)}")
+        raise ValueError(f"MMD compares domains, but got the latents of {len(blocks)}")
     result = torch.promote_types(blocks[0].dtype, torch.float32)
     with torch.autocast(blocks[0].device.type, enabled=False):
         z = torch.cat(list(blocks))
@@ -138,7 +139,7 @@ def mmd_penalty(
         if bandwidths == "median":
             factors = [factor / _middle(squared.detach()) for factor in AROUND_MEDIAN]
         kernels = torch.stack([torch.exp(-factor * squared) for factor in factors])
-        # Mean likeness (n, n) of any two domains.
+        # Mean similarity (n, n) of any two domains.
         sizes = [len(block) for block in blocks]
         rows = [part.mean(0) for part in torch.split(kernels.sum(0), sizes)]
         means = torch.stack(

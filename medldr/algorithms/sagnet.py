@@ -57,7 +57,7 @@ class SagNetConfig(AlgorithmConfig):
     """Keys of SagNet."""
 
     name: Literal["sagnet"] = "sagnet"
-    weight: float = Field(0.1, ge=0, description="factor of the encoder's loss against style")
+    weight: float = Field(0.1, ge=0, description="weight of the encoder's loss against style")
 
 
 class SagNet(Algorithm):
@@ -157,7 +157,7 @@ class SagNet(Algorithm):
 class _Others:
     """Draws each row a partner from the batch of all processes, for one forward pass.
 
-    Made before the network runs, so that a compiled loss stays whole.
+    Created before the network runs, which keeps a compiled loss in one piece.
     """
 
     def __init__(self, batch: Batch) -> None:

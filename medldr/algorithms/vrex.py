@@ -1,9 +1,8 @@
-"""VREx: the classification loss shall be equal in all source domains.
+"""VREx: the classification loss should be equal in all source domains.
 
 What it changes: the variance of the domains' mean losses is added to their mean, ``weight`` times.
 The variance is that of the domains in the batch (divided by their number). In the first
-``anneal_steps`` steps the weight is 1; from then on it is ``weight``, and the optimizer begins
-anew.
+``anneal_steps`` steps the weight is 1; from then on it is ``weight``, and the optimizer is reset.
 
 When to use: hospitals are known for the training images and some are learned much better than
 others. Harmful where some are harder by nature (poorer scanners, harder cases): the easy ones are
@@ -23,11 +22,11 @@ Several processes: the risk of a domain is that of its rows on all processes.
 
 Source:
     Krueger et al., "Out-of-distribution generalization via risk extrapolation", 2021, in
-    DomainBed's form: population variance, a weight of 1 before the switch, Adam made anew at it,
-    and no division of the loss by a large weight.
+    DomainBed's form: population variance, a weight of 1 before the switch, Adam reset at it, and no
+    division of the loss by a large weight.
     Our choice: where ``weight`` is 0 it is so before the switch as well. Then, and without steps
-    before the switch, nothing is switched and no optimizer made anew. The loss of
-    every domain is logged, not of the last alone.
+    before the switch, nothing is switched and no optimizer reset. The loss of every domain is
+    logged, not only that of the last.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class VRExConfig(AnnealedConfig):
     """Keys of VREx."""
 
     name: Literal["vrex"] = "vrex"
-    weight: float = Field(10.0, ge=0, description="factor of the variance from the switch on")
+    weight: float = Field(10.0, ge=0, description="weight of the variance from the switch on")
 
 
 class VREx(Annealed):

@@ -1,8 +1,8 @@
 """Metrics, calibration, intervals and comparison.
 
-Predictions are the truth behind every number: `predictions.predict` makes them,
-`write_predictions` keeps them, and `evaluate`, `score` and `compare` read nothing else. Only
-making predictions needs torch: whoever reads finished runs does without it.
+Every number is computed from predictions: `predictions.predict` makes them,
+`write_predictions` stores them, and `evaluate`, `score` and `compare` read nothing else. Only
+making predictions needs torch; reading finished runs does not.
 """
 
 from medldr.evaluation.comparison.compare import compare

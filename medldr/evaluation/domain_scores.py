@@ -2,9 +2,9 @@
 
 Source:
     DomainBed (Gulrajani and Lopez-Paz 2021) selects by the unweighted mean over the seen domains
-    of the accuracy on rows held back ("training-domain validation"), so that a large domain counts
-    no more than a small one. Ours: the mean of the loss beside it, and rows without a domain,
-    where others have one, count in neither.
+    of the accuracy on held-back rows ("training-domain validation"): a large domain counts no more
+    than a small one. Our choice: the mean of the loss as well; rows without a domain, where others
+    have one, count in neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimates: a number with everything that is known of how sure it is."""
+"""Estimates: a number with everything known about its uncertainty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mark = Literal["best", "second", "lowest"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number as a cell holds it.
+    """A number as a table cell holds it.
 
     Attributes:
         mean: The number itself, or a mean over runs; None where it is undefined.
@@ -22,8 +22,8 @@ class Estimate:
         se: Standard error, where a table shows it in place of an interval.
         low: Lower end of the interval; None where there is none.
         high: Upper end of the interval.
-        n: Runs it is the mean of; None for a number that is no such mean.
-        planned: Runs that were planned; None where that is of no interest.
+        n: Runs that the mean is over; None for a number that is not a mean over runs.
+        planned: Runs that were planned; None where that does not matter.
         reason: Why it is undefined, or a remark on a number that is defined.
         marks: ``best`` and ``second`` of a column, ``lowest`` of a row.
     """
@@ -45,7 +45,7 @@ class Estimate:
 
     @property
     def count(self) -> str:
-        """How many runs it is the mean of, in words; empty where that is not known.
+        """How many runs the mean is over, in words; empty where unknown.
 
         Example:
             >>> Estimate(n=3, planned=3).count, Estimate(n=2, planned=3).count
@@ -72,7 +72,7 @@ def spread(values: Collection[float]) -> Estimate:
         [82.0, 2.0, 0.943]
     """
     if not values:
-        raise ValueError("there is no number to take the mean of")
+        raise ValueError("a mean needs at least one number")
     count = len(values)
     several = count > 1
     return Estimate(

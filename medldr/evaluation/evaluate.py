@@ -13,15 +13,15 @@ from medldr.errors import InputError
 from medldr.evaluation import gap, intervals
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
-from medldr.evaluation.split_entry import Entry, absent_classes
-from medldr.evaluation.split_scores import Judge, headline_metrics, positive_class
+from medldr.evaluation.split_entry import SplitEntry, absent_classes
+from medldr.evaluation.split_scores import SplitScores, headline_metrics, positive_class
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import DataSpec, Predictions
 
 
 def check(config: EvaluationConfig, spec: DataSpec, splits: Collection[str]) -> None:
-    """Refuse before training what could not be scored after it.
+    """Check before training that the run can be scored afterwards.
 
     Args:
         config: What to score.
@@ -35,7 +35,7 @@ def check(config: EvaluationConfig, spec: DataSpec, splits: Collection[str]) -> 
     if not set(config.splits) & set(splits):
         raise InputError(
             f"evaluation.splits: the data has no rows in {', '.join(config.splits)}. "
-            f"Splits: {', '.join(splits)}"
+            f"Available splits: {', '.join(splits)}"
         )
 
 
@@ -48,7 +48,7 @@ def evaluate(
     shared: Collection[str] = (),
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Judge one run.
+    """Evaluate one run.
 
     Args:
         predictions: One table per split. The threshold of ``sensitivity_at_specificity`` comes
@@ -56,8 +56,8 @@ def evaluate(
         config: What to score, draws, bins, positive class, specificity.
         selection: Which weights these are: rule, split, epoch, step, value, oracle.
         seen: Names of the domains that training rows came from.
-        shared: Splits that hold groups of which other items trained.
-        notes: What a reader of the numbers must be told, from the data.
+        shared: Splits that contain groups with other items among the training rows.
+        notes: What readers of the numbers should know about the data.
 
     Returns:
         The content of `evaluation.json`; plain values only, undefined numbers are None with a
@@ -78,12 +78,12 @@ def evaluate(
     point = operating_point.OperatingPoint(config.specificity)
     if binary:
         point = operating_point.find(predictions, positive=positive, specificity=config.specificity)
-    judges = {
-        split: Judge(table, config.bins, positive, point, config.per_group)
+    by_split = {
+        split: SplitScores(table, config.bins, positive, point, config.per_group)
         for split, table in tables.items()
     }
-    found: dict[str, Entry] = {s: Entry(judge, s, config) for s, judge in judges.items()}
-    said = [note for split, judge in judges.items() for note in split_notes(split, judge)]
+    found = {s: SplitEntry(scores, s, config) for s, scores in by_split.items()}
+    said = [note for split, scores in by_split.items() for note in split_notes(split, scores)]
     chosen = None if selection is None else Selection.model_validate(selection)
     return {
         "schema": 1,
@@ -107,14 +107,14 @@ def evaluate(
 
 
 def _gap(
-    found: Mapping[str, Entry],
+    found: Mapping[str, SplitEntry],
     seen: Collection[str],
     shared: Collection[str],
     selection: Selection | None,
 ) -> dict[str, Any] | None:
-    """Seen minus unseen domains; None where that was not measured."""
-    unseen = gap.UNSEEN in found and bool(found[gap.UNSEEN].judge.domains)
-    unseen = unseen and not set(found[gap.UNSEEN].judge.domains) & set(seen)
+    """Seen minus unseen domains; None where not measured."""
+    unseen = gap.UNSEEN in found and bool(found[gap.UNSEEN].scores.domains)
+    unseen = unseen and not set(found[gap.UNSEEN].scores.domains) & set(seen)
     split = gap.seen_split(found, unseen=unseen)
     if split is None:
         return None
@@ -128,24 +128,24 @@ def _gap(
     }
 
 
-def split_notes(split: str, judge: Judge) -> list[str]:
-    """What a reader of a split's numbers must be told."""
+def split_notes(split: str, scores: SplitScores) -> list[str]:
+    """What readers of a split's numbers should know."""
     said = []
-    if judge.why_not():
-        said.append(f"{split}: nothing can be measured: {judge.why_not()}.")
-    absent = absent_classes(judge)
+    if scores.why_not():
+        said.append(f"{split}: nothing can be measured: {scores.why_not()}.")
+    absent = absent_classes(scores)
     if absent:
-        what = "positives" if judge.table.task == "multi-label" else "items"
+        what = "positives" if scores.table.task == "multi-label" else "items"
         said.append(
-            f"{split}: no {what} of {', '.join(absent)}; means over classes are over the others."
+            f"{split}: no {what} of {', '.join(absent)}; means over classes leave these out."
         )
-    missing = int(np.isnan(judge.truth).sum())
+    missing = int(np.isnan(scores.truth).sum())
     if missing:
-        said.append(f"{split}: {missing} of {judge.truth.size} labels are missing and left out.")
-    if judge.per_group and judge.units.kind != "group":
-        said.append(f"{split}: no item has a group, so that none is scored by group.")
-    if judge.units.few:
-        said.append(f"{split}: few groups ({judge.units.count}); intervals are too narrow.")
+        said.append(f"{split}: {missing} of {scores.truth.size} labels are missing and left out.")
+    if scores.per_group and scores.units.kind != "group":
+        said.append(f"{split}: not scored by group, because no item has a group.")
+    if scores.units.few:
+        said.append(f"{split}: few groups ({scores.units.count}); intervals are too narrow.")
     return said
 
 

@@ -1,7 +1,7 @@
-"""The weights of every selection rule, judged in one reading of each split.
+"""The weights of every selection rule, evaluated in one pass over each split.
 
-Several rules may choose weights of one training. Each split is read once, whatever the number of
-rules, and rules that chose the same step have the same weights, which predict once.
+Several rules may choose weights from one training. Each split is read once, however many rules
+there are, and rules that chose the same step share their weights, which predict once.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 Choice = tuple[float | None, int | None, bool]
-"""Epoch, step, and whether weights of many steps were averaged: equal ones have equal weights."""
+"""Epoch, step, and whether weights of many steps were averaged; equal keys mean equal weights."""
 
 
-def judge(
+def predict_and_score(
     config: RunConfig,
     data: Data,
     folder: RunFolder,
     fabric: Fabric,
     selections: Mapping[str, Selection],
 ) -> None:
-    """Predict every split with the weights of each rule and score it: the one look at the test.
+    """Predict every split with the weights of each rule and score it: the only look at the test.
 
-    Writes `predictions.csv`, `evaluation.json` and what a benchmark asks for from the weights of
-    the first rule, and `selected/<rule>/` from those of each other one.
+    Writes `predictions.csv`, `evaluation.json` and the files a benchmark asks for from the weights
+    of the first rule, and `selected/<rule>/` from those of each other rule.
 
     Args:
         config: The run.
@@ -66,17 +66,17 @@ def judge(
     for name, text in files.items():
         write_text(folder.submission / name, text)
     shared = with_training_groups(data)
-    # The reported rule comes last: a run whose evaluation is there has been judged by all of them.
+    # The reported rule comes last: once its evaluation exists, every rule has been evaluated.
     for rule in (*others, reported):
         predicted = tables[choice[rule]]
-        told = [*data.notes, *(notes if rule == reported else ())]
+        said = [*data.notes, *(notes if rule == reported else ())]
         evaluation = evaluate(
             predicted,
             config.evaluation,
             selection=selections[rule].written(),
             seen=data.spec.train_domains,
             shared=shared,
-            notes=told,
+            notes=said,
         )
         further = None if rule == reported else rule
         place = folder.predictions if further is None else folder.predictions_of(further)
@@ -85,7 +85,7 @@ def judge(
 
 
 def with_training_groups(data: Data) -> list[str]:
-    """Splits that hold groups of which other rows trained."""
+    """Splits that contain groups with other rows among the training rows."""
     groups = data.table.groups
     trained = {group for group in groups[data.rows["train"]].tolist() if group}
     return [
@@ -128,9 +128,9 @@ def _predict(
 
 
 def rules_with_weights(folder: RunFolder, record: RunRecord) -> dict[str, Selection]:
-    """What each rule of a trained run chose, the reported one first, for `judge`.
+    """What each rule of a trained run chose, the reported one first, for `predict_and_score`.
 
-    A further rule whose weights were taken away is left out, as is what it left behind.
+    A further rule whose weights have been removed is left out, and its remaining files are ignored.
 
     Args:
         folder: The run's files.
@@ -141,7 +141,7 @@ def rules_with_weights(folder: RunFolder, record: RunRecord) -> dict[str, Select
     """
     reported = record.selection
     if reported is None:
-        raise InputError(f"{folder.run} does not say which weights were selected. {CURE}")
+        raise InputError(f"{folder.run} does not record which weights were selected. {CURE}")
     found = record.selections
     there = {rule: chosen for rule, chosen in found.items() if folder.selected(rule).is_file()}
     return {reported.rule: reported, **there}
@@ -153,7 +153,7 @@ def network(config: RunConfig, spec: DataSpec, weights: Path) -> FeatureModel:
     Raises:
         InputError: If the weights cannot be read.
     """
-    # What it started from is overwritten, and need not be there any more.
+    # The initial weights are overwritten, so their source need not exist any more.
     section = config.model.model_copy(update={"weights": None, "pretrained": None})
     model = build_model(section, spec, seed=config.seed)
     model.load_state_dict(load_tensors(weights))

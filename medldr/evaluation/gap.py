@@ -1,9 +1,9 @@
-"""What is lost between seen and unseen domains: a seen split minus the test split.
+"""The drop in performance from seen to unseen domains: a seen split minus the test split.
 
 The seen split is ``id_test``. A data set without one may still have ``id_val``, held-back rows of
-the training domains, as Camelyon17 has. That is taken only where the test split is of domains that
-training has not seen; where it chose the weights that are judged, or holds groups (slides,
-patients) that also trained, it was fitted to, and says so.
+the training domains, as Camelyon17 has. It is used only where no domain of the test split was seen
+in training. Where it chose the weights being evaluated, or shares groups (slides, patients) with
+the training rows, the gap is optimistic for the seen side, and a note says so.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ UNSEEN: Final = "test"
 
 
 def seen_split(splits: Collection[str], *, unseen: bool) -> str | None:
-    """The split whose numbers stand for the seen domains; None where there is none.
+    """The split that represents the seen domains; None where there is none.
 
     Args:
-        splits: Splits that were judged.
+        splits: Splits that were evaluated.
         unseen: Whether every domain of the test split is unseen.
 
     Example:
@@ -41,12 +41,12 @@ def seen_split(splits: Collection[str], *, unseen: bool) -> str | None:
 def optimism(
     seen: str, selections: Iterable[Selection | None], *, shared: bool = False
 ) -> str | None:
-    """A warning where the seen split was fitted to; None where it was not.
+    """A warning where the seen split influenced the weights; None where it did not.
 
     Args:
         seen: The seen split.
         selections: What chose the weights of each run.
-        shared: Whether groups of the split also trained.
+        shared: Whether groups of the split are also among the training rows.
 
     Example:
         >>> from medldr.folders.run_record import Selection
@@ -54,20 +54,21 @@ def optimism(
         >>> optimism("id_val", [other]), optimism("id_test", [same])
         (None, None)
         >>> optimism("id_val", [same])
-        'id_val chose the weights (val_auc), so that the gap from it is too large.'
+        'id_val chose the weights (val_auc), so the gap measured from it is too large.'
         >>> optimism("id_val", [other], shared=True)
-        'id_val shares groups with the training images, so that the gap from it is too large.'
+        'id_val shares groups with the training images, so the gap measured from it is too large.'
     """
     rules = [s.rule for s in selections if s is not None and s.split == seen]
     named = ", ".join(dict.fromkeys(rules))
     why = [f"chose the weights ({named})"] if rules else []
     why += ["shares groups with the training images"] if shared else []
-    return f"{seen} {' and '.join(why)}, so that the gap from it is too large." if why else None
+    end = "so the gap measured from it is too large."
+    return f"{seen} {' and '.join(why)}, {end}" if why else None
 
 
 def difference(
     one: float, other: float, one_draws: Array, other_draws: Array, reason: str | None
 ) -> dict[str, Any]:
-    """A seen number minus an unseen one, with its interval; the two splits are drawn apart."""
+    """A seen number minus an unseen one, with its interval; the splits are resampled separately."""
     number = intervals.number(one - other, one_draws - other_draws, reason)
     return {key: number[key] for key in ("value", "low", "high", "reason")}

@@ -2,10 +2,10 @@
 
 The average of a split is the mean over its items, whatever their groups; the accuracy of a group
 is the mean over its own items; the worst group is the one with the lowest accuracy among those
-that have items. With two counts per group, of items and of right decisions, no scatter is needed.
+that have items. Two counts per group, of items and of correct decisions, are enough.
 
-Each bootstrap draw takes whole groups and finds its own worst one among those that it took. A draw
-that missed the worst group reports a better one, so that the interval lies at or above the value.
+Each bootstrap draw samples whole groups and takes the worst of those it sampled. A draw that missed
+the worst group reports a better one, so the interval is at or above the value.
 
 Source:
     WILDS (Koh et al. 2021) and its code: groups without items are ignored. For multi-label tasks

@@ -1,12 +1,12 @@
 """Bootstrap intervals over groups and runs, paired differences, and Holm's correction.
 
-One draw takes groups (patients, slides; items where there are none) with replacement, the same
-ones for every method and every run, and for each method takes its runs (seeds) with replacement,
-independently of the other methods. Draws depend on the bootstrap seed, the split and the number
-of groups alone, so the same test set gives the same draws in every command.
+One draw samples groups (patients, slides; items where there are none) with replacement, the same
+ones for every method and every run, and for each method samples its runs (seeds) with replacement,
+independently of the other methods. Draws depend only on the bootstrap seed, the split and the
+number of groups, so the same test set gives the same draws in every command.
 
 Source:
-    Our choice: percentile bootstrap, 2,000 draws, 95 %; Efron and Tibshirani 1993; Holm 1979.
+    Our choice: percentile bootstrap, 2,000 draws, 95%; Efron and Tibshirani 1993; Holm 1979.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from medldr.types import Predictions
 
 LEVEL = 0.95
 FEW_GROUPS = 20
-"""Below this many groups an interval is flagged: percentile intervals are then too narrow."""
+"""Below this number of groups, intervals are flagged: percentile intervals are then too narrow."""
 NOTHING = 1e-12
 """Differences this small come from rounding."""
 CHUNK = 1_000_000
-"""Most numbers held at once per array while drawing."""
+"""Maximum number of values held at once per array while drawing."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Units:
 def units(predictions: Predictions) -> Units:
     """Groups where the table has any, else items; an item without a group is its own group.
 
-    Units are numbered in the order of their names, so that the order of the rows changes nothing.
+    Units are numbered in the order of their names, so the order of the rows does not matter.
     """
     group, items = predictions.group, predictions.id
     grouped = group != ""
@@ -65,7 +65,7 @@ def units(predictions: Predictions) -> Units:
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Random numbers of their own for each seed and name (a split, a method)."""
+    """A separate random generator for each seed and name (a split, a method)."""
     return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
 
 
@@ -127,7 +127,7 @@ def run_weights(n_runs: int, draws: int, generator: np.random.Generator) -> Arra
 def over_runs(values: Array, weights: Array) -> Array:
     """Mean over the runs of each draw: ``(n_runs, draws)`` and its `run_weights` to ``(draws,)``.
 
-    Undefined where any run that the draw holds is undefined.
+    Undefined where any run in the draw is undefined.
     """
     held = np.where(weights > 0, values, 0.0)
     mean: Array = (held * weights).sum(axis=0)
@@ -139,8 +139,8 @@ def interval(values: Array, level: float = LEVEL) -> tuple[float, float, int] | 
 
     Returns:
         Lower end, upper end and the number of draws left out because the metric is undefined in
-        them; None when that is more than half of them, since what is left is then no picture of
-        the uncertainty.
+        them; None when that is more than half of them, since the rest would not represent the
+        uncertainty.
 
     Example:
         >>> interval(np.arange(2001.0))
@@ -173,7 +173,7 @@ def number(value: float | None, draws: Array | None, reason: str | None = None) 
         return out
     ends = interval(draws)
     if ends is None:
-        out["reason"] = "no interval: undefined in more than half of the draws"
+        out["reason"] = "no interval: undefined in more than half of the bootstrap draws"
         return out
     out["low"], out["high"], missing = ends
     if missing:
@@ -197,13 +197,13 @@ def p_value(differences: Array) -> float | None:
     defined = differences[~np.isnan(differences)]
     if 2 * len(defined) < len(differences) or not len(defined):
         return None
-    # Equal means of runs may differ in their last bit, which must not decide for a side.
+    # Equal means of runs may differ in their last bit, which must not count as a difference.
     tail = min(int((defined <= NOTHING).sum()), int((defined >= -NOTHING).sum()))
     return min(1.0, 2 * (tail + 1) / (len(defined) + 1))
 
 
 def holm(p: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Holm's adjusted p of a family of comparisons; undefined ones do not count.
+    """Holm-adjusted p values of a family of comparisons; undefined ones do not count.
 
     Example:
         >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})

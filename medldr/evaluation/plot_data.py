@@ -1,4 +1,4 @@
-"""What the page plots of a split: confusion matrix, reliability and ROC curves."""
+"""The data that pages plot for a split: confusion matrix, reliability and ROC curves."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from medldr.evaluation.metrics import calibration, counts, ranking
-from medldr.evaluation.split_scores import Judge
+from medldr.evaluation.split_scores import SplitScores
 
 
-def pictures(judge: Judge) -> dict[str, Any]:
+def pictures(scores: SplitScores) -> dict[str, Any]:
     """Plain lists of numbers.
 
     Returns:
         ``confusion`` (counts ``K x K``, row = truth; multi-label ``L x 2 x 2``),
-        ``reliability`` of what ``ece`` is about, for binary tasks ``reliability_positive`` too,
+        ``reliability`` as ``ece`` measures it, for binary tasks ``reliability_positive`` too,
         and ``roc`` by class (binary: of the positive class). ``confusion`` is None and ``roc``
         empty where nothing can be measured.
     """
-    table, truth, bins = judge.table, judge.truth, judge.bins
-    if judge.why_not():
+    table, truth, bins = scores.table, scores.truth, scores.bins
+    if scores.why_not():
         empty = {"count": [0] * bins, "confidence": [None] * bins, "accuracy": [None] * bins}
         return {"confusion": None, "reliability": empty, "roc": {}}
     if table.task == "multi-label":
@@ -33,7 +33,7 @@ def pictures(judge: Judge) -> dict[str, Any]:
     }
     columns = range(len(table.class_names))
     if table.task == "binary":
-        k = judge.positive
+        k = scores.positive
         columns = range(k, k + 1)
         out["reliability_positive"] = calibration.reliability(table.prob[:, k], truth[:, k], bins)
     curves = {table.class_names[k]: ranking.roc(truth[:, k], table.prob[:, k]) for k in columns}

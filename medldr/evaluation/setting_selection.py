@@ -1,20 +1,20 @@
 """Rules that choose a setting and an evaluation for a held-out domain, from records of runs.
 
-Each rule gives every evaluation of every run a score. Of a run the evaluation with the highest
-score counts, and of the settings the one whose runs' scores have the highest mean over seeds; the
-first wins ties, in the order of settings and of steps. With one seed these are DomainBed's rules;
-with several one setting is chosen for all of them, and each seed keeps an evaluation of its own.
+Each rule scores every evaluation of every run. For each run the evaluation with the highest score
+counts, and the setting whose runs have the highest mean score over seeds is chosen; the first wins
+ties, in the order of settings and of steps. With one seed these are DomainBed's rules; with
+several, one setting is chosen for all of them, and each seed keeps its own evaluation.
 
 Scores:
 
 - training-domain validation: mean accuracy over the source domains' held-back parts;
 - leave-one-domain-out cross-validation: mean over every other domain v of the accuracy on v of the
   run that held out the target and v, at an evaluation that all these runs have;
-- oracle, last step: accuracy on target_out, of the last weights alone;
+- oracle, last step: accuracy on target_out, of the last weights only;
 - oracle, any step: accuracy on target_out.
 
-What is reported is always the accuracy on target_in of the run that held out the target alone. The
-two oracles read the target and go by one name elsewhere: DomainBed's is the one of the last step.
+The reported number is always the accuracy on target_in of the run that held out only the target.
+The literature gives both oracles the same name; DomainBed's is the one of the last step.
 
 Source:
     DomainBed (Gulrajani and Lopez-Paz 2021) for the first three, SWAD (Cha et al. 2021) for the
@@ -43,8 +43,8 @@ class Evaluated(NamedTuple):
     Attributes:
         step: Steps made by then.
         val: Accuracy on the source domains' held-back parts, each domain counting alike.
-        target_in: Accuracy on the 80 % of each held-out domain, by its name.
-        target_out: Accuracy on its 20 %.
+        target_in: Accuracy on the 80% of each held-out domain, by its name.
+        target_out: Accuracy on its 20%.
     """
 
     step: int
@@ -62,9 +62,9 @@ class Trained:
         seed: Its seed.
         held_out: Domains that it never trained or validated on.
         evaluated: Its evaluations, in the order of training.
-        last: How its last weights were judged; None: as its last evaluation.
-        best: How the weights were judged that target_out chose among all evaluations; None: that
-            must be seen from the evaluations themselves.
+        last: The evaluation of its last weights; None: use the last of `evaluated`.
+        best: The evaluation of the weights that target_out chose among all of them; None: choose
+            from `evaluated`.
     """
 
     setting: str
@@ -76,15 +76,15 @@ class Trained:
 
     @property
     def logged(self) -> tuple[Evaluated, ...]:
-        """Its evaluations while training, without weights that were only judged at the end."""
+        """Its evaluations while training, without weights that were only evaluated at the end."""
         return tuple(point for point in self.evaluated if point.val is not None)
 
 
 class Missing(NamedTuple):
-    """A run that a rule lacks, or that has no curve of what the rule looks at.
+    """A run that a rule lacks, or that has no curve of the metric the rule reads.
 
     Attributes:
-        held_out: Domains that it was to hold out.
+        held_out: Domains that it should have held out.
         setting: Its setting.
         seed: Its seed.
     """
@@ -95,7 +95,7 @@ class Missing(NamedTuple):
 
     @property
     def domains(self) -> str:
-        """Its domains in words.
+        """Its domains as text.
 
         Example:
             >>> Missing(frozenset(["photo", "art"]), "", 0).domains
@@ -121,7 +121,7 @@ class Choice:
         setting: The setting; None where there was nothing to choose from.
         steps: The evaluation of each seed.
         values: Accuracy on target_in by seed; None where it was not measured.
-        missing: Runs that the rule lacks; their settings were no candidates.
+        missing: Runs that the rule lacks; their settings were not candidates.
     """
 
     rule: str
@@ -138,7 +138,7 @@ class Choice:
 
 
 def mean_of_choices(choices: Sequence[Choice]) -> Estimate | None:
-    """Of one rule, over domains within a seed, then over seeds; None where a number is missing."""
+    """The mean of one rule over domains, then over seeds; None where a number is missing."""
     numbers = [choice.numbers for choice in choices]
     seeds = {tuple(choice.values) for choice in choices}
     if not all(numbers) or len(seeds) != 1:
@@ -204,7 +204,7 @@ def _last(run: Trained, target: str) -> list[Scored]:
 
 
 def _any(run: Trained, target: str) -> list[Scored]:
-    """All evaluations, or the one that target_out chose; empty where it saw only some of them."""
+    """All evaluations, or the one that target_out chose; empty where it saw only some."""
     logged = run.logged
     if logged and all(target in point.target_out for point in logged):
         return _seen(logged, target)

@@ -16,30 +16,30 @@ from medldr.evaluation.split_scores import (
     CLASS_METRICS,
     DOMAIN_METRICS,
     WORST_DOMAIN,
-    Judge,
+    SplitScores,
     headline_metrics,
 )
 from medldr.types import Task
 
 
-class Entry:
-    """One split under judgement, and what of it is kept.
+class SplitEntry:
+    """One split with its scores, and what is written of them.
 
     Args:
-        judge: The split.
-        split: Its name, from which its bootstrap draws follow.
+        scores: The scores of the split.
+        split: Its name, which determines its bootstrap draws.
         config: Draws and their seed.
     """
 
-    def __init__(self, judge: Judge, split: str, config: EvaluationConfig) -> None:
-        self.judge, self.split, self.config = judge, split, config
-        self.values: dict[str, Array] = judge.values()
-        self.draws = judge.draws(config.draws, config.bootstrap_seed, split)
+    def __init__(self, scores: SplitScores, split: str, config: EvaluationConfig) -> None:
+        self.scores, self.split, self.config = scores, split, config
+        self.values: dict[str, Array] = scores.values()
+        self.draws = scores.draws(config.draws, config.bootstrap_seed, split)
 
     @property
     def task(self) -> Task:
         """Kind of labels."""
-        return self.judge.table.task
+        return self.scores.table.task
 
     def content(self, seen: Collection[str]) -> dict[str, Any]:
         """Plain values.
@@ -47,38 +47,38 @@ class Entry:
         Args:
             seen: Names of the domains that training rows came from.
         """
-        judge, table = self.judge, self.judge.table
+        scores, table = self.scores, self.scores.table
         names = headline_metrics(table.task)
         return {
             "n": len(table),
-            "n_groups": judge.units.count,
-            "unit": judge.units.kind,
-            "few_groups": judge.units.few,
-            "absent_classes": absent_classes(judge),
+            "n_groups": scores.units.count,
+            "unit": scores.units.kind,
+            "few_groups": scores.units.few,
+            "absent_classes": absent_classes(scores),
             "metrics": {name: self.number(name) for name in names},
             "classes": {name: self.of_class(k) for k, name in enumerate(table.class_names)},
-            "domains": {name: self.of_domain(name, seen) for name in judge.domains},
+            "domains": {name: self.of_domain(name, seen) for name in scores.domains},
             "worst_domain": self.worst(),
             **self.by_part(),
             **self.by_group(),
-            **pictures(judge),
+            **pictures(scores),
         }
 
     def number(self, name: str) -> dict[str, Any]:
         """A metric with its interval, or why it is undefined."""
         value = self.values.get(name, np.array([np.nan]))[0]
-        reason = self.judge.reason(name) if np.isnan(value) else None
+        reason = self.scores.reason(name) if np.isnan(value) else None
         return intervals.number(value, self.draws.get(name), reason)
 
     def of_class(self, k: int) -> dict[str, Any]:
         """The numbers of one class or label."""
         numbers = {name: self.number(f"class/{k}/{name}") for name in CLASS_METRICS}
-        return {"n": int(np.nansum(self.judge.truth[:, k])), **numbers}
+        return {"n": int(np.nansum(self.scores.truth[:, k])), **numbers}
 
     def of_domain(self, name: str, seen: Collection[str]) -> dict[str, Any]:
         """The numbers of one domain."""
-        rows = self.judge.domains[name]
-        groups = len(np.unique(self.judge.units.number[rows]))
+        rows = self.scores.domains[name]
+        groups = len(np.unique(self.scores.units.number[rows]))
         return {
             "n": int(rows.sum()),
             "n_groups": groups,
@@ -91,25 +91,25 @@ class Entry:
         """The domain with the lowest accuracy; in each draw it may be another one."""
         if WORST_DOMAIN not in self.values:
             return None
-        accuracy = {d: self.values.get(f"domain/{d}/accuracy") for d in self.judge.domains}
+        accuracy = {d: self.values.get(f"domain/{d}/accuracy") for d in self.scores.domains}
         known = {d: float(value[0]) for d, value in accuracy.items() if value is not None}
         return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
 
     def by_part(self) -> dict[str, Any]:
-        """Each part of the held-out domains, judged like a split; empty where there is none."""
+        """Each part of the held-out domains, evaluated like a split; empty where there is none."""
         names = headline_metrics(self.task)
         found = {}
-        for name in dict.fromkeys(sorted(self.judge.table.part.tolist())):
+        for name in dict.fromkeys(sorted(self.scores.table.part.tolist())):
             if name:
-                entry = Entry(self.judge.of_part(name), f"{self.split}/{name}", self.config)
+                entry = SplitEntry(self.scores.of_part(name), f"{self.split}/{name}", self.config)
                 metrics = {metric: entry.number(metric) for metric in names}
-                found[name] = {"items": len(entry.judge.table), "metrics": metrics}
+                found[name] = {"items": len(entry.scores.table), "metrics": metrics}
         return {"parts": found} if found else {}
 
     def by_group(self) -> dict[str, Any]:
-        """Each group and the worst one; empty where groups were not asked for."""
-        judge, found = self.judge, self.judge.groups
-        if not judge.per_group:
+        """Each group and the worst one; empty where groups were not requested."""
+        scores, found = self.scores, self.scores.groups
+        if not scores.per_group:
             return {}
         if found is None or found.worst is None:
             return {"groups": {} if found is None else found.content(), "worst_group": None}
@@ -120,17 +120,17 @@ class Entry:
         }
         return {"groups": found.content(), "worst_group": worst}
 
-    def minus(self, other: Entry, name: str) -> dict[str, Any]:
+    def minus(self, other: SplitEntry, name: str) -> dict[str, Any]:
         """A metric here minus that of another split."""
         nothing = np.full(1, np.nan)
         one, two = (float(e.values.get(name, nothing)[0]) for e in (self, other))
         drawn, others = (entry.draws.get(name, nothing) for entry in (self, other))
         odd = self if np.isnan(one) else other
-        reason = odd.judge.reason(name) if np.isnan(one - two) else None
+        reason = odd.scores.reason(name) if np.isnan(one - two) else None
         return gap.difference(one, two, drawn, others, reason)
 
 
-def absent_classes(judge: Judge) -> list[str]:
+def absent_classes(scores: SplitScores) -> list[str]:
     """Classes without an item (multi-label: labels without a positive) in the split."""
-    occurs = np.nansum(judge.truth, axis=0) > 0
-    return [c for c, there in zip(judge.table.class_names, occurs, strict=True) if not there]
+    occurs = np.nansum(scores.truth, axis=0) > 0
+    return [c for c, there in zip(scores.table.class_names, occurs, strict=True) if not there]

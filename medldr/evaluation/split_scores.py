@@ -1,4 +1,4 @@
-"""One split of one run under judgement: every metric of the split and of each of its domains."""
+"""The scores of one split of one run: every metric of the split and of each of its domains."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int
     known = predictions.class_names
     if predictions.task != "binary":
         raise InputError(
-            f"evaluation.positive_class is {name!r}, but the task is {predictions.task}; "
+            f"evaluation.positive_class is {name!r}, but the task is {predictions.task}, and "
             "only a binary task has a positive class. Remove the key."
         )
     if name not in known:
@@ -58,12 +58,12 @@ def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Metrics of one split, as sums over what the bootstrap draws.
+class SplitScores:
+    """Metrics of one split, as sums over the units that the bootstrap draws.
 
     Names are ``<metric>``, ``class/<number>/<metric>``, ``domain/<domain>/<metric>`` and, where
-    there are domains, ``worst_domain/accuracy``: the lowest accuracy of any domain, which each
-    draw finds anew. Where groups are asked for, ``worst_group/accuracy`` is that of any group.
+    there are domains, ``worst_domain/accuracy``: the lowest accuracy of any domain, determined in
+    each draw. Where groups are requested, ``worst_group/accuracy`` is that of any group.
 
     Attributes:
         table: Predictions of the split.
@@ -81,7 +81,7 @@ class Judge:
 
     @cached_property
     def units(self) -> intervals.Units:
-        """What the bootstrap draws."""
+        """The units that the bootstrap draws."""
         return intervals.units(self.table)
 
     @cached_property
@@ -94,8 +94,8 @@ class Judge:
         """Rows of each domain, in alphabetical order."""
         return {str(d): self.table.domain == d for d in np.unique(self.table.domain) if d}
 
-    def of_part(self, name: str) -> Judge:
-        """The same judgement of one part of the held-out domains alone."""
+    def of_part(self, name: str) -> SplitScores:
+        """The same scores for one part of the held-out domains."""
         return replace(self, table=self.table.select(self.table.part == name), per_group=False)
 
     def why_not(self, domain: str | None = None) -> str | None:
@@ -105,7 +105,7 @@ class Judge:
 
     @cached_property
     def groups(self) -> groups.Groups | None:
-        """Accuracy of each group; None where it was not asked for, or cannot be measured."""
+        """Accuracy of each group; None where it was not requested or cannot be measured."""
         asked = self.per_group and self.units.kind == "group" and self.why_not() is None
         return groups.group_counts(self.table) if asked else None
 

@@ -1,4 +1,4 @@
-"""LatentDR, the method itself, in plain torch: it imports nothing else of medldr."""
+"""LatentDR, the method itself, in plain torch: it imports nothing else from medldr."""
 
 from medldr.latent._options import OPTIONS, Option, check_options
 from medldr.latent._targets import mean_label

@@ -1,7 +1,7 @@
 """The one transformer layer that degradation and restoration are made of.
 
 A layer mixes every query with a set of latents and then passes it through a feed-forward part.
-Where the layer norms stand and where dropout acts is the same whatever does the mixing.
+The positions of the layer norms and of dropout are the same for every kind of mixing.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ def others(
     columns = len(z if z_set is None else z_set)
     if columns == 1:
         raise ValueError(
-            "include_query=False needs at least two latents in the set, but there is one. "
+            "include_query=False needs at least two latents in the set, but there is only one. "
             "Use a larger batch or include_query=True"
         )
     return torch.arange(columns, device=z.device) != own.to(z.device)[:, None]
 
 
 class TransformerLayer(nn.Module):
-    """Mix, add, normalise; then feed-forward, add, normalise. Subclasses say how to mix.
+    """Mix, add, normalise; then feed-forward, add, normalise. Subclasses define how to mix.
 
     Args:
         dim: Latent size ``D``.
         ff_dim: Hidden width of the feed-forward part (two linear maps with bias, ReLU between).
         dropout: Rate after mixing, inside and after the feed-forward part, in ``[0, 1)``.
-        norm: Where the layer norms stand, see `forward`.
+        norm: Position of the layer norms, see `forward`.
 
     Raises:
         ValueError: If a width is below 1, the rate is outside ``[0, 1)`` or the norm is unknown.
@@ -88,7 +88,7 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def mix(self, query: Tensor, z_set: Tensor, seen: Tensor | None) -> Tensor:
-        """What the set tells each query: ``(B, D)``, ``(N, D)``, ``(B, N)`` to ``(B, D)``."""
+        """Mix each query with the set: ``(B, D)``, ``(N, D)``, ``(B, N)`` to ``(B, D)``."""
         raise NotImplementedError
 
     def feed_forward(self, z: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The options of LatentDR, written once: their types and ranges, and what fits together.
+"""The options of LatentDR, defined once: their types, ranges and valid combinations.
 
 The signature of `LatentDR` lists them with their defaults. A configuration derives its keys from
 that signature and from `OPTIONS`.
@@ -26,7 +26,7 @@ SIGMA: Final = 1.0
 
 @dataclass(frozen=True)
 class Option:
-    """What the type of an option does not say.
+    """What the type of an option does not express.
 
     Attributes:
         meaning: What it is, in a few words.
@@ -73,13 +73,13 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "head_dim": Option("width of a head; unset: D/4 with attention, else D/32", ge=1),
     "ff_dim": Option("feed-forward width; unset: D/4 with attention, else D/8", ge=1),
     "heads": Option(ge=1),
-    "keep": Option("pool: chance of a latent to be averaged", gt=0, le=1),
-    "include_query": Option("whether a query's set holds the query itself"),
+    "keep": Option("pool: probability that a latent is averaged", gt=0, le=1),
+    "include_query": Option("whether a query's set includes the query itself"),
     "dropout": Option(ge=0, lt=1),
-    "share_classifier": Option("one classifier for all terms"),
+    "share_classifier": Option("share one classifier among all terms"),
     "share_operators": Option("D and R are the same attention layer"),
     "weights": Option(
-        "factors of the original, degraded and restored loss", stored=tuple[float, float, float]
+        "weights of the original, degraded and restored loss", stored=tuple[float, float, float]
     ),
     "sigma": Option("gaussian: standard deviation of the noise", ge=0),
 }

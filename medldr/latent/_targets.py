@@ -46,7 +46,7 @@ def classification_loss(
     A row without a known label counts as 0.
 
     Raises:
-        ValueError: If logits or labels have another shape than stated.
+        ValueError: If logits or labels do not have the stated shape.
     """
     if logits.ndim != 2 or logits.shape[1] != num_classes:
         raise ValueError(f"logits should be (B, {num_classes}), but are {tuple(logits.shape)}")

@@ -1,8 +1,8 @@
-"""Degradation ``D``: latents that have lost what tells the classes apart.
+"""Degradation ``D``: latents that have lost the information that distinguishes the classes.
 
-Every degradation is called as ``D(z)`` or ``D(z, z_set)`` and splits what it draws from how that
-is applied: ``drawn = D.draw(z)`` may be made once, stored or sent to other processes, and
-``D(z, drawn=drawn)`` applies it. Dropout draws its own masks, as it does everywhere in torch.
+Every degradation is called as ``D(z)`` or ``D(z, z_set)`` and separates drawing from applying:
+``drawn = D.draw(z)`` may be made once, stored or sent to other processes, and ``D(z, drawn=drawn)``
+applies it. Dropout draws its own masks, as everywhere in torch.
 """
 
 from __future__ import annotations

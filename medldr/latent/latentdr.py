@@ -70,8 +70,8 @@ class LatentDR(nn.Module):
           BatchFormer's form. Gaussian D-only, R-only and D+R are degrade ``gaussian`` with
           ``["degraded"]``, ``["restored"]`` and both.
         * ``head_dim``, ``ff_dim``: the paper's: SA ``dim / 4`` twice; Pool R ``dim / 32``, D and R
-          ``dim / 8``. Beside ``gaussian`` and ``none`` R has Pool's widths, because the ablation
-          that these rows stand in is of the Pool form (our reading). ``heads`` 1, biases
+          ``dim / 8``. With ``gaussian`` and ``none`` R has Pool's widths, because the ablation
+          with these methods uses the Pool form (our reading). ``heads`` 1, biases
           everywhere, ReLU and torch's default initialisation are our choice.
         * ``keep``: 0.5, at least one, drawn for every query; the paper says only that a different
           subset is taken. In eval mode the whole set is averaged and no noise is drawn.
@@ -84,7 +84,7 @@ class LatentDR(nn.Module):
         * ``share_classifier``: true is the paper's; false is its ablation, with a freshly
           initialised linear classifier.
         * ``share_operators``: false, our choice; a commented line of the paper's source says that
-          SA's operators were shared, which does no harm; its printed text says nothing of it.
+          SA's operators were shared, which does no harm; its printed text does not mention it.
           ``weights``: (1, 1, 1). ``sigma``: 1.
 
     Example:
@@ -190,7 +190,7 @@ class LatentDR(nn.Module):
                 processes: the latents of all of them.
             own: ``(B,)`` column of each query in a set given apart; needed where
                 ``include_query`` is false, unless the set holds none of the queries.
-            drawn: What `draw` returned for the same arguments; drawn anew by default (in eval
+            drawn: What `draw` returned for the same arguments; a new draw by default (in eval
                 mode: no noise, and the whole set is averaged).
         """
         check_latents("z", z, self.dim)

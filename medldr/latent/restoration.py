@@ -1,4 +1,4 @@
-"""Restoration ``R``: find the way back from degraded latents with the help of the originals."""
+"""Restoration ``R``: recover latents from degraded ones with the help of the originals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class AttentionRestoration(AttentionLayer):
     Args:
         dim: Latent size ``D``.
         head_dim: Width of each head; ``dim / 4`` by default (`LatentDR` gives ``dim / 32``
-            except beside an attention degradation).
+            except with an attention degradation).
         ff_dim: Width of the feed-forward part; ``dim / 4`` by default (``dim / 8`` there).
         heads: Number of heads.
         dropout: Rate on attention weights, after mixing, inside and after the feed-forward part.
         norm: ``post``, ``residual`` or ``pre``; with ``pre`` one layer norm serves queries and
-            set, so that restoring undegraded latents is self-attention in every form.
+            set, which makes restoring undegraded latents self-attention in every form.
         include_query: Whether a degraded latent attends to its own original.
 
     Shape:

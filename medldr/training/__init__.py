@@ -2,13 +2,13 @@
 
 from medldr.training.finite_loss import NonFiniteError
 from medldr.training.fit import fit
-from medldr.training.fit_result import Fitted
+from medldr.training.fit_result import FitResult
 from medldr.training.machine.fabric import make_fabric
 from medldr.training.step import Stepper, TrainStep
 from medldr.training.weights.selection import Selection
 
 __all__ = [
-    "Fitted",
+    "FitResult",
     "NonFiniteError",
     "Selection",
     "Stepper",

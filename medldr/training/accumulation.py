@@ -1,4 +1,4 @@
-"""Accumulation: one optimizer step from several smaller passes, where memory is short."""
+"""Accumulation: one optimizer step from several smaller passes, to save memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def update_in_parts(
 ) -> list[tuple[Batch, StepOutput]]:
     """One optimizer step on a batch, in at most this many passes.
 
-    The parts take every ``parts``-th row, so that a domain-balanced batch stays balanced where its
-    blocks divide by ``parts``. Each part's loss counts by its share of the rows: for a loss that
-    is a mean over samples, the gradient is that of the whole batch. No part has fewer than two
-    rows, for normalisation's sake.
+    The parts take every ``parts``-th row, which keeps a domain-balanced batch balanced where its
+    blocks divide by ``parts``. Each part's loss is weighted by its share of the rows: for a loss
+    that is a mean over samples, the gradient is that of the whole batch. No part has fewer than two
+    rows, because batch normalisation needs two.
 
     Returns:
         Each part with its output; one pair when ``parts`` is 1.

@@ -1,4 +1,4 @@
-"""From configured parts to a trainer that is ready to run, or to go on."""
+"""From configured parts to a trainer that is ready to start or resume."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training import start_checks as start
-from medldr.training.finite_loss import Guard
+from medldr.training.finite_loss import FiniteLossCheck
 from medldr.training.machine.fabric import precision_name, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
@@ -42,9 +42,9 @@ def assemble(
     *,
     show_progress: bool = True,
 ) -> Trainer:
-    """Check everything that can be known before the first step, and put the trainer together.
+    """Check everything that can be checked before the first step, and assemble the trainer.
 
-    The arguments are those of `medldr.training.fit`. What is refused is refused here.
+    The arguments are those of `medldr.training.fit`. Unsuitable runs are refused here.
 
     Raises:
         InputError: Naming the key and the cure.
@@ -126,7 +126,9 @@ def assemble(
         ),
         total=steps,
         clip_norm=training.clip_norm,
-        guard=Guard(lambda numbers: data.table.ids[list(numbers)].tolist(), processes),
+        loss_check=FiniteLossCheck(
+            lambda numbers: data.table.ids[list(numbers)].tolist(), processes
+        ),
         compile=config.machine.compile,
     )
     means = RunningMeans(fabric.device, judged=not algorithm.mixes_labels)
@@ -166,7 +168,7 @@ def assemble(
             valley.expect_segments()
         more.append(f"resumed after step {position['step']} of {step.total}")
     step.index = int(position["step"])
-    # Nobody may write a checkpoint before everybody has read the old one.
+    # No process may write a checkpoint before all have read the old one.
     processes.wait()
     return Trainer(
         training=training,

@@ -1,7 +1,7 @@
 """The rule for a loss that is not finite: the run stops before the optimizer sees it.
 
-On an accelerator the answer is copied to the host while the backward pass is being queued, so
-that asking for it before the optimizer's step does not leave the device idle.
+On an accelerator the answer is copied to the host while the backward pass is being queued; reading
+it before the optimizer's step then does not leave the device idle.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from medldr.training.machine.processes import Processes
 from medldr.types import Batch, StepOutput
 
 MAX_NAMES = 20
-"""Samples named in the message; the others are counted."""
+"""Maximum number of samples named in the message; the others are counted."""
 
 
 class NonFiniteError(InputError):
     """A loss or a weight is NaN or infinite; the last good checkpoint is kept."""
 
 
-class Guard:
+class FiniteLossCheck:
     """Watches every loss that is sent backward, and stops the run before a bad step.
 
     Args:
         name_rows: Turns row numbers into the ids of the samples, for the message.
-        processes: All of them stop together; unset: there is one.
+        processes: All of them stop together; unset: a single process.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Guard:
         self._answers: list[tuple[Tensor, torch.cuda.Event | None]] = []
 
     def remember(self, batch: Batch, output: StepOutput) -> None:
-        """Keep what the message would need: the rows and the terms of a forward pass."""
+        """Keep what an error message would need: the rows and the terms of a forward pass."""
         self._seen.append((batch.index, output.logs))
 
     def watch(self, loss: Tensor) -> None:
@@ -80,7 +80,7 @@ class Guard:
         self._seen.clear()
 
     def check_weights(self, tensors: Iterable[Tensor], index: int) -> None:
-        """Stop unless all floating entries are finite, so that no bad checkpoint is written.
+        """Stop unless all floating entries are finite, before a bad checkpoint is written.
 
         Args:
             tensors: The state of the model and the algorithm.
@@ -95,7 +95,7 @@ class Guard:
             (bad,) = self._processes.total(bad)
         if bad:
             raise NonFiniteError(
-                f"the weights are not finite after step {index}, although every loss was: a "
+                f"the weights are not finite after step {index}, although every loss was finite: a "
                 "gradient overflowed. The last good checkpoint is kept. Lower training.lr, set "
                 "training.clip_norm, or set training.precision: float32"
             )
@@ -115,7 +115,7 @@ class Guard:
         term = ", ".join(f"{name} = {value}" for name, value in terms.items()) or "loss"
         return (
             f"the loss is not finite at step {index + 1} (term: {term}). "
-            f"Samples of this batch: {shown}{more}. No optimizer step was made with it and the "
-            "last good checkpoint is kept. Look at these samples, lower training.lr, set "
+            f"Samples of this batch: {shown}{more}. No optimizer step was made with it, and the "
+            "last good checkpoint is kept. Check these samples, lower training.lr, set "
             "training.clip_norm, or set training.precision: float32"
         )

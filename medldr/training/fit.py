@@ -1,4 +1,4 @@
-"""Training as the other stages see it: one function."""
+"""The interface of training to the other stages: one function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training.build_trainer import assemble
-from medldr.training.fit_result import Fitted
+from medldr.training.fit_result import FitResult
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -25,11 +25,11 @@ def fit(
     fabric: Fabric,
     *,
     show_progress: bool = True,
-) -> Fitted:
-    """Train, or go on training, until the configured length or early stopping.
+) -> FitResult:
+    """Train, or resume training, until the configured length or early stopping.
 
-    Where the folder holds a checkpoint, the run goes on from it and ends as it would have ended
-    without a break, bit for bit; a run whose training has ended is left as it is.
+    Where the folder holds a checkpoint, the run resumes from it and its result equals that of an
+    uninterrupted run bit for bit; a run that has finished training is left unchanged.
 
     Args:
         config: The run.
@@ -44,8 +44,8 @@ def fit(
         The choice of each selection rule, and how the run went.
 
     Raises:
-        InputError: If the configuration does not fit, a checkpoint is of another run, or the disk
-            is full.
+        InputError: If the configuration does not fit, a checkpoint belongs to another run, or the
+            disk is full.
         NonFiniteError: If a loss is not finite; the last good checkpoint is kept.
         Interrupted: After SIGINT or SIGTERM, with the state saved.
     """

@@ -1,4 +1,4 @@
-"""What training leaves behind, for the stages after it."""
+"""The result of training, for the stages that follow it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medldr.training.weights.selection import Selection
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FitResult:
     """The result of `fit`; the weights are in the run folder.
 
     Attributes:
@@ -20,9 +20,9 @@ class Fitted:
         epochs: Passes over the training rows begun.
         stopped_early: Whether early stopping ended the run.
         facts: How it was run, for `run.json`: resolved precision, device, threads, processes,
-            compilation, rate used, rows per step, the sampler, source domains per batch where it
-            makes blocks of them, and rows that a set-based method sees at once.
-        notes: What a reader of any number from this run must be told.
+            compilation, learning rate, rows per step, the sampler, source domains per batch where
+            it makes blocks of them, and rows that a set-based method sees at once.
+        notes: What readers of any number from this run should know.
     """
 
     selections: Mapping[str, Selection]

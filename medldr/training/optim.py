@@ -1,7 +1,7 @@
 """Optimizers, and the learning rate as a pure function of the step.
 
-A schedule that is computed from the step number alone has no state, so a resumed run cannot
-follow another curve than an unbroken one.
+A schedule that depends only on the step number has no state, so a resumed run follows exactly the
+same curve as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Schedule:
         if training.warmup >= self._units:
             unit = "steps" if training.steps else "epochs"
             raise InputError(
-                f"training.warmup: {training.warmup} {unit} of warm-up leave nothing of a run of "
+                f"training.warmup: {training.warmup} {unit} of warm-up take up the whole run of "
                 f"{self._units} {unit}. Use a smaller training.warmup"
             )
 
@@ -109,7 +109,7 @@ def build_optimizers(
         for group in filled:
             group["lr"] = group.get("lr", options["lr"]) * group.pop("lr_scale", 1.0)
         if not filled:
-            raise InputError(f"optimizer {name!r} of the algorithm has no trainable parameter")
+            raise InputError(f"the algorithm's optimizer {name!r} has no trainable parameters")
         optimizer: Optimizer = kind(filled, **options)
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
@@ -121,7 +121,7 @@ def set_lr(optimizers: Mapping[str, Any], factor: float) -> float:
     """Set every group's rate to its first rate times the factor.
 
     Returns:
-        The rate of the first group of the first optimizer, which is the one that is logged.
+        The rate of the first group of the first optimizer, which is the one logged.
     """
     for optimizer in optimizers.values():
         for group in optimizer.param_groups:

@@ -1,4 +1,4 @@
-"""Running means of what training logs, kept on the device so that no step waits for it."""
+"""Running means of what training logs, kept on the device to avoid waiting at each step."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class RunningMeans:
 
     Args:
         device: Where the losses are.
-        judged: Whether the logits are judged by the true labels. Logits of mixed images are not:
-            what the algorithm logs of them counts.
+        judged: Whether logits are compared with the true labels. Logits of mixed images are not:
+            their accuracy is what the algorithm logs.
     """
 
     def __init__(self, device: torch.device, *, judged: bool = True) -> None:
@@ -33,7 +33,7 @@ class RunningMeans:
 
     @torch.no_grad()
     def add(self, batch: Batch, output: StepOutput) -> None:
-        """Take in one step: each term of its logs, the loss, and the accuracy on true labels."""
+        """Add one step: each term of its logs, the loss, and the accuracy on true labels."""
         values = {"loss": output.loss}
         if self._judged:
             values["accuracy"] = accuracy(output.logits, batch.label)
@@ -67,9 +67,9 @@ class RunningMeans:
         return {name: mean if math.isfinite(mean) else None for name, mean in means.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
+        """The state for a checkpoint."""
         return {"sums": [[list(names), sums.cpu()] for names, sums in self._sums.items()]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over the state of a checkpoint."""
+        """Restore the state of a checkpoint."""
         self._sums = {tuple(names): sums.to(self._device) for names, sums in state["sums"]}

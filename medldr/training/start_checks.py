@@ -1,4 +1,4 @@
-"""What is made ready before the first step, and what is refused there."""
+"""Preparations and checks before the first step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows: int) -> None:
-    """Refuse what would fail, or mean something else than it seems to, during training.
+    """Refuse settings that would fail during training, or not do what they seem to.
 
     Args:
         training: The section of the configuration.
@@ -41,27 +41,27 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
     if training.accumulate > 1 and type(algorithm).update is not Algorithm.update:
         raise InputError(
             f"training.accumulate: {training.accumulate} does not work with algorithm {name}, "
-            "which makes its optimizer steps itself. Set training.accumulate: 1"
+            "which makes its own optimizer steps. Set training.accumulate: 1"
         )
     if training.accumulate > 1 and algorithm.set_based and not training.accumulate_sets:
         raise InputError(
             f"training.accumulate: {training.accumulate} would change what algorithm {name} "
-            "learns: a sample's loss depends on who else is in the batch, and the sets would be "
-            f"{training.accumulate} times smaller. Set training.accumulate: 1, or say that it is "
-            "meant with training.accumulate_sets: true"
+            "learns: a sample's loss depends on the other samples in the batch, and these sets "
+            f"would be {training.accumulate} times smaller. Set training.accumulate: 1, or confirm "
+            "with training.accumulate_sets: true that this is intended"
         )
     norms = _normalises_by_batch(model)
     per_pass = rows // training.accumulate // algorithm.batches_per_step
     if norms and per_pass < 2:
         raise InputError(
-            f"training.batch_size: {per_pass} image per pass is too few for "
-            "batch normalisation, which needs at least 2. Each process gets training.batch_size / "
-            "(processes x training.accumulate) images. Or set model.batch_norm: frozen, for a "
-            "network that starts from trained weights"
+            f"training.batch_size: {per_pass} image per pass is too few for batch normalisation, "
+            "which needs at least 2. Each process gets training.batch_size / (processes x "
+            "training.accumulate) images. Use a larger batch, or set model.batch_norm: frozen for "
+            "a network that starts from trained weights"
         )
     if training.early_stopping and training.select[0] in ("last", SWAD):
         raise InputError(
-            "training.early_stopping: nothing can stop improving under the rule "
+            "training.early_stopping has no metric to monitor with the rule "
             f"{training.select[0]!r}. Put a rule such as val_auc first in training.select"
         )
 
@@ -88,22 +88,22 @@ def resting_statistics(model: FeatureModel, warm_start: bool) -> list[str]:
         if mean is None or var is None or mean.any() or (var != 1).any():
             return []
     return [
-        "model.batch_norm: frozen keeps the statistics that a fresh network has, mean 0 and "
-        "variance 1, so nothing is normalised; it is meant for networks that start from "
+        "model.batch_norm: frozen keeps the statistics of a new network, mean 0 and variance 1, "
+        "so nothing is normalised; it is meant for networks that start from "
         "model.pretrained, model.weights or training.init_from"
     ]
 
 
 def check_sampler(sampler: str, algorithm: Algorithm) -> None:
-    """Refuse a sampler without blocks where the algorithm works on those of single domains.
+    """Refuse a sampler without domain blocks where the algorithm needs them.
 
     Raises:
         InputError: Naming the key and the cure.
     """
     if algorithm.rows_per_domain and sampler != "domains":
         raise InputError(
-            f"training.sampler: {sampler} does not say which domains a batch holds, and algorithm "
-            f"{algorithm.config.name} needs images of each. Leave training.sampler out, or set "
+            f"training.sampler: {sampler} does not control which domains a batch contains, and "
+            f"algorithm {algorithm.config.name} needs images of each. Omit training.sampler or set "
             "training.sampler: domains"
         )
 
@@ -148,7 +148,7 @@ def check_blocks(
 
 
 def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
-    """Notes on rules that can choose nothing, because one class is all that their split holds."""
+    """Notes on rules that cannot choose, because their split contains only one class."""
     notes = []
     for rule in rules:
         if rule.column.rpartition("/")[2] != "auc":
@@ -158,15 +158,15 @@ def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
         labels = data.table.labels[rows].astype(np.float64)
         if auc(labels, unknown, data.spec.task) is None:
             notes.append(
-                f"training.select: {rule.name} cannot be measured, because the {len(rows)} "
-                f"{rule.split} images are all of one class; the first evaluation's weights will be "
-                "kept. A rule such as val_loss, val_accuracy or last can choose"
+                f"training.select: {rule.name} cannot be measured, because all {len(rows)} "
+                f"{rule.split} images are of one class; the first evaluation's weights will be "
+                "kept. Use a rule such as val_loss, val_accuracy or last instead"
             )
     return notes
 
 
 def units(training: TrainingConfig) -> list[str]:
-    """What a reader must know of keys that count steps where a recipe may have meant epochs."""
+    """A note on keys that count steps where a recipe may have meant epochs."""
     if training.steps is None:
         return []
     counted = [f"validation every {training.evaluate_every} step(s)"]
@@ -178,7 +178,7 @@ def units(training: TrainingConfig) -> list[str]:
 
 
 def start_from(model: nn.Module, source: str | Path) -> None:
-    """Take over the weights of another run's reported model.
+    """Load the weights of another run's reported model.
 
     Args:
         model: Gets the weights.
@@ -191,14 +191,14 @@ def start_from(model: nn.Module, source: str | Path) -> None:
     path = RunFolder(path).model if path.is_dir() else path
     if not path.exists():
         raise InputError(
-            f"training.init_from: there is no {path}. Name the folder of a finished run"
+            f"training.init_from: {path} does not exist. Give the folder of a finished run"
         )
     given = load_tensors(path)
     wanted = model.state_dict()
     wrong = [f"{name} is missing" for name in wanted if name not in given]
-    wrong += [f"{name} has no place" for name in given if name not in wanted]
+    wrong += [f"{name} is unexpected" for name in given if name not in wanted]
     wrong += [
-        f"{name} is {tuple(given[name].shape)} and should be {tuple(value.shape)}"
+        f"{name} has shape {tuple(given[name].shape)}, expected {tuple(value.shape)}"
         for name, value in wanted.items()
         if name in given and given[name].shape != value.shape
     ]
@@ -206,7 +206,7 @@ def start_from(model: nn.Module, source: str | Path) -> None:
         more = f", and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         raise InputError(
             f"training.init_from: the weights in {path} do not fit this model: "
-            f"{'; '.join(wrong[:5])}{more}. Use the same section model and the same classes"
+            f"{'; '.join(wrong[:5])}{more}. Use the same model section and the same classes"
         )
     model.load_state_dict(given)
 
@@ -222,8 +222,9 @@ def share_statistics(model: FeatureModel, fabric: Fabric) -> tuple[FeatureModel,
     if fabric.device.type == "cuda":
         return model.share_batch_norm(), []
     return model, [
-        f"batch normalisation uses the rows of each of the {fabric.world_size} processes alone, "
-        "because torch shares its statistics on CUDA only; numbers differ from those of one process"
+        f"batch normalisation uses the rows of each of the {fabric.world_size} processes "
+        "separately, because torch shares its statistics only on CUDA; results differ from those "
+        "of a single process"
     ]
 
 
@@ -234,7 +235,7 @@ def set_size(
 
     Args:
         training: The section of the configuration.
-        algorithm: The method; its key ``set_scope`` says whether sets end at a process.
+        algorithm: The method; its key ``set_scope`` says whether sets are confined to a process.
         batch_size: Rows per step over all processes.
         processes: How many there are.
     """

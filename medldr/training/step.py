@@ -1,4 +1,4 @@
-"""One training step: the pair that is wrapped, and what an algorithm's `update` works with."""
+"""One training step: the wrapped pair, and the interface that an algorithm's `update` uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 from medldr.algorithms.base import Algorithm
 from medldr.models.base import FeatureModel
-from medldr.training.finite_loss import Guard
+from medldr.training.finite_loss import FiniteLossCheck
 from medldr.types import Batch, StepOutput
 
 if TYPE_CHECKING:
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class TrainStep(nn.Module):
-    """A model and an algorithm as one module, so that every loss passes one `forward`.
+    """A model and an algorithm as one module, which routes every loss through one `forward`.
 
-    DDP and `torch.compile` wrap this, never the bare model: a call around DDP's forward would
-    leave the processes' gradients unequal, silently.
+    DDP and `torch.compile` wrap this, never the bare model: bypassing DDP's forward would silently
+    leave the processes' gradients unequal.
 
     Args:
         model: The network, whose weights are the result of the training.
-        algorithm: The method, whose own weights and buffers stay behind.
+        algorithm: The method, whose own weights and buffers are not part of the result.
     """
 
     def __init__(self, model: FeatureModel, algorithm: Algorithm) -> None:
         super().__init__()
         self.model = model
         self.algorithm = algorithm
-        # DDP would send these round before every pass.
+        # DDP would broadcast these before every pass.
         self._ddp_params_and_buffers_to_ignore = [f"algorithm.{n}" for n in algorithm.constant()]
 
     def forward(self, batch: Batch, method: str = "loss") -> StepOutput:
@@ -48,11 +48,11 @@ class Stepper:
 
     Args:
         fabric: Owns precision, devices and processes.
-        pair: The model and the algorithm; moved to the device, and wrapped as need be.
+        pair: The model and the algorithm; moved to the device, and wrapped as needed.
         optimizers: By the names that `Algorithm.optimizers` gave.
         total: Number of optimizer steps of the whole run.
         clip_norm: Largest norm of an optimizer's gradient; unset: no limit.
-        guard: Stops the run at a loss that is not finite.
+        loss_check: Stops the run at a loss that is not finite.
         compile: Compile the pair with `torch.compile`.
 
     Attributes:
@@ -60,7 +60,7 @@ class Stepper:
         total: Number of steps of the whole run.
         share: Factor on every loss sent backward. DDP averages over processes; where these hold
             different numbers of rows, ``rows * processes / all rows`` makes that the mean over all
-            rows. medldr's loaders give every process the same number, and it stays 1.
+            rows. medldr's loaders give every process the same number, so it stays 1.
         pair: The unwrapped pair, for its state.
     """
 
@@ -72,7 +72,7 @@ class Stepper:
         *,
         total: int,
         clip_norm: float | None = None,
-        guard: Guard | None = None,
+        loss_check: FiniteLossCheck | None = None,
         compile: bool = False,  # noqa: A002  (torch's own word)
     ) -> None:
         self.index = 0
@@ -81,7 +81,7 @@ class Stepper:
         self.pair = pair
         self._fabric = fabric
         self._clip_norm = clip_norm
-        self._guard = guard or Guard()
+        self._loss_check = loss_check or FiniteLossCheck()
         module = cast(nn.Module, torch.compile(pair)) if compile else pair
         wrapped, *wrapped_optimizers = fabric.setup(module, *optimizers.values())
         self._module = wrapped
@@ -90,12 +90,12 @@ class Stepper:
     def forward(self, batch: Batch, method: str = "loss") -> StepOutput:
         """Evaluate ``algorithm.<method>(model, batch)`` through the wrapped pair."""
         output: StepOutput = self._module(batch, method)
-        self._guard.remember(batch, output)
+        self._loss_check.remember(batch, output)
         return output
 
     def backward(self, loss: Tensor) -> None:
         """Add the gradients of a scalar loss."""
-        self._guard.watch(loss)
+        self._loss_check.watch(loss)
         self._fabric.backward(loss if self.share == 1.0 else loss * self.share)
 
     def optimizer_step(self, *names: str) -> None:
@@ -104,7 +104,7 @@ class Stepper:
         Raises:
             NonFiniteError: If a loss since the last step was not finite; nothing is changed then.
         """
-        self._guard.confirm(self.index)
+        self._loss_check.confirm(self.index)
         for name in names or ("main",):
             optimizer = self.optimizers[name]
             if self._clip_norm is not None:
@@ -120,19 +120,19 @@ class Stepper:
         Raises:
             NonFiniteError: Before anything is written.
         """
-        self._guard.check_weights(self.pair.state_dict().values(), self.index)
+        self._loss_check.check_weights(self.pair.state_dict().values(), self.index)
 
     def reset_optimizer(self, name: str = "main") -> None:
         """Forget this optimizer's running state (momentum)."""
         self.optimizers[name].state.clear()
 
     def groups(self, name: str = "main") -> list[dict[str, Any]]:
-        """Parameter groups of this optimizer, with the rates of this step; not to be changed."""
+        """Parameter groups of this optimizer, with the rates of this step; do not modify."""
         groups: list[dict[str, Any]] = self.optimizers[name].param_groups
         return groups
 
     def local(self, enabled: bool = True) -> AbstractContextManager[None]:
-        """Within it, gradients are added up on this process and not yet averaged over all."""
+        """Within it, gradients accumulate on this process and are not yet averaged over all."""
         context: AbstractContextManager[None] = self._fabric.no_backward_sync(
             self._module, enabled=enabled
         )
@@ -152,7 +152,7 @@ class Stepper:
     def interpolate(self, snapshot: dict[str, Tensor], eps: float) -> None:
         """Set every floating entry to ``snapshot + eps * (current - snapshot)``, in place.
 
-        Exactly the snapshot at 0, and exactly what is there at 1.
+        Exactly the snapshot at 0, and exactly the current state at 1.
         """
         for name, value in self.state().items():
             value.copy_(torch.lerp(snapshot[name], value, eps))

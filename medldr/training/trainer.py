@@ -17,7 +17,7 @@ from medldr.folders.lifecycle import Interrupted
 from medldr.folders.owner import refuse_if_taken
 from medldr.models.base import FeatureModel
 from medldr.training.accumulation import update_in_parts
-from medldr.training.fit_result import Fitted
+from medldr.training.fit_result import FitResult
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
 from medldr.training.machine.signals import SignalWatch
@@ -36,7 +36,7 @@ from medldr.types import Batch
 
 @dataclass
 class Trainer:
-    """One run in the making; `medldr.training.build_trainer` puts it together.
+    """One run during training; `medldr.training.build_trainer` assembles it.
 
     Attributes:
         training: The section of the configuration.
@@ -54,9 +54,9 @@ class Trainer:
         history: The evaluations so far.
         checkpoints: Writes the state of all of these.
         processes: Of the run.
-        progress: Shows where it is.
+        progress: Shows how far it is.
         facts: How it is run, for `run.json`.
-        notes: What the reader of any number must be told.
+        notes: What readers of any number should know.
         seconds_before: Time spent by earlier starts of the run.
         stopped_early: Whether early stopping has ended it.
     """
@@ -87,15 +87,15 @@ class Trainer:
         unit = 1 if self.training.steps else self.per_epoch
         self.interval = self.training.evaluate_every * unit
         self.offset = self.training.evaluate_offset * unit
-        # The averaged weights, if there are any, are what is validated, selected and saved.
+        # The averaged weights, if any, are the ones validated, selected and saved.
         self.judged = self.average.model if self.average else self.model
 
     def finished(self) -> bool:
-        """Whether no step is left to make."""
+        """Whether no steps remain."""
         return self.stopped_early or self.step.index >= self.step.total
 
-    def run(self) -> Fitted:
-        """Make all steps that are left, and publish the reported weights."""
+    def run(self) -> FitResult:
+        """Make all remaining steps, and publish the reported weights."""
         self.began = self.saved_at = time.monotonic()
         self.history.rewrite()
         with SignalWatch() as watch, self.progress:
@@ -139,7 +139,7 @@ class Trainer:
         late = minutes >= self.training.checkpoint_minutes
         signum, late_somewhere = self.processes.largest(watch.received, late)
         if signum:
-            # A full disk must not hide that the run was asked to stop.
+            # A full disk must not hide the request to stop.
             try:
                 if not evaluated:
                     self.save()
@@ -194,15 +194,15 @@ class Trainer:
         self.checkpoints.save(position)
         self.saved_at = time.monotonic()
 
-    def _publish(self) -> Fitted:
-        """Give the reported choice its final name, and say how the run went."""
+    def _publish(self) -> FitResult:
+        """Give the reported choice its final name, and return how the run went."""
         epochs = math.ceil(self.step.index / self.per_epoch)
         more = []
         if self.valley:
             self.selector.settle(SWAD, self.valley.publish(self.model, self.loader, epochs))
             more = self.valley.notes()
         paths = {rule.name: self.folder.selected(rule.name) for rule in self.selector.rules}
-        fitted = Fitted(
+        fitted = FitResult(
             selections=self.selector.chosen(paths),
             history=self.history.rows,
             steps=self.step.index,
@@ -221,8 +221,8 @@ class Trainer:
     def _expect_epoch_done(self, epoch: int) -> None:
         if self.step.index != (epoch + 1) * self.per_epoch:
             raise RuntimeError(
-                f"the training loader ended epoch {epoch + 1} at step {self.step.index} and "
-                f"promised {self.per_epoch} steps per epoch"
+                f"the training loader ended epoch {epoch + 1} at step {self.step.index}, although "
+                f"it promised {self.per_epoch} steps per epoch"
             )
 
     def _seconds(self) -> float:

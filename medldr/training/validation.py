@@ -1,7 +1,7 @@
-"""Scores while training: of the splits that select.
+"""Scores during training, on the splits used for selection.
 
-The test split is looked at only by oracles, and for curves of held-out domains where the
-configuration asks for them.
+The test split is read only by oracles, and for curves of held-out domains where the configuration
+requests them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Validation:
     Args:
         config: The run.
         data: Its images, split.
-        rules: The rules asked for.
+        rules: The requested rules.
         splits: Splits, and parts of held-out domains, that have rows.
         fabric: Gives precision, device and processes.
         processes: Each scores its part of the rows.
 
     Attributes:
-        notes: What a reader of any number must be told.
+        notes: What readers of any number should know.
 
     Raises:
         InputError: If a rule or the curves need domains that the data does not have.
@@ -59,7 +59,7 @@ class Validation:
         self.notes = _looks(config, rules)
         self._columns = scored_splits(rules, splits)
         wanted = [*self._columns.values(), *(["test"] if self._curves else [])]
-        # Each is read once; a part of the test split is not read beside the whole of it.
+        # Each is read once; a part of the test split is not read in addition to the whole.
         parts = data.parts if "test" in wanted else {}
         self._loaders = {
             split: data.eval_loader(
@@ -106,7 +106,7 @@ def _part(table: Predictions, part: str) -> Predictions:
 def _require_domains(config: RunConfig, data: Data, rules: Sequence[Rule]) -> None:
     if config.evaluation.domain_curves and not data.parts:
         raise InputError(
-            "evaluation.domain_curves: no domain is held out, so there is none to draw a curve of. "
+            "evaluation.domain_curves: no domain is held out, so no curve can be drawn. "
             "Set data.held_out, or evaluation.domain_curves: false"
         )
     rows = {**data.rows, **data.parts}
@@ -115,25 +115,25 @@ def _require_domains(config: RunConfig, data: Data, rules: Sequence[Rule]) -> No
         if asked and not (data.table.domains[rows[rule.split]] != "").any():
             plain = rule.name.replace("_domain_", "_")
             raise InputError(
-                f"training.select: {rule.name} is a mean over domains, and no {rule.split} row of "
-                f"{data.table.name} has one. Use {plain}"
+                f"training.select: {rule.name} is a mean over domains, but no {rule.split} row of "
+                f"{data.table.name} has a domain. Use {plain}"
             )
 
 
 def _looks(config: RunConfig, rules: Sequence[Rule]) -> list[str]:
-    """Who looked at held-out domains while training, and what for."""
+    """Notes on what read the held-out domains during training, and why."""
     notes = []
     if config.evaluation.domain_curves:
         held_out: Sequence[str] = getattr(config.data, "held_out", ())
         notes.append(
             f"evaluation.domain_curves: the held-out domains ({', '.join(held_out)}) were scored "
-            "at every validation, for choices that a report makes among runs "
-            "(leave-one-domain-out); no rule of this run reads these columns"
+            "at every validation so reports can choose among runs (leave-one-domain-out); "
+            "no rule of this run reads these columns"
         )
     named = ", ".join(rule.name for rule in rules if rule.split == "target_out")
     if named:
         notes.append(
-            f"{named} chose on the target_out rows of the held-out domains, which are among all "
-            "test rows; only test/target_in is free of them"
+            f"{named} chose on the target_out rows of the held-out domains, which are part of the "
+            "test split; only test/target_in is unaffected"
         )
     return notes

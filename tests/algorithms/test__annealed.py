@@ -19,9 +19,9 @@ def said(standins, run_config):
 def test_a_run_that_is_over_before_the_switch_is_told_with_the_cure(name, stays, said):
     (note,) = said(name, weight=7.0, anneal_steps=300)
     assert note == (
-        f"algorithm {name} has its weight of 7 from step 301 on (algorithm.anneal_steps), and the "
-        f"run has 300: the factor of its penalty stays {stays}. Set algorithm.anneal_steps below "
-        "300"
+        f"algorithm {name} uses its weight of 7 from step 301 on (algorithm.anneal_steps), but the "
+        f"run has 300 steps: its penalty keeps the weight {stays}. Set algorithm.anneal_steps "
+        "below 300"
     )
     assert said(name)  # the defaults are those of long runs
 

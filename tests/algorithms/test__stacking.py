@@ -54,7 +54,7 @@ def test_a_base_passes_on_what_it_needs(name, build):
     _, algorithm, _ = build(base="outside.pattern_5")
     assert algorithm.needs_domains
     assert algorithm.sampler == "domains"
-    with pytest.raises(InputError, match="needs to know the domain"):
+    with pytest.raises(InputError, match="needs the domain of every"):
         build(domains=False, base="outside.pattern_5")
 
 
@@ -76,11 +76,11 @@ def test_the_base_starts_from_the_weights_it_has_alone(name, build):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"base": "outside.mixed_labels"}, "mixes labels, so that {name} has no true label"),
+        ({"base": "outside.mixed_labels"}, "mixes labels, which leaves {name} without true labels"),
         ({"base": "{name}"}, "{name} cannot be its own base"),
         ({"base": "outside.pattern_0"}, "makes its own steps or has several optimizers"),
         ({"base": "outside.pattern_4"}, "makes its own steps or has several optimizers"),
-        ({"base": "outside.unrelated"}, r"Config of outside\.unrelated is no AlgorithmConfig"),
+        ({"base": "outside.unrelated"}, r"Config of outside\.unrelated is not an AlgorithmConfig"),
         ({"base": "erm", "loss": "cross_entropy"}, "set algorithm.base.loss"),
         ({"base": {"name": "erm", "lr_scale": 0.1}}, "set algorithm.lr_scale"),
     ],

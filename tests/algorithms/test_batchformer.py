@@ -91,7 +91,7 @@ def test_widths_are_options_and_heads_that_do_not_divide_are_refused(layer):
     assert encoder.self_attn.num_heads == 3
     assert encoder.linear1.out_features == 5
     assert encoder.dropout.p == 0.1
-    with pytest.raises(InputError, match=r"algorithm\.heads: the 12 latents .* among 5 heads"):
+    with pytest.raises(InputError, match=r"algorithm\.heads: 12 latents .* into 5 heads"):
         layer(12, heads=5)
 
 

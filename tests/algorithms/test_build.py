@@ -24,7 +24,7 @@ def test_methods_under_one_seed_start_from_the_same_model(standins):
 
 def test_data_without_domains_are_refused_by_a_method_that_needs_them(standins):
     spec = standins.make_spec(domains=False)
-    with pytest.raises(InputError, match="needs to know the domain"):
+    with pytest.raises(InputError, match="needs the domain of every"):
         standins.make_algorithm("two losses, two optimizers", spec, standins.make_model(spec))
 
 

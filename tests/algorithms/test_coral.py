@@ -143,7 +143,7 @@ def test_training_with_a_large_weight_brings_the_domains_together(build):
 
 @pytest.mark.parametrize(
     ("domain", "message"),
-    [([0] * 12, "given the latents of 1"), ([0] * 6 + [1] * 5 + [2], "two rows or more")],
+    [([0] * 12, "got the latents of 1"), ([0] * 6 + [1] * 5 + [2], "at least two rows")],
 )
 def test_a_batch_without_blocks_is_an_error(domain, message, build):
     model, algorithm, batch = build()

@@ -180,7 +180,7 @@ def test_taps_are_made_once_and_hold_nothing_between_steps(build):
         at(algorithm, stage, 0.3).loss(model, batch)
         assert algorithm._pairs is None
         assert algorithm._taps[stage] is taps[stage]
-        with pytest.raises(ValueError, match="outside of its forward pass"):
+        with pytest.raises(ValueError, match="outside its forward pass"):
             model.features(batch.image, taps[stage])
     with pytest.raises(RuntimeError):
         at(algorithm, "stage1", 0.3).loss(model, batch._replace(image=torch.zeros(8, 9, 2, 2)))
@@ -201,7 +201,7 @@ def test_a_copy_mixes_by_itself(build):
 def test_places_must_be_known_named_once_and_at_least_one(build):
     for stages, message in (
         ([], "at least 1"),
-        (["input", "stage1", "input"], "each place may stand once, but input is repeated"),
+        (["input", "stage1", "input"], "each place may appear only once, but input is repeated"),
         (["layer1"], "'input', 'stem', 'stage1'"),
     ):
         with pytest.raises(ValueError, match=message):

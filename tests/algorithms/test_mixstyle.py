@@ -337,7 +337,7 @@ def test_cross_domain_needs_domains_and_says_so(standins, build):
     _, algorithm, _ = build(spec=standins.make_spec(domains=False))
     assert not algorithm.needs_domains
     assert algorithm.sampler == "shuffle"
-    with pytest.raises(InputError, match="cross_domain needs to know the domain"):
+    with pytest.raises(InputError, match="cross_domain needs the domain of every"):
         build(spec=standins.make_spec(domains=False), partners="cross_domain")
     one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
     with pytest.raises(InputError, match=r"two training domains.*are of south.*partners: random"):
@@ -359,7 +359,7 @@ def test_a_method_stacked_on_it_takes_over_its_needs(standins):
 def test_a_tap_outside_of_its_pass_is_an_error(build):
     model, algorithm, batch = build()
     algorithm.loss(model, batch)
-    with pytest.raises(ValueError, match="outside of its forward pass"):
+    with pytest.raises(ValueError, match="outside its forward pass"):
         model.features(batch.image, algorithm.taps)
 
 

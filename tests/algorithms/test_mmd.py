@@ -178,7 +178,7 @@ def test_training_with_a_large_weight_brings_the_domains_together(build):
 
 def test_a_batch_of_one_domain_is_an_error(build):
     model, algorithm, batch = build()
-    with pytest.raises(ValueError, match="given the latents of 1"):
+    with pytest.raises(ValueError, match="got the latents of 1"):
         algorithm.loss(model, batch._replace(domain=torch.zeros(12, dtype=torch.int64)))
 
 

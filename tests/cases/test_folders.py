@@ -55,7 +55,7 @@ def test_an_edited_config_is_never_taken_for_the_one_that_trained(finished, medl
     assert folder.config.read_text() != text
     ended = medldr("evaluate", folder.path, "--device", "cpu")
     assert ended.code == 2
-    assert f"{folder.config} was changed after the training" in ended.err
+    assert f"{folder.config} was changed after training" in ended.err
     folder.config.write_text(text)
     assert medldr("evaluate", folder.path, "--device", "cpu").code == 0
 
@@ -72,7 +72,7 @@ GONE = {
     "metrics.jsonl": (0, "resumed after step 3"),
     "config.yaml": (0, "resumed after step 3"),
     "run.json": (0, "resumed after step 3"),
-    "selected": (2, "selected/val_auc.safetensors is gone"),
+    "selected": (2, "selected/val_auc.safetensors is missing"),
 }
 
 
@@ -153,7 +153,7 @@ def test_evaluate_says_what_it_needs(interrupted, finished, medldr, tmp_path):
         assert "is not a run folder" in ended.err
     ended = medldr("evaluate", finished("a").path, "--device", "gpu")
     assert ended.code == 2
-    assert "machine.device: there is no gpu device" in ended.err
+    assert "machine.device: this machine has no gpu device" in ended.err
 
 
 def test_compare_refuses_what_cannot_be_compared(finished, rows, medldr, tmp_path):
@@ -163,7 +163,7 @@ def test_compare_refuses_what_cannot_be_compared(finished, rows, medldr, tmp_pat
     others = {
         "their test items differ (4 and 3 items": finished("items", given=given).path,
         "their class_names differ": finished("names", "data.class_names=[x, y]").path,
-        "the same run cannot count twice": one.path,
+        "a run can count only once": one.path,
         "is not a run folder": tmp_path,
     }
     for said, other in others.items():

@@ -124,7 +124,7 @@ def test_a_run_says_that_it_reads_from_a_pack_and_gives_the_same_numbers(
     medldr("data", "pack", tmp_path / "run.yaml")
     packed = medldr("train", tmp_path / "run.yaml", "--out", tmp_path / "packed")
     (folder,) = usual_place.glob("*-????????")
-    assert packed.err.count(f"images are read from the pack {folder}\n") == 1
+    assert packed.err.count(f"reading images from the pack {folder}\n") == 1
     (one,), (other,) = ((tmp_path / name).iterdir() for name in ("plain", "packed"))
     assert one.name == other.name
     assert (one / "predictions.csv").read_bytes() == (other / "predictions.csv").read_bytes()

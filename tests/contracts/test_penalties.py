@@ -77,9 +77,7 @@ def test_there_are_methods_to_hold_to_it():
 @pytest.mark.parametrize("name", DOMAINS)
 def test_data_without_domains_are_refused(name, standins):
     spec = standins.make_spec(domains=False)
-    with pytest.raises(
-        InputError, match=f"{name} needs to know the domain of every training image"
-    ):
+    with pytest.raises(InputError, match=f"{name} needs the domain of every training image"):
         standins.make_algorithm(name, spec, standins.make_model(spec))
 
 

@@ -145,7 +145,7 @@ def test_changed_data_is_not_evaluated_as_if_it_were_the_same(trained, tmp_path,
     (copy / "run.json").write_text(json.dumps(record | {"data_hash": "0" * 64}))
     ended = medldr("evaluate", copy)
     assert ended.code == 2
-    assert "not what it was trained on" in ended.err
+    assert "has changed since training" in ended.err
 
 
 def test_runs_are_compared_as_a_table_and_a_page(trained, small, tmp_path, medldr):

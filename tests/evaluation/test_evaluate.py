@@ -101,7 +101,7 @@ def test_absent_classes_are_named_and_change_no_mean():
     assert judged["metrics"]["balanced_accuracy"]["value"] == 0.75
     assert judged["absent_classes"] == ["2", "3", "4"]
     assert judged["classes"]["3"]["recall"]["reason"] == "no such class in the labels"
-    assert judged["classes"]["3"]["precision"]["reason"] == "never decided for"
+    assert judged["classes"]["3"]["precision"]["reason"] == "never predicted"
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_items_without_a_group_count_in_the_average_alone():
 def test_a_split_without_groups_says_so_and_goes_on():
     found = evaluate({"test": table_of([1, 0, 1], ["", "", ""])}, BY_GROUP)
     assert found["splits"]["test"]["worst_group"] is None
-    assert "test: no item has a group, so that none is scored by group." in found["notes"]
+    assert "test: not scored by group, because no item has a group." in found["notes"]
 
 
 def test_the_known_labels_of_a_group_are_pooled():

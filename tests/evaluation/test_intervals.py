@@ -6,7 +6,7 @@ import pytest
 from medldr.evaluation import intervals, predictions_of
 from medldr.evaluation.metrics.counts import class_counts
 from medldr.evaluation.metrics.operating_point import OperatingPoint
-from medldr.evaluation.split_scores import Judge
+from medldr.evaluation.split_scores import SplitScores
 
 
 def accuracy_draws(hits, group=None):
@@ -43,10 +43,10 @@ def test_groups_widen_the_interval_where_their_items_agree():
 
 def test_draws_depend_on_neither_memory_chunks_nor_the_order_of_rows(make, monkeypatch):
     table = make("multi-class", n=30, group=[f"p{i % 11}" for i in range(30)])
-    first = Judge(table, 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
+    first = SplitScores(table, 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
     monkeypatch.setattr(intervals, "CHUNK", 100)
     rows = np.random.default_rng(1).permutation(30)
-    again = Judge(table.select(rows), 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
+    again = SplitScores(table.select(rows), 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
     for name in first:
         np.testing.assert_allclose(again[name], first[name], atol=1e-12)
 

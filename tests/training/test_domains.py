@@ -176,5 +176,5 @@ def test_a_rule_over_domains_needs_domains(train, rows_of):
 
 def test_an_oracle_of_the_part_held_back_needs_that_part(train):
     changes = {"training.select": ("oracle_out_accuracy",), "evaluation.oracle": True}
-    with pytest.raises(InputError, match="'target_out' of held-out domains, and there is none"):
+    with pytest.raises(InputError, match="'target_out' of held-out domains, but no domain"):
         train(changes)

@@ -5,7 +5,7 @@ import torch
 from lightning_fabric import Fabric
 
 from medldr.errors import InputError
-from medldr.training.finite_loss import Guard, NonFiniteError
+from medldr.training.finite_loss import FiniteLossCheck, NonFiniteError
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import Batch
 
@@ -31,7 +31,7 @@ def batch(rows=4, broken=()):
 
 
 def test_a_nan_names_step_term_and_samples_and_changes_no_weight(stepper):
-    step = stepper(guard=Guard(lambda rows: [f"scan_{row}" for row in rows]))
+    step = stepper(loss_check=FiniteLossCheck(lambda rows: [f"scan_{row}" for row in rows]))
     algorithm = step.pair.algorithm
     algorithm.update(step, batch())
     step.index += 1

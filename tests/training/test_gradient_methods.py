@@ -88,7 +88,7 @@ def test_what_second_order_cannot_work_in_is_refused_before_the_first_step(train
 def test_accumulation_is_refused_by_methods_that_make_their_own_steps(train):
     for name in ("mldg", "fishr"):
         changes = {**PLAN, "algorithm": METHODS[name], "training.accumulate": 2}
-        with pytest.raises(InputError, match="makes its optimizer steps itself"):
+        with pytest.raises(InputError, match="makes its own optimizer steps"):
             train(changes, name)
 
 

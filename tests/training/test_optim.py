@@ -118,7 +118,7 @@ def test_rates_are_scaled_and_a_group_keeps_its_own():
 
 
 def test_an_optimizer_without_parameters_is_refused():
-    with pytest.raises(InputError, match=r"'critic'.*no trainable parameter"):
+    with pytest.raises(InputError, match=r"'critic'.*no trainable parameters"):
         build_optimizers({"critic": [{"params": []}]}, TrainingConfig(epochs=1))
 
 

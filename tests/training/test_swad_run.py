@@ -43,7 +43,7 @@ def watched(monkeypatch):
 def test_nothing_else_of_a_run_changes_also_not_where_the_valley_ends(train, watched, rows_of):
     watched(SHORT[2:])
     plain, run = train(PLAN, "plain"), train(SWAD, "swad")
-    assert any("ended by step 22" in note for note in run.fitted.notes)
+    assert any("ends by step 22" in note for note in run.fitted.notes)
     assert rows_of(run.folder) == rows_of(plain.folder)
     assert run.fitted.steps == plain.fitted.steps == 30
     for rule in ("val_loss", "last"):
@@ -232,17 +232,19 @@ def test_a_segment_that_is_gone_is_named_before_the_run_goes_on(
     with stop_after(17), pytest.raises(Interrupted):
         train(SWAD)
     (tmp_path / "run" / "checkpoints" / "swad" / "000005.safetensors").unlink()
-    with pytest.raises(InputError, match=r"cannot resume .*000005\.safetensors is gone.*--restart"):
+    with pytest.raises(
+        InputError, match=r"cannot resume .*000005\.safetensors is missing.*--restart"
+    ):
         train(SWAD)
 
 
 def test_what_cannot_work_is_refused_before_the_first_step(train):
-    with pytest.raises(InputError, match=r"training\.averaging: swad makes\. Set that too"):
+    with pytest.raises(InputError, match=r"made by training\.averaging: swad\. Set that too"):
         train({**PLAN, "training.select": ("swad",)})
     with pytest.raises(InputError, match=r"needs a split 'val' or 'id_val'.*data\.val_fraction"):
         parse_rules(["last"], {"train", "test"}, averaging="swad")
     stop = {"training.early_stopping": 2, "training.select": ("swad",)}
-    with pytest.raises(InputError, match=r"under the rule 'swad'. Put a rule such as val_auc"):
+    with pytest.raises(InputError, match=r"with the rule 'swad'. Put a rule such as val_auc"):
         train({**SWAD, **stop})
 
 

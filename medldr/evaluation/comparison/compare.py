@@ -1,6 +1,6 @@
 """Finished runs side by side: means over seeds, intervals, and paired differences.
 
-Runs with the same configuration but the seed are one *method*. Everything is computed anew from
+Runs whose configurations differ only in the seed are one *method*. Everything is recomputed from
 the runs' predictions, with the bootstrap settings, positive class, specificity and bins of the
 first run. `compare` returns plain values:
 
@@ -8,7 +8,7 @@ first run. `compare` returns plain values:
 ``definitions``
     As in `evaluation.json`.
 ``reference``
-    Name of the method that differences are taken to: method minus reference.
+    Name of the method that all others are compared with: method minus reference.
 ``methods``
     One dict per method: ``method`` (its name), ``label``, ``hash``, ``seeds``, ``runs`` (folder
     names), ``protocol``, ``precision``, ``data_hash``, ``split_hash`` (of its first run),
@@ -30,10 +30,10 @@ first run. `compare` returns plain values:
     A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
     else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or why it is too
     large: the seen split chose the weights, or shares groups with the training images); how much
-    is lost where no training row came from. Empty where there is no such split, or `test` is of
+    is lost on domains without training rows. Empty without such a split, or where `test` is of
     seen domains.
 ``contrasts``
-    One dict per split, domain, metric and pair that was asked for: ``split``, ``domain``,
+    One dict per split, domain, metric and requested pair: ``split``, ``domain``,
     ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
     ``reason``, ``p``, ``p_holm``. Holm's correction is over the pairs of one column.
 ``classes``
@@ -41,12 +41,12 @@ first run. `compare` returns plain values:
     ``class``, ``n`` (its items, or positives), ``metric``, ``method``, ``runs``, ``values``,
     ``mean``, ``sd``, ``low``, ``high``, ``reason``.
 ``footnotes``
-    Texts on methods that differ from the reference in protocol (another id, not a changed pin),
+    Sentences on methods that differ from the reference in protocol (another id, not a changed pin),
     augmentation, precision, data or splits.
 ``missing``
-    Runs without a result: ``run`` and ``reason``. They are rows of a table too.
+    Runs without a result: ``run`` and ``reason``. Tables list them too.
 ``notes``
-    What a reader must be told about all of it.
+    What readers should know about the comparison as a whole.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from medldr.evaluation.comparison.runs import (
     same_items,
     same_task,
 )
-from medldr.evaluation.comparison.split_rows import Columns, Settings
+from medldr.evaluation.comparison.split_rows import Settings, SplitRows
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.split_scores import headline_metrics
@@ -89,16 +89,16 @@ def compare(
     """Compare finished runs.
 
     Args:
-        runs: Run folders, or runs that are loaded already.
+        runs: Run folders, or runs that are already loaded.
         reference: Name of the method that others are compared with; unset: the first one.
-        splits: Splits to compare; those that any run lacks are left out, with a note.
+        splits: Splits to compare; any split that a run lacks is left out, with a note.
         contrasts: Further pairs of methods to compare, by name: the first minus the second.
 
     Returns:
-        Plain values, as the module says.
+        Plain values, as described for the module.
 
     Raises:
-        InputError: If no run has a result, or they were not judged on the same items.
+        InputError: If no run has a result, or they were not evaluated on the same items.
     """
     found, missing = _load(runs)
     same_task(found)
@@ -107,32 +107,31 @@ def compare(
     pairs = [(_named(known, one), _named(known, other)) for one, other in contrasts]
     ordered = [run for method in known for run in method.runs]
     shared = [s for s in splits if all(s in run.predictions for run in ordered)]
-    # Seen items that follow the seed must not keep runs of one unseen domain from comparison.
+    # Seen items that depend on the seed must not block the comparison on the unseen domain.
     moving = [s for s in shared if s != gap.UNSEEN and follows_seed(ordered, s)]
     if gap.UNSEEN not in shared:
         moving = []
     if not shared:
         raise InputError(
-            f"no split of {', '.join(splits)} is in the predictions of every run: "
+            f"none of the splits {', '.join(splits)} is in the predictions of every run: "
             + "; ".join(f"{run.name} has {', '.join(run.predictions)}" for run in ordered)
         )
     notes = [
-        f"{s} is left out: not every run has it."
+        f"{s} is left out because some runs do not have it."
         for s in splits
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
     settings = Settings.of(found[0])
-    columns = {s: Columns(s, known, base, settings) for s in shared if s not in moving}
+    by_split = {s: SplitRows(s, known, base, settings) for s in shared if s not in moving}
     notes += [
-        f"{split}: the worst group is left out, because not every run was scored by group."
-        for split, column in columns.items()
-        if not column.per_group and column.some_by_group
+        f"{split}: the worst group is left out because some runs were not scored by group."
+        for split, rows in by_split.items()
+        if not rows.per_group and rows.some_by_group
     ]
     if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
         moving = ["id_val", *moving]
     notes += [
-        f"{s}: its items differ between the runs (the splits follow the seed), so that nothing is "
-        "compared on it."
+        f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
     footnotes, marks = _footnotes(known, base)
@@ -142,19 +141,19 @@ def compare(
         "definitions": metrics.DEFINITIONS,
         "reference": base.name,
         "methods": [_describe(method, base, marks[method.name]) for method in known],
-        "splits": {split: column.about() for split, column in columns.items()},
-        "rows": [row for column in columns.values() for row in column.rows()],
-        "gaps": list(_gaps(columns, known, base, settings)),
-        "contrasts": [row for column in columns.values() for row in column.contrasts(pairs)],
-        "classes": [row for column in columns.values() for row in column.class_rows()],
+        "splits": {split: rows.about() for split, rows in by_split.items()},
+        "rows": [row for rows in by_split.values() for row in rows.rows()],
+        "gaps": list(_gaps(by_split, known, base, settings)),
+        "contrasts": [row for rows in by_split.values() for row in rows.contrasts(pairs)],
+        "classes": [row for rows in by_split.values() for row in rows.class_rows()],
         "footnotes": footnotes,
         "missing": missing,
-        "notes": notes + [n for s, c in columns.items() for n in split_notes(s, c.judges[0])],
+        "notes": notes + [n for s, c in by_split.items() for n in split_notes(s, c.per_run[0])],
     }
 
 
 def _settings(judged: EvaluationRecord) -> dict[str, Any]:
-    """What a comparison repeats of the evaluation of its first run."""
+    """The settings that a comparison takes over from the evaluation of its first run."""
     return {
         "task": judged.task,
         "class_names": list(judged.class_names),
@@ -176,8 +175,8 @@ def _load(
             path = given.path if isinstance(given, RunFolder) else Path(str(given))
             missing.append({"run": path.resolve().name, "reason": run})
     if not found:
-        told = "".join(f"\n  {one['run']}: {one['reason']}" for one in missing)
-        raise InputError(f"none of the {len(missing)} runs has a result to compare.{told}")
+        reasons = "".join(f"\n  {one['run']}: {one['reason']}" for one in missing)
+        raise InputError(f"none of the {len(missing)} runs has a result to compare.{reasons}")
     return found, missing
 
 
@@ -192,7 +191,7 @@ def _named(known: Sequence[Method], name: str) -> Method:
 
 
 def _gaps(
-    columns: Mapping[str, Columns],
+    by_split: Mapping[str, SplitRows],
     known: Sequence[Method],
     base: Method,
     settings: Settings,
@@ -200,17 +199,17 @@ def _gaps(
     runs = [run for method in known for run in method.runs]
     judged = [run.evaluation.splits.get(gap.UNSEEN) for run in runs]
     unseen = all(entry is not None and entry.unseen for entry in judged)
-    there = {gap.UNSEEN, "id_test"} & set(columns)
+    there = {gap.UNSEEN, "id_test"} & set(by_split)
     there |= {"id_val"} if same_items(runs, "id_val") else set()
     split = gap.seen_split(there, unseen=unseen)
     if split is None:
         return
-    inside = columns[split] if split in columns else Columns(split, known, base, settings)
-    outside = columns[gap.UNSEEN]
-    for name in headline_metrics(inside.judges[0].table.task):
+    inside = by_split[split] if split in by_split else SplitRows(split, known, base, settings)
+    outside = by_split[gap.UNSEEN]
+    for name in headline_metrics(inside.per_run[0].table.task):
         for method in known:
             key = method.name, name
-            one, other = inside.columns[key], outside.columns[key]
+            one, other = inside.scores[key], outside.scores[key]
             reason = inside.reasons.get(key) or outside.reasons.get(key)
             yield {
                 "metric": name,
@@ -248,7 +247,7 @@ def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
 
 
 def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[str, list[int]]]:
-    """Texts on runs that differ from the reference's first in what must be equal."""
+    """Sentences on runs that differ from the reference's first run where they should be equal."""
     texts: list[str] = []
     marks: dict[str, list[int]] = {method.name: [] for method in known}
     for fact in FACTS:
@@ -257,20 +256,20 @@ def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[s
             others = {run.name: _to_compare(run, fact) for run in method.runs}
             odd = {name: value for name, value in others.items() if value != standard}
             if odd:
-                told = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
+                others = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
                 reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
-                texts.append(f"{fact} differs: {told}; {reference}.")
+                texts.append(f"{fact} differs: {others}; {reference}.")
                 marks[method.name].append(len(texts))
     return texts, marks
 
 
 def _shown(fact: str, value: Any) -> str:
-    """A fact as footnotes tell it: of a checksum the eight digits that tell it apart."""
+    """A fact as footnotes show it; a checksum is cut to its first eight digits."""
     return str(value)[:8] if fact.endswith("_hash") else str(value)
 
 
 def _to_compare(run: Run, fact: str) -> Any:
-    """A fact of a run as footnotes compare it; a changed pin is no other protocol."""
+    """A fact of a run as footnotes compare it; a changed pin does not make another protocol."""
     value = getattr(run.facts, fact)
     if fact == "protocol":
         value = str(value or "").removesuffix(MODIFIED)

@@ -42,7 +42,7 @@ class Comparison:
 
     Attributes:
         task: The task.
-        reference: The method that differences are taken to.
+        reference: The method that all others are compared with.
         methods: In their order.
         splits: Size of each split compared.
         scores: One per split, domain, metric and method.
@@ -51,8 +51,8 @@ class Comparison:
         contrasts: One per split, domain, metric and pair.
         footnotes: On methods that differ from the reference.
         missing: Runs without a result.
-        notes: What a reader must know of all of it.
-        intervals: How the intervals were made; None where that is not known.
+        notes: What readers should know about the comparison as a whole.
+        intervals: How the intervals were made; None where unknown.
     """
 
     task: str
@@ -126,7 +126,7 @@ class Comparison:
         return next((c.difference for c in self.contrasts if c[:5] == wanted), None)
 
     def gap(self, metric: str, method: str) -> Gap | None:
-        """What a method loses on unseen domains; None where that was not measured."""
+        """How much a method loses on unseen domains; None where that was not measured."""
         return next((g for g in self.gaps if (g.metric, g.method) == (metric, method)), None)
 
     def metrics(self, split: str | None = None) -> list[str]:
@@ -143,18 +143,18 @@ class Comparison:
         )  # fmt: skip
 
     def unseen(self, split: str) -> list[str]:
-        """Domains of a split no training row came from; empty if one did from any of them."""
+        """Domains of a split without training rows; empty if any of them has one."""
         found = {s.domain: s.seen for s in self.scores if s.split == split and s.domain is not None}
         return [] if any(found.values()) else list(found)
 
     @property
     def page_order(self) -> list[str]:
-        """Its splits in the order in which a page shows them, the test split first."""
+        """Its splits in the order in which pages show them, the test split first."""
         order = [split for split in ("test", "id_test") if split in self.splits]
         return list(dict.fromkeys([*order, *self.splits]))
 
     def title(self, split: str) -> str:
-        """A split with its size, and with the word unseen where no training row came from it."""
+        """A split with its size, marked as unseen where it has no training rows."""
         title, unseen = SPLIT_TITLES.get(split, split), self.unseen(split)
         if unseen:
             many = "domain" if len(unseen) == 1 else "domains"
@@ -194,10 +194,10 @@ class Comparison:
         )
 
     def short_names(self) -> tuple[str, Comparison]:
-        """Take off what all method names begin with, up to an underscore: it says nothing.
+        """Remove the prefix that all method names share, up to an underscore.
 
         Returns:
-            What was taken off, empty where nothing was; and the comparison with the short names.
+            The prefix, empty where there is none, and the comparison with the short names.
 
         Example:
             >>> methods = (Method("octmnist_erm"), Method("octmnist_latentdr_sa"))
@@ -217,7 +217,7 @@ class Comparison:
         return common, self.renamed({n: n.removeprefix(f"{common}_") for n in self.names})
 
     def controls_last(self, controls: Collection[str]) -> Comparison:
-        """The same comparison with the controls marked as such, below all other methods."""
+        """The same comparison with the controls marked and placed below all other methods."""
         marked = [replace(method, control=method.name in controls) for method in self.methods]
         return replace(self, methods=tuple(sorted(marked, key=lambda method: method.control)))
 

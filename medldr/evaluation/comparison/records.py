@@ -33,7 +33,7 @@ class Score(NamedTuple):
         method: The method.
         estimate: Mean over its runs, with interval and spread.
         difference: To the reference; None for the reference itself.
-        runs: How many runs it is the mean of.
+        runs: How many runs the mean is over.
         seen: Whether training rows came from this domain; None for a whole split.
     """
 
@@ -70,7 +70,7 @@ class Gap(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """A pair that was asked for: one method minus another."""
+    """A requested pair: one method minus another."""
 
     split: str
     domain: str | None
@@ -82,7 +82,7 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """Runs that differ in their seed alone.
+    """Runs that differ only in their seed.
 
     Attributes:
         name: Its name in the comparison.
@@ -97,7 +97,7 @@ class Method:
         selection: The rule that chose the weights.
         oracle: Whether any run was selected on the test split.
         same_protocol: Whether it followed the protocol of the reference.
-        footnotes: In what it differs from the reference although it must not.
+        footnotes: Where it differs from the reference although it should not.
         control: Whether it is a control of a sweep.
     """
 
@@ -119,7 +119,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Size:
-    """How much a split or a domain holds; `domains` are those of a split."""
+    """Size of a split or a domain; `domains` are those of a split."""
 
     n: int = 0
     n_groups: int | None = None
@@ -128,7 +128,7 @@ class Size:
 
 
 class Missing(NamedTuple):
-    """A run without a result; the reason may quote an error and so name a file."""
+    """A run without a result; the reason may quote an error and thus name a file."""
 
     run: str
     reason: str

@@ -1,4 +1,4 @@
-"""Finished runs as comparison needs them: what each is, and its predictions."""
+"""Finished runs as a comparison needs them: identity and predictions of each."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Run:
 
     Attributes:
         name: Name of its folder.
-        label: What its method is called.
+        label: Name of its method.
         hash: Identity of its configuration without the seed; equal for runs of one method.
         seed: Its seed.
         predictions: Tables by split.
         evaluation: Its `evaluation.json`.
-        facts: Its `run.json`; what an older run did not record is None.
+        facts: Its `run.json`; anything that an older run did not record is None.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def oracle(self) -> bool:
-        """Whether its weights were chosen by looking at the test split."""
+        """Whether its weights were chosen on the test split."""
         selection = self.evaluation.selection
         return selection is not None and selection.oracle
 
@@ -59,7 +59,7 @@ def load_run(folder: Path | str | RunFolder) -> Run | str:
         The run, or the reason why it has no result (it failed, or it has not finished).
 
     Raises:
-        InputError: If the folder is not a run's, or its files are damaged.
+        InputError: If the folder is not a run folder, or its files are damaged.
     """
     files = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     record = read_current(files)
@@ -73,7 +73,7 @@ def load_run(folder: Path | str | RunFolder) -> Run | str:
         return f"{record.status}{error}"
     absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
     if absent:
-        return f"{' and '.join(absent)} missing; run `medldr evaluate {files.path}`"
+        return f"missing: {' and '.join(absent)}; run `medldr evaluate {files.path}`"
     evaluation = read_evaluation(files)
     return run_of(files, record, evaluation, read_predictions(files.predictions, evaluation.task))
 
@@ -87,7 +87,7 @@ def run_of(
         InputError: If `run.json` does not say which run it is.
     """
     if record.label is None or record.hash is None or record.seed is None:
-        raise InputError(f"{files.run} does not say which label, hash and seed the run has. {CURE}")
+        raise InputError(f"{files.run} does not record the run's label, hash and seed. {CURE}")
     return Run(
         name=files.path.resolve().name,
         label=record.label,
@@ -101,10 +101,10 @@ def run_of(
 
 @dataclass(frozen=True)
 class Method:
-    """Runs that differ in their seed alone.
+    """Runs that differ only in their seed.
 
     Attributes:
-        name: Label of the runs, made unique; says "oracle" where that is how they were chosen.
+        name: Label of the runs, made unique; says "oracle" where the test split chose the weights.
         runs: In ascending order of their seed.
     """
 
@@ -129,8 +129,8 @@ def methods(runs: Sequence[Run]) -> list[Method]:
         if twice is not None:
             names = ", ".join(run.name for run in members if run.seed == twice)
             raise InputError(
-                f"{label} with seed {twice} is given more than once ({names}): the same run "
-                "cannot count twice. Give each run folder once."
+                f"{label} with seed {twice} is given more than once ({names}), but a run can count "
+                "only once. Give each run folder once."
             )
         name = label if labels.count(label) == 1 else f"{label} ({identity})"
         name += " (oracle)" if any(run.oracle for run in members) else ""
@@ -141,7 +141,7 @@ def methods(runs: Sequence[Run]) -> list[Method]:
 def same_items(runs: Sequence[Run], split: str) -> bool:
     """Whether every run has the split, with the same items.
 
-    They differ where the splits of a run follow its seed (`data.split_seed: seed`).
+    They differ where the splits of a run depend on its seed (`data.split_seed: seed`).
     """
     if not all(split in run.predictions for run in runs):
         return False
@@ -150,7 +150,7 @@ def same_items(runs: Sequence[Run], split: str) -> bool:
 
 
 def follows_seed(runs: Sequence[Run], split: str) -> bool:
-    """Whether a split that all runs have is of other items in each seed, and in nothing else."""
+    """Whether the items of a split that all runs have differ between seeds, and only there."""
     by_seed: dict[int, list[Run]] = {}
     for run in runs:
         by_seed.setdefault(run.seed, []).append(run)
@@ -162,7 +162,7 @@ def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
     """The split's table of each run, rows in one common order.
 
     Raises:
-        InputError: If the runs were not judged on the same items with the same labels.
+        InputError: If the runs were not evaluated on the same items with the same labels.
     """
     tables = []
     for run in runs:
@@ -173,10 +173,10 @@ def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
         pair = f"{runs[0].name} and {run.name}"
         if not np.array_equal(first.id, table.id):
             odd = sorted(set(first.id.tolist()) ^ set(table.id.tolist()))
-            shown = ", ".join(odd[:3]) or "an id that occurs twice"
+            shown = ", ".join(odd[:3]) or "a duplicate id"
             raise InputError(
                 f"{pair} cannot be compared: their {split} items differ "
-                f"({len(first)} and {len(table)} items; first only in one: {shown}). "
+                f"({len(first)} and {len(table)} items; only in one of them: {shown}). "
                 "Compare runs on the same dataset, split and held-out domains."
             )
         for what in ("label", "domain", "group"):
@@ -193,7 +193,7 @@ def aligned(runs: Sequence[Run], split: str) -> list[Predictions]:
 
 
 def same_task(runs: Sequence[Run]) -> None:
-    """Check that all runs answer the same question.
+    """Check that all runs have the same task and classes.
 
     Raises:
         InputError: If task or classes differ.

@@ -18,20 +18,20 @@ from medldr.evaluation.split_entry import absent_classes
 from medldr.evaluation.split_scores import (
     DOMAIN_METRICS,
     WORST_DOMAIN,
-    Judge,
+    SplitScores,
     headline_metrics,
     positive_class,
 )
 from medldr.types import Predictions
 
 COMPARED = ("recall",)
-"""Metrics of single classes that a comparison gives; a run's own evaluation has more."""
+"""Per-class metrics of a comparison; a run's own evaluation has more."""
 DEFAULT_SPECIFICITY = 0.9
-"""Where the task has no operating point, and no number depends on it."""
+"""Used where the task has no operating point; no number depends on it."""
 
 
 @dataclass(frozen=True)
-class Column:
+class MethodScores:
     """One metric of one method: a value per run, and the mean over runs in each draw."""
 
     values: Array
@@ -45,14 +45,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Settings:
-    """How all runs are judged: as the first one was.
+    """The evaluation settings of all runs, which are those of the first one.
 
     Attributes:
         draws: Bootstrap draws.
         seed: Their seed.
         bins: Bins of the calibration error.
         positive_class: Of a binary task.
-        specificity: At which sensitivity is read.
+        specificity: At which sensitivity is reported.
     """
 
     draws: int
@@ -66,12 +66,12 @@ class Settings:
         """The settings of a run.
 
         Raises:
-            InputError: If its `evaluation.json` does not say how its intervals were made.
+            InputError: If its `evaluation.json` does not record how its intervals were made.
         """
         judged = run.evaluation
         if judged.intervals is None:
             raise InputError(
-                f"{run.name}: its evaluation.json does not say how its intervals were made. Run "
+                f"{run.name}: its evaluation.json does not record how its intervals were made. Run "
                 "`medldr evaluate` on the run to score it again"
             )
         point = judged.operating_point
@@ -85,13 +85,13 @@ class Settings:
         )
 
 
-class Columns:
+class SplitRows:
     """All methods on one split, in the same bootstrap draws.
 
     Attributes:
-        judges: One per run, the runs of a method side by side; by group where all runs were.
-        columns: By method and name of the metric (as `Judge` has it).
-        reasons: Why a mean is undefined, likewise.
+        per_run: One per run, with the runs of a method adjacent; by group where all runs were.
+        scores: By method and name of the metric (as in `SplitScores`).
+        reasons: Why a mean is undefined, by the same key.
     """
 
     def __init__(
@@ -102,22 +102,22 @@ class Columns:
         tables = aligned(runs, split)
         by_group = [_by_group(run, split) for run in runs]
         self.per_group, self.some_by_group = all(by_group), any(by_group)
-        self.judges = [
-            _judge(run, table, settings, self.per_group)
+        self.per_run = [
+            _scores_of(run, table, settings, self.per_group)
             for run, table in zip(runs, tables, strict=True)
         ]
         draws, seed = settings.draws, settings.seed
-        first = self.judges[0]
-        # One pass over the draws for all runs: the weights of the groups are made once.
+        first = self.per_run[0]
+        # One pass over the draws for all runs, so the weights of the groups are made only once.
         parts = [
             (f"{i}/{prefix}", sums)
-            for i, judge in enumerate(self.judges)
-            for prefix, sums in judge.parts
+            for i, scores in enumerate(self.per_run)
+            for prefix, sums in scores.parts
         ]
         drawn = intervals.resample(
             parts, first.units, draws=draws, generator=intervals.stream(seed, split)
         )
-        self.columns: dict[tuple[str, str], Column] = {}
+        self.scores: dict[tuple[str, str], MethodScores] = {}
         self.reasons: dict[tuple[str, str], str] = {}
         start = 0
         for method in known:
@@ -131,51 +131,51 @@ class Columns:
         weights = intervals.run_weights(
             len(members), draws, intervals.stream(seed, "runs", method.name)
         )
-        values = [self.judges[i].values() for i in members]
+        values = [self.per_run[i].values() for i in members]
         of_run = [_under(f"{i}/", drawn) for i in members]
         of_run = [
-            self.judges[i].with_worst(found) for i, found in zip(members, of_run, strict=True)
+            self.per_run[i].with_worst(found) for i, found in zip(members, of_run, strict=True)
         ]
         undefined, no_draws = np.array([np.nan]), np.full(draws, np.nan)
         for name in [*self.names(), *self.class_names()]:
             value = np.concatenate([found.get(name, undefined) for found in values])
             each = np.stack([found.get(name, no_draws) for found in of_run])
-            self.columns[method.name, name] = Column(value, intervals.over_runs(each, weights))
+            self.scores[method.name, name] = MethodScores(value, intervals.over_runs(each, weights))
             odd = np.flatnonzero(np.isnan(value))
             if len(odd):
-                judge, run = self.judges[members[odd[0]]], method.runs[odd[0]]
+                scores, run = self.per_run[members[odd[0]]], method.runs[odd[0]]
                 where = f"{run.name}: " if len(members) > 1 else ""
-                self.reasons[method.name, name] = where + judge.reason(name)
+                self.reasons[method.name, name] = where + scores.reason(name)
 
     def names(self) -> list[str]:
         """Metrics of the split, of each domain, of the worst domain and the worst group."""
-        judge = self.judges[0]
-        of_domains = [f"domain/{d}/{m}" for d in judge.domains for m in DOMAIN_METRICS]
-        worst = [WORST_DOMAIN] if judge.domains else []
+        scores = self.per_run[0]
+        of_domains = [f"domain/{d}/{m}" for d in scores.domains for m in DOMAIN_METRICS]
+        worst = [WORST_DOMAIN] if scores.domains else []
         worst += [WORST_GROUP] if self.per_group else []
-        return headline_metrics(judge.table.task) + worst + of_domains
+        return headline_metrics(scores.table.task) + worst + of_domains
 
     def class_names(self) -> list[str]:
-        """Metrics of single classes (or labels), as `Judge` names them."""
-        count = len(self.judges[0].table.class_names)
+        """Metrics of single classes (or labels), named as in `SplitScores`."""
+        count = len(self.per_run[0].table.class_names)
         return [f"class/{k}/{m}" for k in range(count) for m in COMPARED]
 
     def about(self) -> dict[str, Any]:
         """Sizes of the split and of its domains."""
-        judge = self.judges[0]
+        scores = self.per_run[0]
         return {
-            "n": len(judge.table),
-            "n_groups": judge.units.count,
-            "unit": judge.units.kind,
-            "few_groups": judge.units.few,
-            "absent_classes": absent_classes(judge),
-            "domains": {name: self._about_domain(name) for name in judge.domains},
+            "n": len(scores.table),
+            "n_groups": scores.units.count,
+            "unit": scores.units.kind,
+            "few_groups": scores.units.few,
+            "absent_classes": absent_classes(scores),
+            "domains": {name: self._about_domain(name) for name in scores.domains},
         }
 
     def _about_domain(self, name: str) -> dict[str, Any]:
-        judge = self.judges[0]
-        rows = judge.domains[name]
-        groups = len(np.unique(judge.units.number[rows]))
+        scores = self.per_run[0]
+        rows = scores.domains[name]
+        groups = len(np.unique(scores.units.number[rows]))
         few = groups < intervals.FEW_GROUPS
         return {"n": int(rows.sum()), "n_groups": groups, "few_groups": few}
 
@@ -205,8 +205,8 @@ class Columns:
 
     def class_rows(self) -> Iterator[dict[str, Any]]:
         """One dict per class, metric and method, as `medldr.evaluation.compare` describes them."""
-        table = self.judges[0].table
-        counts = np.nansum(self.judges[0].truth, axis=0)
+        table = self.per_run[0].table
+        counts = np.nansum(self.per_run[0].truth, axis=0)
         for name in self.class_names():
             _, number, metric = name.split("/")
             for method in self.known:
@@ -238,14 +238,14 @@ class Columns:
                 }
 
     def _numbers(self, method: Method, name: str) -> dict[str, Any]:
-        column = self.columns[method.name, name]
-        whole = intervals.number(column.mean, column.draws, self.reasons.get((method.name, name)))
-        several = len(column.values) > 1 and whole["value"] is not None
+        scores = self.scores[method.name, name]
+        whole = intervals.number(scores.mean, scores.draws, self.reasons.get((method.name, name)))
+        several = len(scores.values) > 1 and whole["value"] is not None
         return {
-            "runs": len(column.values),
-            "values": [None if np.isnan(v) else float(v) for v in column.values],
+            "runs": len(scores.values),
+            "values": [None if np.isnan(v) else float(v) for v in scores.values],
             "mean": whole["value"],
-            "sd": float(column.values.std(ddof=1)) if several else None,
+            "sd": float(scores.values.std(ddof=1)) if several else None,
             **{key: whole[key] for key in ("low", "high", "reason")},
         }
 
@@ -253,7 +253,7 @@ class Columns:
         return None if method.name == self.base.name else self._minus(method, self.base, name)
 
     def _minus(self, method: Method, base: Method, name: str) -> dict[str, Any]:
-        one, other = self.columns[method.name, name], self.columns[base.name, name]
+        one, other = self.scores[method.name, name], self.scores[base.name, name]
         draws = one.draws - other.draws
         reason = self.reasons.get((method.name, name)) or self.reasons.get((base.name, name))
         out = intervals.number(one.mean - other.mean, draws, reason)
@@ -267,13 +267,13 @@ def _by_group(run: Run, split: str) -> bool:
     return judged is not None and judged.worst_group is not None
 
 
-def _judge(run: Run, table: Predictions, settings: Settings, per_group: bool) -> Judge:
-    """Judge a run by the settings of the first one, with its own threshold."""
+def _scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:
+    """Score a run with the settings of the first one and its own threshold."""
     positive, wanted = positive_class(table, settings.positive_class), settings.specificity
     point = operating_point.OperatingPoint(wanted)
     if table.task == "binary":
         point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    return Judge(table, settings.bins, positive, point, per_group)
+    return SplitScores(table, settings.bins, positive, point, per_group)
 
 
 def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:

@@ -1,10 +1,10 @@
-"""Do the probabilities mean what they say: log loss, Brier score, calibration error.
+"""Whether the probabilities can be trusted: log loss, Brier score, calibration error.
 
 Two calibration errors exist and are often confused; each has its own name here:
 
 ``ece`` (definition "top-label", all single-label tasks)
-    The probability of the decided class against how often the decision is right.
-``ece_positive`` (definition "positive-class", binary tasks, beside the first)
+    The probability of the predicted class against how often the prediction is correct.
+``ece_positive`` (definition "positive-class", binary tasks, in addition to the first)
     The probability of the positive class against how often the item is positive. Multi-label
     tasks have only this one, per label and averaged, under the name ``ece``.
 
@@ -29,7 +29,7 @@ from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, ratio, row
 from medldr.types import Task
 
 SMALLEST = float(np.finfo(np.float64).tiny)
-"""A probability of zero counts as this in the log loss, which is then 708 instead of infinite."""
+"""Replaces a probability of zero in the log loss, which is then 708 instead of infinite."""
 
 
 def definition(task: Task) -> str:
@@ -56,7 +56,7 @@ def likelihoods(items: Items) -> Sums:
 
 
 def decided_error(items: Items) -> Sums:
-    """``ece`` of any task; the module says which of the two errors it is."""
+    """``ece`` of any task; see the module for which of the two errors that is."""
     if items.task == "multi-label":
         return label_calibration_error(items.known, items.prob, items.bins)
     confidence, right = top_label(items.number, items.prob, items.task)
@@ -98,7 +98,7 @@ def _means(names: list[str], features: list[Array]) -> Sums:
 
 
 def top_label(label: NDArray[np.int64], prob: Array, task: Task) -> tuple[Array, Array]:
-    """Confidence ``(N,)`` in the decision, and whether it is right (1 or 0)."""
+    """Confidence ``(N,)`` in the predicted class, and whether it is correct (1 or 0)."""
     decision = decide(prob, task)
     return prob[np.arange(len(prob)), decision], (decision == label).astype(np.float64)
 

@@ -1,7 +1,7 @@
-"""Metrics of decisions: how often the answer is right, overall and class by class.
+"""Metrics of decisions: how often the predicted class is correct, overall and class by class.
 
-A decision is what the MedMNIST evaluator takes it to be: the largest probability (multi-class and
-ordinal), last column above 0.5 (binary), each column above 0.5 (multi-label), always strictly.
+Decisions follow the MedMNIST evaluator: the largest probability (multi-class and ordinal), last
+column above 0.5 (binary), each column above 0.5 (multi-label), always strictly.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: in
     """Accuracy, balanced accuracy, macro F1 and per-class recall, precision and F1.
 
     Balanced accuracy is the mean recall of the classes that occur in the labels; macro F1 is the
-    mean over the classes that occur in the labels or among the decisions (as in scikit-learn), so
-    that declaring more classes changes neither. For binary tasks also ``sensitivity`` (recall of
+    mean over the classes that occur in the labels or among the decisions (as in scikit-learn);
+    declaring more classes changes neither. For binary tasks also ``sensitivity`` (recall of
     the positive class) and ``specificity`` (recall of the other).
 
     Args:
@@ -89,9 +89,9 @@ def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: in
 def label_counts(label: Array, prob: Array) -> Sums:
     """The same for multi-label tasks: each label by itself, then the mean over labels.
 
-    ``accuracy`` is the mean over labels of the share of right decisions (MedMNIST's ACC);
-    ``exact_match`` is the share of items all of whose known labels are right, over the items
-    with at least one known label. Missing labels (NaN) count nowhere.
+    ``accuracy`` is the mean over labels of the share of correct decisions (MedMNIST's ACC);
+    ``exact_match`` is the share of items with every known label decided correctly, among the items
+    with at least one known label. Missing labels (NaN) are ignored throughout.
 
     Args:
         label: ``(N, L)`` of 0, 1 and NaN.

@@ -13,7 +13,7 @@ from medldr.types import Task
 
 @dataclass(frozen=True)
 class Items:
-    """Items to be judged together. Every function that a row of `medldr.metrics` names takes one.
+    """Items to be scored together, the argument of every function named in `medldr.metrics`.
 
     Attributes:
         label: ``(N,)`` class numbers, or multi-label ``(N, L)`` of 0, 1 and NaN (missing).
@@ -21,7 +21,7 @@ class Items:
         task: Kind of labels.
         bins: Bins of the calibration error.
         positive: Column of the positive class; binary only.
-        threshold: Probability above which the positive class is called; binary only.
+        threshold: Probability above which the positive class is predicted; binary only.
     """
 
     label: NDArray[np.int64] | Array

@@ -1,4 +1,4 @@
-"""Sensitivity at a wanted specificity, with the threshold taken from the validation split."""
+"""Sensitivity at a requested specificity, with the threshold taken from the validation split."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from medldr.types import Predictions
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where the decision of a binary task is cut.
+    """The decision threshold of a binary task.
 
     Attributes:
-        specificity: The wanted one.
-        threshold: Items above it (strictly) are called positive; None where there is none.
+        specificity: The requested one.
+        threshold: Items strictly above it are called positive; None where there is none.
         split: The split it comes from.
         reason: Why there is no threshold.
     """
@@ -39,18 +39,18 @@ def find(
     Args:
         predictions: Tables by split, of a binary task.
         positive: Column of the positive class.
-        specificity: Wanted specificity.
+        specificity: Requested specificity.
     """
     split = next((s for s in ("val", "id_val") if s in predictions), None)
     if split is None:
-        absent = "no validation split was scored to take the threshold from"
+        absent = "no threshold, because no validation split was scored"
         return OperatingPoint(specificity, reason=absent)
     label, prob = predictions[split].label.astype(np.int64), predictions[split].prob
     if not np.isfinite(prob).all():
-        broken = f"{split}: some outputs are not finite, so no threshold"
+        broken = f"no threshold, because some outputs on {split} are not finite"
         return OperatingPoint(specificity, split=split, reason=broken)
     threshold = threshold_at(label, prob, positive=positive, specificity=specificity)
-    why = None if threshold is not None else f"{split}: no negatives to take the threshold from"
+    why = None if threshold is not None else f"no threshold, because {split} has no negatives"
     return OperatingPoint(specificity, threshold, split, why)
 
 
@@ -63,10 +63,10 @@ def threshold_at(
         label: ``(N,)`` of 0 and 1.
         prob: ``(N, 2)``.
         positive: Column of the positive class.
-        specificity: Wanted share of negatives that stay at or below the threshold.
+        specificity: Requested share of negatives at or below the threshold.
 
     Returns:
-        The threshold, or None where there are no negatives to take it from.
+        The threshold, or None without negatives.
 
     Example:
         >>> p = np.array([0.1, 0.2, 0.3, 0.6, 0.9])
@@ -97,7 +97,7 @@ def at_point(items: Items) -> Sums:
 def at_threshold(label: NDArray[np.int64], prob: Array, *, positive: int, threshold: float) -> Sums:
     """``sensitivity_at_specificity`` and the ``specificity_at_threshold`` reached here.
 
-    The threshold is a constant: draws resample the items judged, not those it came from.
+    The threshold is a constant: draws resample the items being scored, not those it came from.
 
     Args:
         label: ``(N,)`` of 0 and 1.

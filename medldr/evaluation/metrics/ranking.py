@@ -19,7 +19,7 @@ from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, name_each,
 from medldr.types import Task
 
 POINTS = 200
-"""Most points kept of one ROC curve."""
+"""Maximum number of points kept of one ROC curve."""
 
 
 def positives(label: NDArray[np.int64] | Array, classes: int, task: Task) -> Array:
@@ -48,7 +48,7 @@ def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> Sums:
         task: Kind of labels.
 
     Source:
-        MedMNIST's evaluator, which it equals wherever that one is defined.
+        MedMNIST's evaluator; the results are equal wherever that one is defined.
     """
     truth = positives(label, prob.shape[1], task)
     blocks = [_levels(truth[:, k], prob[:, k]) for k in range(prob.shape[1])]
@@ -97,7 +97,7 @@ def roc(truth: Array, score: Array) -> dict[str, list[float]] | None:
         truth: ``(N,)`` of 1, 0 and NaN (left out).
         score: ``(N,)``.
     """
-    from sklearn.metrics import roc_curve  # takes longer to import than many curves to draw
+    from sklearn.metrics import roc_curve  # slow to import, so only where a curve is drawn
 
     known = ~np.isnan(truth)
     y, s = truth[known] == 1, score[known]

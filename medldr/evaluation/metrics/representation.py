@@ -1,7 +1,7 @@
-"""How latents lie on the sphere: alignment of classes and uniformity over the data.
+"""How latents are distributed on the sphere: alignment of classes and uniformity over the data.
 
 Both are computed on latents of length one, as their authors define them. Lower alignment: items
-of a class lie closer together. Lower uniformity: latents are spread more evenly.
+of a class are closer together. Lower uniformity: latents are spread more evenly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from medldr.evaluation.metrics.sums import Array
 
 CHUNK = 2_000_000
-"""Most distances held at once."""
+"""Maximum number of distances held at once."""
 
 
 def unit_length(z: NDArray[np.floating]) -> Array:
@@ -32,7 +32,7 @@ def unit_length(z: NDArray[np.floating]) -> Array:
 def alignment(z: NDArray[np.floating], label: NDArray[np.int64]) -> float | None:
     """Mean squared distance of two items of the same class.
 
-    The first item is any item, the second any *other* item of its class, so that classes count
+    The first item is any item, the second any *other* item of its class, which weights classes
     by their size; an item alone in its class does not count.
 
     Args:
@@ -93,5 +93,5 @@ def uniformity(z: NDArray[np.floating], t: float = 2.0) -> float | None:
         squared = np.maximum(2 - 2 * block @ unit.T, 0)
         squared[np.arange(len(block)), start + np.arange(len(block))] = np.inf  # exp gives 0
         total += float(np.exp(-t * squared).sum())
-    # Far apart pairs underflow only at t far above any use: exp(-4 t) at t = 2 is 0.0003.
+    # Distant pairs underflow only at t far above any used: exp(-4 t) at t = 2 is 0.0003.
     return float(np.log(total / (n * (n - 1))))

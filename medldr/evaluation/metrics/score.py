@@ -1,7 +1,7 @@
 """All metrics of a set of predictions, each a plain number or undefined with a reason.
 
 `measures` collects what fits the task as `Sums`, which give values and bootstrap draws alike;
-`accuracy`, `auc` and `score` are the short ways to single numbers. Undefined numbers are None.
+`accuracy`, `auc` and `score` are shortcuts to single numbers. Undefined numbers are None.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def reason(name: str, *, known: bool = True) -> str:
 
     Example:
         >>> reason("class/3/precision")
-        'never decided for'
+        'never predicted'
     """
     if not known:
         return "no label is known"

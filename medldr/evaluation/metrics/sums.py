@@ -1,12 +1,12 @@
-"""A metric as a function of sums over items: what makes thousands of bootstrap draws cheap.
+"""A metric as a function of sums over items, which makes thousands of bootstrap draws cheap.
 
 Every metric here is some arithmetic (`Sums.finish`) on sums over items (`Sums.per_item`): counts
-of right answers, of wins between pairs of levels, of squared errors. A bootstrap draw is nothing
-but a weight per item, so a draw's metric is the same arithmetic on weighted sums, and all draws
+of correct predictions, of wins between pairs of levels, of squared errors. A bootstrap draw is
+simply a weight per item, so a draw's metric is the same arithmetic on weighted sums, and all draws
 together are one sparse matrix product. Each metric is therefore defined once, for the point
 value and for its interval alike.
 
-Everything is float64. NaN inside this machinery means "undefined"; it never leaves it as NaN.
+Everything is float64. In this module NaN means "undefined"; it is never passed on as NaN.
 """
 
 from __future__ import annotations

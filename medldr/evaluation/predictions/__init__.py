@@ -1,1 +1,1 @@
-"""Predictions: made by a model, kept on disk, written for benchmarks."""
+"""Predictions: made by a model, stored on disk, written for benchmarks."""

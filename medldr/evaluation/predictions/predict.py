@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model into evaluation mode, and every part of it back into its own mode after."""
+    """Put a model into evaluation mode, and restore the mode of each of its parts afterwards."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
@@ -58,8 +58,9 @@ def predict(
 ) -> Predictions:
     """Probabilities of every item of a split.
 
-    The model's modes and running statistics are as before. With several processes each gives its
-    part of the rows and all receive the whole table; a row that a sampler repeated counts once.
+    The model's modes and running statistics are left unchanged. With several processes each
+    predicts its part of the rows and all receive the whole table; a row that a sampler repeated
+    counts once.
 
     Args:
         model: Images to logits ``(B, K)``.
@@ -90,11 +91,11 @@ def predict_each(
     parts: Mapping[str, NDArray[np.int64]] | None = None,
     fabric: Fabric | None = None,
 ) -> list[Predictions]:
-    """The same of several models in one pass, because reading the images may take longest.
+    """The same for several models in one pass, because reading images may be the slowest part.
 
     Args:
         models: Each from images to logits ``(B, K)``.
-        loader: As for `predict`, and so are the others.
+        loader: As for `predict`, like the remaining arguments.
         spec: Of the data the models were built for.
         table: Where ids, labels, domains and groups come from, by `Batch.index`.
         split: Name to write beside each row.
@@ -140,7 +141,7 @@ def _forward(
             for model, found in zip(models, logits, strict=True):
                 with fabric.autocast() if fabric is not None else contextlib.nullcontext():
                     out = model(batch.image)
-                # Left on the device until the end: a copy per batch would wait for each of them.
+                # Left on the device until the end: copying each batch would wait for it.
                 found.append(out.float())
             index.append(batch.index)
     # Copied one by one, since rows and logits may come from different devices.

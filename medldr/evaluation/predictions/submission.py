@@ -1,4 +1,4 @@
-"""Files that a benchmark asks for, where the dataset offers them and may take the predictions."""
+"""Files that a benchmark asks for, where the dataset defines them and the predictions qualify."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def submission_files(
     *,
     oracle: bool = False,
 ) -> tuple[dict[str, str], list[str]]:
-    """What a benchmark asks for, from the predictions of the reported weights.
+    """The files a benchmark asks for, from the predictions of the reported weights.
 
     Args:
         config: The run.
@@ -28,7 +28,7 @@ def submission_files(
         oracle: Whether the test split chose these weights.
 
     Returns:
-        Content by file name, and notes: why there are no files although the dataset offers them.
+        Content by file name, and notes: why there are no files although the dataset defines them.
     """
     data: Any = config.data
     submission = getattr(plugins.load("datasets", data.name), "submission", None)
@@ -44,16 +44,16 @@ def submission_files(
 
 
 def _unfit(data: Any, table: ImageTable, oracle: bool) -> str | None:
-    """Why a benchmark cannot take the predictions; None if it can.
+    """Why the predictions do not qualify for a benchmark; None if they do.
 
-    They are to be of all rows of its own splits, by weights that the test split did not choose.
+    They must cover all rows of its own splits, with weights not chosen on the test split.
     """
     if oracle:
-        return "the weights were chosen by looking at the test split, which a benchmark forbids"
+        return "the weights were chosen on the test split, which the benchmark forbids"
     if data.exclude:
-        return "the benchmark wants every row, and data.exclude leaves some out"
+        return "the benchmark requires every row, but data.exclude leaves some out"
     if data.held_out:
-        return "the benchmark has its own splits, and data.held_out makes others"
+        return "the benchmark defines its own splits, but data.held_out makes others"
     if table.bad_files:
-        return f"the benchmark wants every row, and {len(table.bad_files)} files were left out"
+        return f"the benchmark requires every row, but {len(table.bad_files)} files were left out"
     return None

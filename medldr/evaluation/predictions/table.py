@@ -83,7 +83,7 @@ def by_split(predictions: Predictions) -> dict[str, Predictions]:
 
 
 def write_predictions(path: Path | str, predictions: Predictions) -> None:
-    """Write the table, atomically; floats are written so that reading gives the same bits."""
+    """Write the table atomically; floats are read back bit for bit."""
     names = predictions.class_names
     label_columns = [f"label_{n}" for n in names] if predictions.label.ndim == 2 else ["label"]
     text = io.StringIO(newline="")
@@ -107,16 +107,16 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
 
     Args:
         path: The CSV file.
-        task: Kind of labels. Unset: the one in ``evaluation.json`` beside it; without that file
+        task: Kind of labels. Unset: the one in ``evaluation.json`` next to it; without that file
             multi-label, binary (two classes) or multi-class, by the columns, since the table
-            alone cannot tell ordered classes.
+            alone does not show whether classes are ordered.
 
     Raises:
         InputError: If the file is absent or is not such a table; names the line and column.
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"{path}: there is no predictions table. A finished run writes it.")
+        raise InputError(f"{path}: the predictions table is missing. A finished run writes it.")
     with path.open(newline="", encoding="utf-8") as stream:
         lines = list(csv.reader(stream))
     header, body = (lines[0], lines[1:]) if lines else ([], [])
@@ -129,7 +129,7 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     if not names or header not in (single, multi):
         raise InputError(
             f"{path}: not a predictions table: its columns are {', '.join(header) or '(none)'}; "
-            "expected id, split, domain, group, part (may be absent), label (or label_<name> ...), "
+            "expected id, split, domain, group, part (optional), label (or label_<name> ...), "
             "prob_<class> ..."
         )
     multi_label = header == multi and header != single
@@ -158,7 +158,7 @@ def _columns(path: Path, header: list[str], body: list[list[str]]) -> list[list[
         if len(row) != len(header):
             raise InputError(
                 f"{path}: row {line} has {len(row)} columns, the header has {len(header)}. "
-                "The file may be cut off; run `medldr evaluate` on the run again."
+                "The file may be truncated; run `medldr evaluate` on the run again."
             )
     return [list(column) for column in zip(*body, strict=True)] or [[] for _ in header]
 
@@ -170,7 +170,9 @@ def _numbers(
     try:
         return np.array([float("nan") if label and not t else float(t) for t in columns[c]])
     except ValueError as error:
-        raise InputError(f"{path}: column {header[c]!r} holds something else: {error}") from error
+        raise InputError(
+            f"{path}: column {header[c]!r} holds a value that is not a number: {error}"
+        ) from error
 
 
 def _check_classes(path: Path, label: NDArray[np.float64], classes: int) -> None:

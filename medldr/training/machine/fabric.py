@@ -36,9 +36,9 @@ def make_fabric(
             line again for each, ``spawn`` starts them from a Python program.
 
     Raises:
-        InputError: If the device, so many of it, or the precision is not there.
+        InputError: If the device, the number of devices or the precision is not available.
     """
-    # Fabric brings torch's compiler along, seconds that only a run has to pay.
+    # Fabric imports torch's compiler, which takes seconds that only a run should cost.
     from lightning_fabric import Fabric
     from lightning_fabric.plugins import Precision
 
@@ -49,11 +49,11 @@ def make_fabric(
     world = machine.devices * machine.nodes
     if device == "cuda" and machine.devices > torch.cuda.device_count():
         raise InputError(
-            f"machine.devices: {machine.devices} were asked for and this machine has "
+            f"machine.devices: {machine.devices} devices were requested, but this machine has "
             f"{torch.cuda.device_count()} CUDA devices"
         )
     if device == "mps" and world > 1:
-        raise InputError("machine.devices: an mps device works alone; set machine.devices: 1")
+        raise InputError("machine.devices: mps supports a single device; set machine.devices: 1")
     use_threads(machine)
     if device == "cuda":
         repeat_exactly()
@@ -78,10 +78,10 @@ def make_fabric(
 
 
 def resolve_device(asked: str) -> str:
-    """``cpu``, ``cuda`` or ``mps``; ``auto`` is the first accelerator that is there.
+    """``cpu``, ``cuda`` or ``mps``; ``auto`` is the first accelerator available.
 
     Raises:
-        InputError: If the device asked for is absent.
+        InputError: If the requested device is absent.
     """
     there = {
         "cuda": torch.cuda.is_available(),
@@ -92,7 +92,7 @@ def resolve_device(asked: str) -> str:
         return next(name for name, found in there.items() if found)
     if not there.get(asked):
         found = ", ".join(name for name, is_there in there.items() if is_there)
-        raise InputError(f"machine.device: there is no {asked} device here. Found: {found}")
+        raise InputError(f"machine.device: this machine has no {asked} device. Found: {found}")
     return asked
 
 
@@ -100,13 +100,13 @@ def resolve_precision(asked: str, device: str) -> PrecisionName:
     """What ``auto`` means on this device: bfloat16 where the hardware is faster with it.
 
     Raises:
-        InputError: If float16 is asked for on a device that does not train in it.
+        InputError: If float16 is requested on a device that cannot train in it.
     """
     if asked == "auto":
         return "bfloat16" if has_fast_bfloat16(device) else "float32"
     if asked == "float16" and device != "cuda":
         raise InputError(
-            f"training.precision: float16 needs a CUDA device, and this run uses {device}. "
+            f"training.precision: float16 needs a CUDA device, but this run uses {device}. "
             "Use bfloat16 or float32"
         )
     return {"bfloat16": "bfloat16", "float16": "float16"}.get(asked, "float32")  # type: ignore[return-value]
@@ -115,10 +115,10 @@ def resolve_precision(asked: str, device: str) -> PrecisionName:
 def has_fast_bfloat16(device: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Whether the hardware multiplies bfloat16 natively, and faster than float32.
 
-    CUDA devices do from sm_80 on, and CPUs with AMX. AVX512-BF16 alone is enough on AMD and on
-    Cooper Lake; Intel's later cores, which AVX512-FP16 gives away, have it at half the rate of
-    float32, because AMX was to do the work. A hypervisor that hides AMX leaves them so (measured
-    on such a Xeon: 82 GFLOP/s in bfloat16, 140 in float32).
+    CUDA devices do from sm_80 on, as do CPUs with AMX. AVX512-BF16 alone is enough on AMD and on
+    Cooper Lake; Intel's later cores, recognised by AVX512-FP16, run it at half the rate of float32
+    because AMX is meant to do the work. A hypervisor that hides AMX leaves only this slow path
+    (measured on such a Xeon: 82 GFLOP/s in bfloat16, 140 in float32).
     """
     if device == "cuda":
         return torch.cuda.get_device_capability() >= (8, 0)
@@ -145,11 +145,11 @@ def use_threads(machine: MachineConfig) -> int:
 
 
 def repeat_exactly() -> None:
-    """Have CUDA choose kernels that repeat bit for bit; torch warns where it has none."""
+    """Have CUDA choose kernels that are reproducible bit for bit; torch warns without one."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # Nothing of ours reads memory before it was written; filling it would only cost time.
+    # Our code never reads memory before writing it; filling it would only cost time.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 

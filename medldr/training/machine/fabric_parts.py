@@ -1,4 +1,4 @@
-"""The parts of Fabric that are ours: autocast that spares the batch, and data parallelism."""
+"""Our changes to Fabric: autocast that leaves the batch unchanged, and data parallelism."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from medldr.algorithms.base import Algorithm
 
 
 class Autocast(MixedPrecision):
-    """Fabric's autocast, with the batch left as it is.
+    """Fabric's autocast, with the batch left unchanged.
 
     Fabric would turn every floating tensor of a batch into half precision. Autocast casts images
-    where a layer gains from it; mixed images and soft labels stay exact.
+    where a layer benefits; mixed images and soft labels stay exact.
     """
 
     def convert_input(self, data: Any) -> Any:
@@ -28,16 +28,16 @@ class Autocast(MixedPrecision):
 
 
 class DataParallel(DDPStrategy):
-    """Fabric's DDP, looking for unused parameters exactly where there can be some.
+    """Fabric's DDP, searching for unused parameters only where there can be some.
 
     A method with its own `update` or with several optimizers sends only a part of the weights
-    through each backward pass. DDP would then not average the first step's gradients, silently.
+    through each backward pass. DDP would then silently not average the first step's gradients.
     """
 
     def setup_module(self, module: nn.Module) -> DistributedDataParallel:
         """Wrap the pair of model and algorithm."""
         self._ddp_kwargs["find_unused_parameters"] = has_unused_parameters(module)
-        # With one input channel, two descriptions of the same memory; nothing is copied.
+        # With one input channel the two strides describe the same memory; nothing is copied.
         warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")
         return super().setup_module(module)
 
@@ -46,7 +46,7 @@ class DataParallel(DDPStrategy):
     ) -> Tensor:
         """The tensor of every process, stacked; without gradients, which nothing here needs."""
         if sync_grads:
-            raise ValueError("gradients pass between processes in the algorithms only")
+            raise ValueError("gradients may pass between processes only inside algorithms")
         parts = [torch.empty_like(tensor) for _ in range(self.world_size)]
         dist.all_gather(parts, tensor.detach().contiguous(), group=group)
         return torch.stack(parts)

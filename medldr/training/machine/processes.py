@@ -1,8 +1,8 @@
-"""What the processes of a run must agree on, and how they do.
+"""Decisions that the processes of a run take together.
 
-Each process trains on its own rows; DDP averages their gradients. Whether to stop, to save or to
-go on must be decided by all of them at the same step, or the others would wait for ever. These
-few integers travel over gloo, on the CPU, so that no accelerator has to be waited for.
+Each process trains on its own rows; DDP averages their gradients. All of them must decide at the
+same step whether to stop, save or continue, or the others would wait forever. These few integers
+travel over gloo, on the CPU, without waiting for an accelerator.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Processes:
         return box[0]
 
     def wait(self) -> None:
-        """Go on when every process has come here."""
+        """Continue once every process has reached this point."""
         if self.world > 1:
             dist.barrier(group=self._control)
 

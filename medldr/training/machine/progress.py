@@ -1,4 +1,4 @@
-"""How a run tells where it is: a bar on a terminal, one plain line per evaluation elsewhere."""
+"""The progress of a run: a bar on a terminal, one plain line per evaluation elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunProgress:
         done: Steps made before this start.
         epochs: Epochs of the whole run, if it counts in epochs.
         shown: Whether this process shows anything.
-        console: Where to; unset: standard error.
+        console: Where to write; unset: standard error.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RunProgress:
 
         Args:
             row: As in `metrics.jsonl`.
-            best: Whether it is the best so far, by the rule that is reported.
+            best: Whether it is the best so far, by the reported rule.
         """
         of = f"/{self._epochs}" if self._epochs else ""
         where = f"epoch {row['epoch']}{of}, step {row['step']}/{self._total}"
@@ -104,11 +104,11 @@ class RunProgress:
         self._say(", ".join([where, *values, *mark, *left]))
 
     def note(self, text: str) -> None:
-        """Show a sentence that the user should know of."""
+        """Show a note to the user."""
         self._say(text)
 
     def _say(self, text: str) -> None:
-        # A terminal breaks a long line between words; in a file it stays one line, to be searched.
+        # A terminal wraps a long line between words; in a file it stays one searchable line.
         soft = not self._console.is_terminal
         self._console.print(text, soft_wrap=soft, markup=False)
 

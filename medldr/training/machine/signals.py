@@ -11,9 +11,9 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class SignalWatch:
-    """Within it, the first SIGINT or SIGTERM is only noted; the second acts as ever.
+    """Within it, the first SIGINT or SIGTERM is only noted; the second has its usual effect.
 
-    Outside the main thread Python allows no handlers, and nothing is watched.
+    Outside the main thread Python allows no handlers, and signals are not watched.
 
     Attributes:
         received: Number of the signal that came, or 0.

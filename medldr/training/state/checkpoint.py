@@ -1,4 +1,4 @@
-"""Checkpoints: everything a run needs to go on bit for bit, in tensors and plain values."""
+"""Checkpoints: everything a run needs to resume bit for bit, in tensors and plain values."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ VERSION: Final = 1
 WHAT: Final = {
     "config": ("the configuration", "start a new run, or restore config.yaml"),
     "seed": ("the seed", "start a new run"),
-    "data": ("the training data (hash)", "restore the data, or start anew with --restart"),
-    "splits": ("the splits (hash)", "restore the data, or start anew with --restart"),
-    "precision": ("the resolved precision", "set training.precision, or start anew with --restart"),
-    "device": ("the kind of device", "set machine.device, or start anew with --restart"),
-    "threads": ("the number of CPU threads", "set machine.threads, or start anew with --restart"),
-    "processes": ("the number of processes", "set machine.devices, or start anew with --restart"),
-    "compile": ("machine.compile", "set machine.compile, or start anew with --restart"),
+    "data": ("the training data (hash)", "restore the data, or start over with --restart"),
+    "splits": ("the splits (hash)", "restore the data, or start over with --restart"),
+    "precision": ("the resolved precision", "set training.precision, or start over with --restart"),
+    "device": ("the kind of device", "set machine.device, or start over with --restart"),
+    "threads": ("the number of CPU threads", "set machine.threads, or start over with --restart"),
+    "processes": ("the number of processes", "set machine.devices, or start over with --restart"),
+    "compile": ("machine.compile", "set machine.compile, or start over with --restart"),
 }
-"""What must be equal for a resumed run to equal an unbroken one, and the cure where it is not."""
+"""What must match for a resumed run to equal an uninterrupted one, and the cure if it does not."""
 
 
 class Stateful(Protocol):
@@ -36,7 +36,7 @@ class Stateful(Protocol):
         ...
 
     def load_state_dict(self, state: Any) -> Any:
-        """Take over a state."""
+        """Restore a state."""
         ...
 
 
@@ -72,7 +72,7 @@ class Checkpoints:
             position: Where the loop is, in plain values.
 
         Raises:
-            StorageError: If the disk is full; what was there before is intact.
+            StorageError: If the disk is full; the previous checkpoint is intact.
         """
         own = {name: dict(part.state_dict()) for name, part in self._own.items()}
         ranks = self._processes.gather(own)
@@ -87,18 +87,18 @@ class Checkpoints:
             save_checkpoint(self._folder.last, state)
 
     def keep_best(self) -> None:
-        """Let `best.ckpt` be what `last.ckpt` is now."""
+        """Make `best.ckpt` what `last.ckpt` is now."""
         if self._processes.first:
             twin(self._folder.last, self._folder.best, share=True)
 
     def load(self, saved: Mapping[str, Any]) -> dict[str, Any]:
-        """Take over a checkpoint's state.
+        """Restore a checkpoint's state.
 
         Returns:
             The position that was saved with it.
 
         Raises:
-            InputError: If it belongs to other conditions, naming each difference and its cure.
+            InputError: If it was written under other conditions, naming each difference and cure.
         """
         identity = saved.get("identity", {})
         differences = [
@@ -118,7 +118,7 @@ class Checkpoints:
             reason = " ".join(str(error).split())
             raise InputError(
                 f"cannot resume {self._folder.path}: its checkpoint does not fit this run "
-                f"({type(error).__name__}: {reason}). Start anew with --restart"
+                f"({type(error).__name__}: {reason}). Start over with --restart"
             ) from error
 
 
@@ -142,13 +142,13 @@ def newest(folder: RunFolder) -> tuple[dict[str, Any] | None, list[str]]:
             continue
         if saved.get("version") != VERSION:
             found = saved.get("version")
-            notes.append(f"{path} is of version {found!r}; this medldr reads {VERSION}")
+            notes.append(f"{path} has version {found!r}; this medldr reads version {VERSION}")
             continue
         if notes:
-            notes.append(f"going on from {path} instead")
+            notes.append(f"resuming from {path} instead")
         return saved, notes
     if notes:
-        raise InputError(f"no checkpoint can be read: {'; '.join(notes)}. Start anew: --restart")
+        raise InputError(f"no checkpoint is readable: {'; '.join(notes)}. Start over: --restart")
     return None, []
 
 

@@ -1,4 +1,4 @@
-"""The rows of `metrics.jsonl`: the truth for curves, one flat record per evaluation."""
+"""The rows of `metrics.jsonl`, the source of all curves: one flat record per evaluation."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ class History:
     def rewrite(self) -> None:
         """Make the file hold exactly these rows.
 
-        A run that was killed may have written rows after its last checkpoint; going on from
-        there makes them anew, and no row may stand twice.
+        A run that was killed may have written rows after its last checkpoint; resuming from
+        there writes them again, and no row may appear twice.
         """
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in self.rows)
         if self._writes and not (self._path.exists() and self._path.read_text("utf-8") == text):
             write_text(self._path, text)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
+        """The state for a checkpoint."""
         return {"rows": self.rows}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over the state of a checkpoint."""
+        """Restore the state of a checkpoint."""
         self.rows = [dict(row) for row in state["rows"]]
 
 
 def _plain(value: Any) -> Any:
-    # NumPy's floats are Python floats too, but a checkpoint may hold only the latter.
+    # NumPy's floats subclass Python's, but a checkpoint may hold only the latter.
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value

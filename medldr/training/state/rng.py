@@ -1,8 +1,8 @@
 """Randomness of the algorithm: seeded per run and process, and kept in checkpoints.
 
-Three sources of randomness stay apart. The model's first weights have a generator of their own;
+Three sources of randomness are kept separate. The model's initial weights have their own generator;
 the data's order and augmentation are functions of (seed, epoch, index) and have no state; the
-algorithm (dropout, masks, mixing) draws from the global generators that this file looks after.
+algorithm (dropout, masks, mixing) draws from the global generators that this file manages.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Randomness:
         return state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Put all generators back."""
+        """Restore all generators."""
         version, words, gauss = state["python"]
         random.setstate((version, tuple(words), gauss))
         keys, position, has_gauss, cached = state["numpy"]
@@ -66,10 +66,10 @@ class Randomness:
 
 
 def undisturbed(items: Iterator[T]) -> Generator[T, None, None]:
-    """The same items; making them leaves torch's global CPU generator as it was.
+    """The same items; producing them leaves torch's global CPU generator unchanged.
 
     A data loader draws a number from it whenever it starts. A run resumed in the middle of an
-    epoch starts its loader once more than an unbroken one, and would go on differently.
+    epoch starts its loader once more than an uninterrupted one, and would otherwise diverge.
     """
     try:
         while True:
@@ -82,6 +82,6 @@ def undisturbed(items: Iterator[T]) -> Generator[T, None, None]:
                 torch.set_rng_state(state)
             yield item
     finally:
-        # A loader may have processes of its own to end.
+        # A loader may have worker processes to shut down.
         if isinstance(items, Generator):
             items.close()

@@ -17,7 +17,7 @@ from medldr.types import Batch
 def live_norms(model: nn.Module) -> list[_BatchNorm]:
     """Batch normalisations whose running statistics change while the model trains.
 
-    Not those that keep none, and not frozen ones, which stay in eval mode in a training model.
+    Excluded are those without statistics and frozen ones, which stay in eval mode during training.
     The model is left in training mode.
     """
     model.train()
@@ -50,7 +50,7 @@ def reestimate(
     norms = live_norms(model)
     for norm in norms:
         norm.reset_running_stats()
-        norm.momentum = None  # torch's word for a mean over all batches so far
+        norm.momentum = None  # in torch: the mean over all batches so far
     with autocast or contextlib.nullcontext():
         for batch in batches:
             model(batch.image)

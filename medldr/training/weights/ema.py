@@ -1,4 +1,4 @@
-"""The moving average of the weights while training; what is validated, selected and saved."""
+"""The moving average of the weights during training, which is validated, selected and saved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ExponentialAverage:
 
     @torch.no_grad()
     def update(self, model: FeatureModel) -> None:
-        """Take in the weights after one more step."""
+        """Include the weights after one more step."""
         averaged: list[Tensor] = [p for p in self.model.parameters() if p.is_floating_point()]
         current: list[Tensor] = [p for p in model.parameters() if p.is_floating_point()]
         if self._started:
@@ -49,10 +49,10 @@ class ExponentialAverage:
             kept.copy_(buffer)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
+        """The state for a checkpoint."""
         return {"started": self._started, "model": dict(self.model.state_dict())}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over the state of a checkpoint."""
+        """Restore the state of a checkpoint."""
         self._started = state["started"]
         self.model.load_state_dict(state["model"])

@@ -1,4 +1,4 @@
-"""Which stretch of a training SWAD averages, found from the validation losses alone.
+"""The stretch of training that SWAD averages, found from the validation losses alone.
 
 A *segment* is the stretch of training between two validations; segment `k` ends at the `k`-th one
 (from 0), where the loss is ``losses[k]``. The loss has *converged* at `i*` when none of the
@@ -6,13 +6,13 @@ A *segment* is the stretch of training between two validations; segment `k` ends
 ``1 + ratio`` is the threshold `tau` that bounds the valley. The valley *dies* after
 ``n_tolerance`` validations in a row above `tau`; shorter bumps are bridged.
 
-Everything here is a function of a list of numbers, so that it can be tested by itself and nothing
-has to be kept while training but the losses.
+Everything here is a function of a list of numbers: it can be tested on its own, and training has to
+keep only the losses.
 
 Source:
     Cha et al. 2021 (SWAD), with what its published code does beyond the text: the look back.
-    Where that code adds a segment more than once, as it does, we average each chosen one once;
-    ``compat`` counts as the code does.
+    That code adds some segments more than once; we average each chosen one once. ``compat`` counts
+    as the code does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Rule:
     Attributes:
         n_converge: Validations that make a window; the first must be its lowest.
         n_tolerance: Validations in a row above the threshold that end the valley.
-        ratio: How far the threshold lies above the mean loss of the window.
+        ratio: How far the threshold is above the mean loss of the window.
         compat: Count segments as the published code does, some of them more than once.
     """
 
@@ -99,7 +99,7 @@ def find_valley(losses: Sequence[float | None], rule: Rule | None = None) -> Val
 
 
 def may_be_needed(losses: Sequence[float | None], rule: Rule | None = None) -> set[int]:
-    """Segments that may yet be averaged, whatever the validations to come.
+    """Segments that may still be averaged, whatever the coming validations show.
 
     Args:
         losses: One per validation so far.
@@ -129,7 +129,7 @@ def may_be_needed(losses: Sequence[float | None], rule: Rule | None = None) -> s
 
 def _plain(losses: Sequence[float | None]) -> list[float]:
     if not losses:
-        raise ValueError("there is no validation to find a valley in")
+        raise ValueError("finding a valley needs at least one validation")
     return [math.inf if v is None or not math.isfinite(v) else float(v) for v in losses]
 
 
@@ -144,7 +144,7 @@ def _converged(losses: list[float], rule: Rule) -> tuple[int, float] | None:
 
 
 def _entry(rule: Rule, losses: list[float], lowest: int, threshold: float) -> int:
-    """Index of the first validation inside the valley, as far as is looked back."""
+    """Index of the first validation inside the valley, within the look back."""
     last = lowest + rule.n_converge - 1
     oldest = max(0, last + 1 - rule.n_tolerance)
     seen = range(oldest, min(oldest + rule.n_tolerance - rule.n_converge, last) + 1)
@@ -166,7 +166,7 @@ def _death(losses: list[float], rule: Rule, lowest: int, threshold: float) -> in
 def _published(
     losses: list[float], rule: Rule, lowest: int, threshold: float
 ) -> tuple[Counter[int], int | None]:
-    """What the published code has added so far, and where it found the valley dead."""
+    """What the published code has added so far, and where it declared the valley dead."""
     counts: Counter[int] = Counter()
     now = lowest + rule.n_converge - 1
     if rule.n_tolerance > rule.n_converge:

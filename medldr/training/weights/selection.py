@@ -1,4 +1,4 @@
-"""Which weights of a run are kept: what each rule has chosen so far."""
+"""The weights that a run keeps: what each rule has chosen so far."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Selector:
     """Keeps each rule's best evaluation, and counts how long the first has not improved.
 
     Args:
-        rules: The first is the one that is reported.
+        rules: The first is the reported one.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -60,8 +60,8 @@ class Selector:
             row: ``epoch``, ``step`` and metrics with keys such as ``val/auc``.
 
         Returns:
-            The rules for which it is the best so far. The first evaluation always is, so that
-            there are weights to keep even where a metric is never defined.
+            The rules for which it is the best so far. The first evaluation always is, which
+            provides weights even where a metric is never defined.
         """
         improved = []
         for rule in self.rules:
@@ -79,7 +79,7 @@ class Selector:
         return improved
 
     def settle(self, name: str, choice: Mapping[str, Any]) -> None:
-        """Put in what a rule whose weights are averaged has come to.
+        """Enter the choice of a rule whose weights are averaged.
 
         Args:
             name: The rule.
@@ -88,7 +88,7 @@ class Selector:
         self._best[name] = dict(choice)
 
     def chosen(self, paths: Mapping[str, Path]) -> dict[str, Selection]:
-        """Each rule's choice, by name; the first is the one that is reported."""
+        """Each rule's choice, by name; the first is the reported one."""
         return {
             rule.name: Selection(
                 rule=rule.name,
@@ -101,31 +101,31 @@ class Selector:
         }
 
     def notes(self) -> list[str]:
-        """What a reader of the choices must be told."""
+        """What readers of the choices should know."""
         return [
-            f"{rule.name} was undefined at every evaluation; the first one's weights were kept"
+            f"{rule.name} was undefined at every evaluation; the weights of the first were kept"
             for rule in self.rules
             if rule.column and not rule.averaged and self._best[rule.name]["value"] is None
         ]
 
     def expect_weights(self, folder: RunFolder) -> None:
-        """Check, before going on from a checkpoint, that the weights chosen until it are there.
+        """Check, before resuming from a checkpoint, that the weights chosen until then exist.
 
         Raises:
-            InputError: If they are gone, because no later evaluation might bring them back.
+            InputError: If they are missing, because later evaluations may not recreate them.
         """
         for name in (rule.name for rule in self.rules if not rule.averaged):
             if name in self._best and not folder.selected(name).is_file():
                 raise InputError(
-                    f"cannot resume {folder.path}: {folder.selected(name)} is gone, and with it "
-                    f"the weights that {name} chose. Put it back, or start anew with --restart"
+                    f"cannot resume {folder.path}: {folder.selected(name)} is missing, which held "
+                    f"the weights that {name} chose. Restore it, or start over with --restart"
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
+        """The state for a checkpoint."""
         return {"best": {k: dict(v) for k, v in self._best.items()}, "waited": self.waited}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over the state of a checkpoint."""
+        """Restore the state of a checkpoint."""
         self._best = {name: dict(best) for name, best in state["best"].items()}
         self.waited = int(state["waited"])

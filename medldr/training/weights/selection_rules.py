@@ -31,16 +31,16 @@ WATCHED: Final = "val/domain_loss"
 
 @dataclass(frozen=True)
 class Rule:
-    """A named way to choose the weights that are kept.
+    """A named rule that chooses the weights to keep.
 
     Attributes:
         name: As in the configuration: ``last``, ``val_auc``, ``id_val_loss``, ``oracle_auc``.
         split: The split it reads, or the part ``target_out``; empty for ``last``.
         column: The metric it compares, as `metrics.jsonl` names it; empty for ``last``.
         larger: Whether a larger value is better.
-        oracle: Whether it reads test rows, so that its result is an upper bound only.
-        averaged: Whether its weights are made when the training has ended, from those of many
-            steps; until then it is only known where the loss was lowest.
+        oracle: Whether it reads test rows, which makes its result an upper bound.
+        averaged: Whether its weights are made at the end of training, from those of many steps;
+            until then only the step with the lowest loss is known.
     """
 
     name: str
@@ -72,8 +72,8 @@ class Rule:
 def scored_splits(rules: Sequence[Rule], splits: Collection[str]) -> dict[str, str]:
     """Splits to score while training, by the prefix of their columns.
 
-    The split that selects is scored also where no rule reads it, for the curves. Other splits are
-    scored only for a rule; the test split only for an oracle.
+    The split used for selection is scored for the curves even if no rule reads it. Other splits
+    are scored only for a rule; the test split only for an oracle.
 
     Example:
         >>> scored_splits([Rule("last")], {"train", "id_val", "test"})
@@ -85,7 +85,7 @@ def scored_splits(rules: Sequence[Rule], splits: Collection[str]) -> dict[str, s
 
 
 def rule_names() -> list[str]:
-    """All rules there are."""
+    """All rules."""
     return ["last", SWAD, *(f"{prefix}_{metric}" for prefix in PREFIXES for metric in METRICS)]
 
 
@@ -99,7 +99,7 @@ def parse_rules(
     """The rules behind the names of ``training.select``.
 
     Args:
-        names: The first is the one that is reported.
+        names: The first is the reported one.
         splits: Splits that the data has, and parts of held-out domains. ``val_*`` reads ``val``,
             or ``id_val`` without one.
         oracle: Whether ``evaluation.oracle`` allows rules that read the test split.
@@ -129,25 +129,25 @@ def parse_rules(
         if prefix is None or metric not in METRICS:
             known = rule_names()
             raise InputError(
-                f"training.select: there is no rule {name!r}.{did_you_mean(name, known)} "
+                f"training.select: unknown rule {name!r}.{did_you_mean(name, known)} "
                 f"Rules: {', '.join(known)}"
             )
         if prefix in _SPLITS and not oracle:
             raise InputError(
-                f"training.select: {name} reads the test split, so its result is an upper bound "
-                "and no measurement. To use it all the same, set evaluation.oracle: true"
+                f"training.select: {name} reads the test split, so its result is only an upper "
+                "bound. To use it anyway, set evaluation.oracle: true"
             )
         split = _SPLITS.get(prefix, prefix)
         if split == "val" and "val" not in splits:
             split = "id_val"
         if split == "target_out" and split not in splits:
             raise InputError(
-                f"training.select: {name} reads the part {split!r} of held-out domains, and there "
-                "is none. Set data.held_out, or use another rule"
+                f"training.select: {name} reads the part {split!r} of held-out domains, but no "
+                "domain is held out. Set data.held_out, or use another rule"
             )
         if split not in splits:
             raise InputError(
-                f"training.select: {name} needs a split {split!r}, and the data has "
+                f"training.select: {name} needs a split {split!r}, but the data has only "
                 f"{', '.join(sorted(splits))}. Use training.select: [last]"
             )
         column = f"{prefix}/{metric}"
@@ -160,14 +160,14 @@ def parse_rules(
 def _swad_rule(splits: Collection[str], averaging: str | None) -> Rule:
     if averaging != SWAD:
         raise InputError(
-            "training.select: swad chooses weights that training.averaging: swad makes. Set that "
-            "too, or take swad out of training.select"
+            "training.select: swad needs the weights made by training.averaging: swad. Set that "
+            "too, or remove swad from training.select"
         )
     split = next((split for split in ("val", "id_val") if split in splits), None)
     if split is None:
         raise InputError(
             "training.averaging: swad watches the validation loss and needs a split 'val' or "
-            f"'id_val', and the data has {', '.join(sorted(splits))}. Hold back a part of the "
+            f"'id_val', but the data has only {', '.join(sorted(splits))}. Hold back a part of the "
             "training rows (data.val_fraction), or set training.averaging: null"
         )
     return Rule(SWAD, split, WATCHED, larger=False, averaged=True)

@@ -1,21 +1,21 @@
 """SWAD: after the training, the mean of all weights in a valley of the validation loss.
 
-While training, a running mean of the weights is kept of each stretch between two validations (a
-segment), and written to `checkpoints/swad/` when the stretch ends. Nothing of the training itself
-changes by it, also not where the valley ends: it goes on, and every other rule chooses as it would
-have. At the end `medldr.training.weights.loss_valley` says which segments are averaged, each once.
+During training, a running mean of the weights is kept for each stretch between two validations (a
+segment), and written to `checkpoints/swad/` when the stretch ends. Training itself is unaffected:
+it continues past the end of the valley, and every other rule chooses as it would without SWAD. At
+the end `medldr.training.weights.loss_valley` chooses the segments to average, each once.
 
-What it watches is the mean over the domains of the validation split of their mean loss
-(``val/domain_loss``), or ``val/loss`` where the rows name no domains.
+The watched loss is the mean over the domains of the validation split of their mean loss
+(``val/domain_loss``), or ``val/loss`` where the rows have no domains.
 
 Memory: one more copy of the weights. Disk: one file of weights for each of the last
 ``n_tolerance`` validations, then one for each validation inside the valley, until the run is done.
 
 Source:
     Cha et al. 2021. All parameters of the network are averaged, and nothing else: not the
-    algorithm's own, not the optimizer's. Segments weigh the same, as in the published code, also
-    where the last one is shorter. Statistics of batch normalisation are estimated anew unless
-    they are frozen; other buffers are the last ones.
+    algorithm's own, not the optimizer's. Segments have equal weight, as in the published code, even
+    where the last one is shorter. Statistics of batch normalisation are re-estimated unless they
+    are frozen; other buffers are the last ones.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ValleyAverage:
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
-        """Take in the weights after one more step: ``mean + (weights - mean) / steps``."""
+        """Include the weights after one more step: ``mean + (weights - mean) / steps``."""
         self._steps += 1
         current = floating(model)
         if self._steps == 1:
@@ -102,10 +102,10 @@ class ValleyAverage:
         self._steps = 0
 
     def tidy(self) -> None:
-        """Throw away what can never be averaged any more.
+        """Delete segments that can no longer be averaged.
 
-        After the checkpoint, so that a run that is killed in between goes on from one that may
-        still need it.
+        Called after the checkpoint: a run killed in between resumes from an older checkpoint, which
+        may still need them.
         """
         if not self._processes.first or not self._losses:
             return
@@ -121,18 +121,18 @@ class ValleyAverage:
     def publish(self, model: FeatureModel, loader: TrainLoader, epoch: int) -> dict[str, Any]:
         """Write the average to `selected/swad.safetensors`; every process calls this.
 
-        Where that file is and a segment is not, the run was published before, and it stays.
+        Where that file exists but a segment does not, the run was already published; it is kept.
 
         Args:
             model: With its last weights; it is not changed.
             loader: Training batches, for batch normalisation.
-            epoch: From which on batches are taken.
+            epoch: The first epoch to take batches from.
 
         Returns:
             Epoch, step and value of the choice.
 
         Raises:
-            InputError: If a segment is gone.
+            InputError: If a segment is missing.
         """
         chosen = self.valley().segments
         target = self._folder.selected(SWAD)
@@ -140,8 +140,8 @@ class ValleyAverage:
         there, whole = self._processes.from_first([target.is_file(), whole])
         if not whole and not there:
             raise InputError(
-                f"cannot average: a file of {self._place} is gone, and with it weights that SWAD "
-                f"chose (segments {', '.join(map(str, chosen))}). Put it back, or start anew with "
+                f"cannot average: a file in {self._place} is missing, which held weights that SWAD "
+                f"chose (segments {', '.join(map(str, chosen))}). Restore it, or start over with "
                 "--restart"
             )
         if whole:
@@ -153,24 +153,24 @@ class ValleyAverage:
         return self._choice()
 
     def notes(self) -> list[str]:
-        """What a reader of the result must be told."""
+        """What readers of the result should know."""
         valley = self.valley()
         notes = []
         undefined = self._losses.count(None)
         if undefined:
             notes.append(
-                f"swad: the watched loss was undefined at {undefined} validation(s), which count "
-                "as outside the valley"
+                f"swad: the validation loss was undefined at {undefined} validation(s), which "
+                "count as outside the valley"
             )
         if valley.lowest is None:
             return [
                 *notes,
-                "swad: the validation loss never converged (no validation was the lowest of "
-                f"{self._config.n_converge} in a row that begins with it), so that only the last "
+                "swad: the validation loss never converged (no validation was the lowest of the "
+                f"{self._config.n_converge} starting with it), so only the last "
                 f"{self._ends[-1][1] - self._start(len(self._ends) - 1)} steps are averaged",
             ]
         first, last = min(valley.segments), max(valley.segments)
-        end = "lasted to the end" if valley.died is None else f"ended by step {self._end(valley)}"
+        end = "lasts to the end" if valley.died is None else f"ends by step {self._end(valley)}"
         notes.append(
             f"swad averages the weights after steps {self._start(first) + 1} to "
             f"{self._ends[last][1]}; the valley, up to a validation loss of "
@@ -178,16 +178,16 @@ class ValleyAverage:
         )
         if valley.lowest == 0:
             notes.append(
-                "swad: the validation loss converged at the first validation, as it also does "
-                "where it does not move at all; look at the curves"
+                "swad: the validation loss converged at the first validation, which also happens "
+                "when it does not change at all; check the curves"
             )
         return notes
 
     def expect_segments(self) -> None:
-        """Check, before going on from a checkpoint, that what is sure to be averaged is there.
+        """Check, before resuming from a checkpoint, that all segments certain to be averaged exist.
 
         Raises:
-            InputError: If it is gone, because no later step brings it back.
+            InputError: If one is missing, because no later step recreates it.
         """
         if not self._losses or self._folder.selected(SWAD).is_file():
             return
@@ -196,12 +196,12 @@ class ValleyAverage:
         for number in sure:
             if not self._path(number).is_file():
                 raise InputError(
-                    f"cannot resume {self._folder.path}: {self._path(number)} is gone, and with it "
-                    "weights that SWAD averages. Put it back, or start anew with --restart"
+                    f"cannot resume {self._folder.path}: {self._path(number)} is missing, which "
+                    "held weights that SWAD averages. Restore it, or start over with --restart"
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
+        """The state for a checkpoint."""
         return {
             "mean": dict(self._mean) if self._steps else {},
             "steps": self._steps,
@@ -210,7 +210,7 @@ class ValleyAverage:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over the state of a checkpoint."""
+        """Restore the state of a checkpoint."""
         device = self._fabric.device
         self._mean = {name: value.to(device) for name, value in state["mean"].items()}
         self._steps = int(state["steps"])
@@ -240,7 +240,7 @@ class ValleyAverage:
     def _averaged(self, model: FeatureModel, loader: TrainLoader, epoch: int) -> dict[str, Tensor]:
         """State of the model with the averaged weights, and statistics that fit them."""
         network = copy.deepcopy(model)
-        # Shared files of another machine may come late: the first process reads for all.
+        # Files shared between machines may appear late: the first process reads for all.
         mean = self._mean_of_segments() if self._processes.first else None
         mean = self._processes.from_first(mean)
         with torch.no_grad():
@@ -265,7 +265,7 @@ class ValleyAverage:
             if not mean:
                 mean = segment
             for name, value in mean.items():
-                # Equal weights stay what they are to the last bit.
+                # Equal weights stay unchanged to the last bit.
                 value.lerp_(segment[name], times / weight)
         return mean
 
@@ -282,7 +282,7 @@ def floating(model: nn.Module, *, cast: bool = True) -> dict[str, Tensor]:
 
 
 def _endless(loader: TrainLoader, epoch: int) -> Generator[Batch, None, None]:
-    """Training batches from an epoch on, without an end."""
+    """An endless stream of training batches from an epoch on."""
     for number in itertools.count(epoch):
         with contextlib.closing(undisturbed(loader.batches(number))) as batches:
             yield from batches

@@ -233,7 +233,10 @@ def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(r
     assert not any("id_val" in note for note in same["notes"])
     other = compare([first, run(1, 504)])
     assert not other["gaps"]
-    assert any("id_val: its items differ between the runs" in note for note in other["notes"])
+    assert any(
+        "id_val: not compared, because its items differ between runs" in note
+        for note in other["notes"]
+    )
 
 
 def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(run_folder, split):
@@ -246,7 +249,7 @@ def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(
     found = compare(seeds)
     assert set(found["splits"]) == {"test"}
     assert not found["gaps"]
-    assert [n for n in found["notes"] if n.startswith("id_test: its items differ")]
+    assert [n for n in found["notes"] if n.startswith("id_test: not compared")]
     fixed = compare([run(label, seed, 600) for label in ("erm", "other") for seed in (0, 1)])
     assert set(fixed["splits"]) == {"test", "id_test"}
     # Methods that differ in it under one seed were not given the same data, which is a mistake.
@@ -346,7 +349,7 @@ def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
     assert reasons["failed"] == "failed: ValueError: no"
     assert reasons["running"] == "running"
     assert reasons["killed"] == "interrupted"
-    assert "predictions.csv missing; run `medldr evaluate" in reasons["gone"]
+    assert "missing: predictions.csv; run `medldr evaluate" in reasons["gone"]
     with pytest.raises(InputError, match="none of the 2 runs has a result"):
         compare([failed, running])
 
@@ -394,8 +397,8 @@ def test_a_split_that_one_run_lacks_is_left_out_with_a_note(run_folder, split):
     found = compare([a, b])
     assert list(found["splits"]) == ["test"]
     assert found["gaps"] == []
-    assert found["notes"][0] == "id_test is left out: not every run has it."
-    with pytest.raises(InputError, match="no split of val"):
+    assert found["notes"][0] == "id_test is left out because some runs do not have it."
+    with pytest.raises(InputError, match="none of the splits val"):
         compare([a, b], splits=["val"])
 
 

@@ -46,7 +46,7 @@ def test_a_dataset_that_offers_none_has_none_and_no_note(files):
         ({"exclude": ("slide_20",)}, "data.exclude leaves some out"),
         ({"held_out": ("hospital_0",)}, "data.held_out makes others"),
         ({"bad_files": (BadFile("a.png", "cut off"),) * 3}, "3 files were left out"),
-        ({"oracle": True}, "chosen by looking at the test split"),
+        ({"oracle": True}, "chosen on the test split"),
     ],
 )
 def test_nothing_is_written_of_what_a_benchmark_cannot_take_and_a_note_says_so(files, change, said):

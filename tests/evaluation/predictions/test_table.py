@@ -99,7 +99,10 @@ def test_joining_and_parting_by_split_are_inverse(make):
         (lambda text: "", "not a predictions table"),
         (lambda text: text.replace("label", "truth"), "not a predictions table: its columns are"),
         (lambda text: text[: text.rindex(",")], "row 4 has 6 columns, the header has 7"),
-        (lambda text: text.replace("0.25", "quarter"), "column 'prob_0' holds something else"),
+        (
+            lambda text: text.replace("0.25", "quarter"),
+            "column 'prob_0' holds a value that is not a number",
+        ),
         (lambda text: text.replace(",1,0.5", ",7,0.5"), "row 3 has label 7; allowed are"),
         (lambda text: text.replace(",1,0.5", ",nan,0.5"), "row 3 has label nan; allowed are"),
     ],
@@ -114,7 +117,7 @@ def test_a_damaged_table_is_named_with_the_place(tmp_path, change, said):
 
 
 def test_an_absent_table_is_named(tmp_path):
-    with pytest.raises(InputError, match="there is no predictions table"):
+    with pytest.raises(InputError, match="the predictions table is missing"):
         read_predictions(tmp_path / "predictions.csv")
 
 

@@ -90,7 +90,7 @@ def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(s
     for row in table.rows:
         reached = column.estimate("test", "worst_group", row.heading)
         assert row.cells[0].estimate.mean == reached.mean
-    assert any("interval lies at or above" in text.text for text in section.of(Paragraph))
+    assert any("interval is at or above" in text.text for text in section.of(Paragraph))
     assert "MRN-" not in html_page(page.document)
     lines = [line for line in csv_lines(page.results) if line["metric"] == "worst_group"]
     assert len(lines) == 2

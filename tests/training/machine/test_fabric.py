@@ -57,7 +57,7 @@ def test_a_fabric_says_its_precision(precision, capsys):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
 def test_a_device_that_is_not_there_is_refused():
-    with pytest.raises(InputError, match=r"machine\.device: there is no cuda device here.*cpu"):
+    with pytest.raises(InputError, match=r"machine\.device: this machine has no cuda device.*cpu"):
         runtime.resolve_device("cuda")
 
 

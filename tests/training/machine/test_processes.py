@@ -68,7 +68,7 @@ def test_frozen_statistics_stay_in_both_processes_while_scale_and_shift_move(two
     assert weights["norm.running_var"].tolist() == [1] * 6
     assert (weights["norm.weight"] != 1).any()
     assert (weights["norm.bias"] != 0).any()
-    assert not any("each of the 2 processes alone" in n for n in two[1][0]["frozen"]["notes"])
+    assert not any("each of the 2 processes separately" in n for n in two[1][0]["frozen"]["notes"])
 
 
 def test_no_padded_row_counts_in_evaluation(two):

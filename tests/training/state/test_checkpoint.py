@@ -61,7 +61,7 @@ def test_the_newest_readable_one_is_used_with_a_note(train, stop_after, rows_of)
     last.write_bytes(data[: len(data) // 2])
     resumed = train(SGD, "broken")
     assert any("last.ckpt is damaged" in note for note in resumed.fitted.notes)
-    assert any("going on from" in note and "best.ckpt" in note for note in resumed.fitted.notes)
+    assert any("resuming from" in note and "best.ckpt" in note for note in resumed.fitted.notes)
     assert rows_of(resumed.folder) == rows_of(whole.folder)
     assert resumed.folder.model.read_bytes() == whole.folder.model.read_bytes()
 
@@ -75,7 +75,7 @@ def test_a_foreign_pickle_is_refused_and_not_run(train, tmp_path):
     run.folder.best.unlink()
     run.folder.last.unlink()
     torch.save({"version": 1, "trap": Trap()}, run.folder.last)
-    with pytest.raises(InputError, match=r"no checkpoint can be read.*could execute code"):
+    with pytest.raises(InputError, match=r"no checkpoint is readable.*could execute code"):
         train(SGD)
     assert not (tmp_path / "trapped").exists()
 
@@ -85,7 +85,7 @@ def test_another_version_is_refused_by_name(train):
     saved = load_checkpoint(run.folder.last)
     for path in (run.folder.last, run.folder.best):
         torch.save(saved | {"version": 99}, path)
-    with pytest.raises(InputError, match="is of version 99; this medldr reads 1"):
+    with pytest.raises(InputError, match="has version 99; this medldr reads version 1"):
         train(SGD)
 
 

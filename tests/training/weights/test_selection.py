@@ -71,9 +71,9 @@ def test_state_survives_a_checkpoint():
 
 
 def test_an_unknown_rule_is_named_with_the_nearest():
-    with pytest.raises(InputError, match=r"no rule 'val_acuracy'.*Did you mean 'val_accuracy'"):
+    with pytest.raises(InputError, match=r"rule 'val_acuracy'.*Did you mean 'val_accuracy'"):
         parse_rules(["val_acuracy"], ALL)
-    with pytest.raises(InputError, match="no rule 'val_'"):
+    with pytest.raises(InputError, match="unknown rule 'val_'"):
         parse_rules(["val_"], ALL)
     assert "last" in rule_names()
 
@@ -110,6 +110,6 @@ def test_a_rule_without_its_split_is_refused():
 def test_undefined_throughout_is_noted():
     _, selector = choose("val_auc", [None, None])
     assert selector.notes() == [
-        "val_auc was undefined at every evaluation; the first one's weights were kept"
+        "val_auc was undefined at every evaluation; the weights of the first were kept"
     ]
     assert choose("val_auc", [None, 0.2])[1].notes() == []
