@@ -10,12 +10,12 @@ class InputError(ValueError):
     """The user's input is wrong: one clear message, exit code 2, no traceback.
 
     The message names the file, the key and the cure. Anything else that is raised
-    is a fault of ours (exit code 1).
+    is a bug of ours (exit code 1).
     """
 
 
 class MissingExtraError(InputError):
-    """An optional package is absent; the message names the extra that brings it."""
+    """An optional package is absent; the message names the extra that installs it."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
@@ -27,7 +27,7 @@ class MissingExtraError(InputError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the nearest known name, or an empty text.
 
-    Small and capital letters, blanks, dashes and underscores make no difference.
+    Case, spaces, dashes and underscores are ignored.
 
     Example:
         >>> did_you_mean("latentrd", ["erm", "latentdr"])

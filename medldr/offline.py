@@ -12,8 +12,8 @@ def load(name: str) -> Any:
     """Import a module, keeping urllib3 from probing for IPv6 while it is being imported.
 
     MONAI imports urllib3, which opens a socket on this machine to see whether it has IPv6. Nothing
-    is sent; but whoever forbids sockets, or counts them, would see one. Afterwards urllib3 takes
-    it that there is IPv6 where Python has it, and looks at the addresses it gets.
+    is sent, but anything that forbids or counts sockets would notice. Afterwards urllib3 assumes
+    IPv6 wherever Python supports it, and looks at the addresses it gets.
 
     Args:
         name: Dotted name, such as ``monai.transforms``.

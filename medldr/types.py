@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # who only reads results needs no torch
+if TYPE_CHECKING:  # reading results needs no torch
     from torch import Tensor
 
 Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
@@ -80,7 +80,7 @@ class StepOutput(NamedTuple):
 
 @dataclass(frozen=True)
 class DataSpec:
-    """What a model and an algorithm need to know of the data, and no more.
+    """What a model and an algorithm need to know about the data, and nothing else.
 
     Attributes:
         task: Kind of labels.
@@ -112,13 +112,13 @@ class DataSpec:
 
     @property
     def multi_label(self) -> bool:
-        """Whether each label is decided by itself (sigmoid) rather than one of K (softmax)."""
+        """Whether each label is decided independently (sigmoid) rather than one of K (softmax)."""
         return self.task == "multi-label"
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Probabilities beside what is known of each item; the truth behind every table.
+    """Predicted probabilities with what is known of each item; every table is computed from these.
 
     Attributes:
         task: Kind of labels.

@@ -42,7 +42,7 @@ class Data:
         parts: Rows of ``target_in`` and ``target_out``, which together are ``test`` where domains
             are held out; empty where none is.
         pipeline: From stored pixels to the network's input.
-        notes: What a reader of any number from this data must be told.
+        notes: What readers of any result from this data should know.
         data_hash: sha256 over images, labels and ids (over the files' checksums where known).
         split_hash: sha256 over the ids of each split.
         pack: The pack that the images are read from; None where there is none.
@@ -92,7 +92,7 @@ class Data:
         Args:
             config: The run; batch size, ``drop_last``, seed and workers are read.
             sampler: ``shuffle``, ``weighted`` or ``domains``.
-            device: Where batches shall be.
+            device: Device of the batches.
             rank: Number of this process.
             world: Number of processes.
             views: Names of extra augmented views of each image.
@@ -100,7 +100,7 @@ class Data:
             batches_per_step: How many times the batch size a batch has.
 
         Raises:
-            InputError: If batch size, sampler or views do not go with the data.
+            InputError: If batch size, sampler or views do not suit the data.
         """
         rows = self.rows["train"]
         chosen = build_sampler(
@@ -145,7 +145,7 @@ class Data:
         Args:
             split: A split, or a part of the held-out domains (``target_in``, ``target_out``).
             config: The run; batch size and workers are read.
-            device: Where batches shall be.
+            device: Device of the batches.
             rank: Number of this process.
             world: Number of processes.
             domain: Only rows of this domain; None: of all.
@@ -222,14 +222,14 @@ def _load(config: DatasetConfig) -> tuple[ImageTable, Pack | None]:
         return table, pack
     if len(names) != len(table.class_names) or len(set(names)) != len(names) or not all(names):
         raise InputError(
-            f"data.class_names: {table.name} needs {len(table.class_names)} different names, in "
-            f"place of {', '.join(table.class_names)}; given: {', '.join(names)}"
+            f"data.class_names: {table.name} needs {len(table.class_names)} different names, to "
+            f"replace {', '.join(table.class_names)}; given: {', '.join(names)}"
         )
     return replace(table, class_names=names), pack
 
 
 def build_data(config: RunConfig) -> Data:
-    """Everything the stages after it need to know of the data.
+    """Everything the later stages need to know about the data.
 
     Raises:
         InputError: If the data cannot be read, split or transformed as asked.
@@ -259,7 +259,7 @@ def build_data(config: RunConfig) -> Data:
 
 
 def _reading(table: ImageTable, config: RunConfig) -> tuple[str, ...]:
-    """How pictures could be read faster, where the training would wait for them."""
+    """How pictures could be read faster, where training would wait for them."""
     if config.machine.workers or not isinstance(table.images, LazyImages):
         return ()
     return (
@@ -269,7 +269,7 @@ def _reading(table: ImageTable, config: RunConfig) -> tuple[str, ...]:
 
 
 def _findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
-    """What looking at every image found: now where that takes a moment, else when it was packed."""
+    """Findings from reading every image: now if that is quick, otherwise as recorded at packing."""
     if pack is not None:
         return pack.facts.findings
     images = table.images

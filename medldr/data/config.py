@@ -16,12 +16,14 @@ class DatasetConfig(PluginSection):
     """Keys that every dataset has."""
 
     root: Path | None = Field(None, description="folder of the files; unset: $MEDLDR_DATA")
-    download: bool = Field(False, description="allow fetching absent files from the network")
+    download: bool = Field(False, description="download missing files from the network")
     packed: Literal["auto", "off"] | Path = Field(
         "auto",
         description="folder that `medldr data pack` made; auto: the one in its usual place, if any",
     )
-    held_out: tuple[str, ...] = Field((), description="domains never trained or validated on")
+    held_out: tuple[str, ...] = Field(
+        (), description="domains excluded from training and validation"
+    )
     held_out_rows: Literal["all", "test"] | None = Field(
         None,
         description="rows of held-out domains to test on: all, or the dataset's own test rows; "
@@ -30,22 +32,27 @@ class DatasetConfig(PluginSection):
     split_rule: Literal["stratified", "domainbed"] = Field(
         "stratified",
         description="where the dataset has no splits of its own: stratified parts that keep groups "
-        "whole, or DomainBed's parts of each domain",
+        "whole, or DomainBed's division of each domain",
     )
     split_seed: Annotated[int, Field(ge=0, strict=True)] | Literal["seed"] = Field(
-        0, description="seed of the splits, apart from the run's; seed: the run's own"
+        0, description="seed of the splits, separate from the run's; seed: use the run's"
     )
     val_fraction: float = Field(
-        0.15, gt=0, lt=1, description="validation part, where the dataset has none of its own"
+        0.15,
+        gt=0,
+        lt=1,
+        description="validation fraction, where the dataset has no validation split",
     )
     test_fraction: float = Field(
-        0.15, ge=0, lt=1, description="test part, where the dataset has no splits of its own"
+        0.15, ge=0, lt=1, description="test fraction, where the dataset has no splits of its own"
     )
-    train_fraction: float = Field(1.0, gt=0, le=1, description="part of the training rows used")
-    exclude: tuple[str, ...] = Field((), description="ids of items, or of groups, left out")
-    class_names: tuple[str, ...] | None = Field(None, description="names to show instead")
+    train_fraction: float = Field(1.0, gt=0, le=1, description="fraction of the training rows used")
+    exclude: tuple[str, ...] = Field((), description="ids of items or groups to leave out")
+    class_names: tuple[str, ...] | None = Field(
+        None, description="class names to show instead of the dataset's"
+    )
     allow_missing_classes: bool = Field(
-        False, description="go on, with a note, where a class has no training row"
+        False, description="continue, with a note, if a class has no training rows"
     )
 
     @field_validator("held_out", "exclude", mode="before")
@@ -65,7 +72,7 @@ class DatasetConfig(PluginSection):
 
 
 def check_held_out(held_out: Sequence[str], dataset: str, domains: Sequence[str]) -> None:
-    """Refuse held-out domains that a dataset has not, or that are all it has.
+    """Refuse held-out domains that the dataset lacks, or that leave none to train on.
 
     Args:
         held_out: Value of ``data.held_out``.
@@ -73,7 +80,7 @@ def check_held_out(held_out: Sequence[str], dataset: str, domains: Sequence[str]
         domains: Names of all domains there are.
 
     Raises:
-        InputError: With the nearest name and all there are.
+        InputError: With the nearest name and all known ones.
     """
     if held_out and not domains:
         raise InputError(f"data.held_out: {dataset} has no domains, so none can be held out")
@@ -85,6 +92,6 @@ def check_held_out(held_out: Sequence[str], dataset: str, domains: Sequence[str]
             )
     if held_out and set(held_out) >= set(domains):
         raise InputError(
-            f"data.held_out: every domain of {dataset} is held out, which leaves none to train "
+            f"data.held_out: every domain of {dataset} is held out, leaving none to train "
             f"on. Domains: {', '.join(domains)}"
         )

@@ -14,7 +14,7 @@ from medldr.data.packs.table import label_bytes
 def hash_table(table: ImageTable) -> str:
     """sha256 of what a run's numbers depend on: pixels, labels, ids, groups, domains.
 
-    Where the dataset knows the checksums of its files, they stand for the pixels.
+    Where the dataset knows the checksums of its files, they are hashed instead of the pixels.
     """
     digest = hashlib.sha256()
     for text in (table.name, table.task, str(table.images.shape), str(table.labels.dtype)):

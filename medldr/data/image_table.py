@@ -14,7 +14,7 @@ from medldr.types import Task
 
 
 class LazyImages(ABC):
-    """Pixels that are read when they are asked for, because they may not fit in memory.
+    """Pixels that are read on demand, because they may not fit in memory.
 
     Rows are asked for like those of an array. Reading is safe from several workers at once.
 
@@ -84,10 +84,10 @@ class ImageTable:
         domains: ``(N,)`` text, all empty where the dataset has no domains.
         groups: ``(N,)`` text (patient, slide), all empty where there are none.
         masks: ``(N, [D,] H, W)`` bool, where the finding is; only phantoms know.
-        notes: What a reader of any number from this dataset must be told.
-        hashes: Checksum of each file read, by file name (for `run.json`). Where there are any they
-            stand for the pixels, so they change whenever these do; of files that are too many to
-            read each time, whenever a name or a size does.
+        notes: What readers of any result from this dataset should know.
+        hashes: Checksum of each file read, by file name (for `run.json`). Where there are any, they
+            represent the pixels, so they change whenever the pixels do; with too many files to read
+            each time, whenever a name or a size does.
         shared_groups: Pairs of splits that share groups by the dataset's own definition, such as
             ``("train", "id_val")``; between any others no group may cross.
         bad_files: Files that were left out.

@@ -1,18 +1,17 @@
 """What a dataset plug-in offers: a `Config`, `load(config) -> ImageTable` and `present(config)`.
 
-A dataset says what there is (images, labels, ids, domains, groups, its own splits); it does not
+A dataset describes its content (images, labels, ids, domains, groups, its own splits); it does not
 split, sample, augment or move anything. Those belong to `medldr.data` and are the same for all.
-`present` tells a person in a few words where the files are, or that they are absent. A dataset of
-files also offers `require(config)`, which raises the `InputError` that `load` would raise for an
-absent one, without reading any: many runs are refused at once before the first of them starts.
+`present` says in a few words where the files are, or that they are absent. A dataset of files also
+offers `require(config)`, which raises the `InputError` that `load` would raise for an absent one,
+without reading any: a whole sweep is refused before its first run starts.
 
-`load_again(config, bad_files)` gives what `load` does without looking at each file once more: those
-that cannot be used are known, because a pack was made since.
+`load_again(config, bad_files)` returns what `load` does without checking each file again: the
+unusable ones are already known from making a pack.
 
-Two more are for sets that a benchmark is about: `examine(config, seen)` compares what is there with
-what was published, for `medldr data check`, and shows each image to `seen` so that none is read
-twice; `submission(config, predictions, seed)` gives the files that
-the benchmark asks for.
+Two more are for the sets of a benchmark: `examine(config, seen)` compares what is found with what
+was published, for `medldr data check`, and passes each image to `seen`, which avoids reading it
+twice; `submission(config, predictions, seed)` returns the files that the benchmark asks for.
 """
 
 from medldr.data.config import DatasetConfig, check_held_out

@@ -4,9 +4,9 @@
 ``id_val``, one (``val``) selects, one (``test``) is read once. A patch is *tumor* if its central
 32 x 32 pixels hold any. Domains are hospitals, groups are slides.
 
-Patches are read when they are asked for. Before that each is looked at for being there, whole and
-of the right size; what is not is an error, or is left out and listed (`data.on_bad_file`). To leave
-out all that cannot be used, each is decoded once, which takes minutes; a pack does so for good.
+Patches are read on demand. Before that, each is checked to be present, whole and of the right size;
+any that is not is an error, or is left out and listed (`data.on_bad_file`). To leave out all that
+cannot be used, each is decoded once, which takes minutes; a pack makes this permanent.
 
 Source:
     Bandi et al., "From Detection of Individual Metastases to Classification of Lymph Node Status
@@ -49,10 +49,12 @@ class Config(DatasetConfig):
 
     name: Literal["camelyon17"] = "camelyon17"
     split_scheme: Literal["official", "mixed-to-test"] = Field(
-        "official", description="of WILDS; mixed-to-test trains on slide 23 of the test hospital"
+        "official",
+        description="WILDS scheme; mixed-to-test trains on slide 23 of the test hospital",
     )
     on_bad_file: Literal["error", "skip"] = Field(
-        "error", description="a patch that is absent or broken: stop, or leave it out and list it"
+        "error",
+        description="missing or broken patches: error stops; skip leaves them out and lists them",
     )
 
     @field_validator("root")
@@ -73,10 +75,10 @@ def load(config: Config) -> ImageTable:
 
 
 def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
-    """What `load` gives, where it is known since a pack was made which patches cannot be used.
+    """What `load` returns, where a pack already recorded which patches cannot be used.
 
     Raises:
-        InputError: As `load`; but only `LazyImages.stamp` tells whether a patch was replaced.
+        InputError: As `load`; but only `LazyImages.stamp` shows whether a patch was replaced.
     """
     return _read(config, bad_files)
 
@@ -90,7 +92,7 @@ def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
     bad = known
     if bad is None:
         # A patch that is whole at both ends may still not decode, and must not stop an epoch then.
-        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="looking at patches"))
+        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="checking patches"))
     if bad:
         _refuse_bad(folder, bad, len(pictures), skip=skip)
         kept = rows.without(bad)
@@ -122,13 +124,13 @@ def _decoded(row: int, pixels: NDArray[np.uint8]) -> None:
 
 
 def present(config: Config) -> str:
-    """Where the folder is on this machine, or that it is absent; no patch is looked at."""
+    """Where the folder is on this machine, or that it is absent; no patch is checked."""
     folder = find(config.root)
     return "absent (camelyon17_v1.0)" if folder is None else f"in {folder}"
 
 
 def require(config: Config) -> None:
-    """Check that the folder is there, or may be fetched; nothing of it is read.
+    """Check that the folder exists or may be downloaded; nothing in it is read.
 
     Raises:
         InputError: Naming the folder, where it was looked for and how to get it.
@@ -209,16 +211,16 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
     if skip and len(bad) < total:
         return
     said = [
-        f"{len(files)} of the {total} patches that metadata.csv names {what}, "
+        f"{len(files)} of the {total} patches listed in metadata.csv {what}, "
         f"for example {', '.join(files[:_LISTED])}"
-        for files, what in ((absent, "are not there"), (broken, "cannot be used"))
+        for files, what in ((absent, "are missing"), (broken, "cannot be used"))
         if files
     ]
     cure = "Extract the archive again"
     if _zeros_were_lost(folder, absent):
         cure = (
             "The folders count patients with three digits (patient_004) and metadata.csv does not: "
-            "it lost its leading zeros, as in a spreadsheet. Take the metadata.csv of the archive"
+            "it lost its leading zeros, as in a spreadsheet. Use the metadata.csv of the archive"
         )
     elif not skip:
         cure += ", or leave them out with data.on_bad_file=skip"
@@ -228,7 +230,7 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
 
 
 def _zeros_were_lost(folder: Path, absent: Sequence[str]) -> bool:
-    """Whether the first absent patch is there once its patient has three digits again."""
+    """Whether the first absent patch is found once its patient has three digits again."""
     if not absent:
         return False
     padded = re.sub(r"patient_(\d+)", lambda found: f"patient_{int(found[1]):03d}", absent[0])

@@ -4,19 +4,19 @@
 classes those below, in one list over all domains: a domain that lacks a class shifts no label.
 Labels count from 0. There are no splits; `data.split_rule`, `data.held_out` and the fractions make
 them. With `data.set` the tree is one of the five sets (pacs, vlcs, office_home, terra_incognita,
-domain_net): its domains must be there, and what is found is compared with the published numbers of
-pictures, which tells the release and is never a reason to refuse.
+domain_net): its domains must exist, and what is found is compared with the published numbers of
+pictures, which identifies the release and is never a reason to refuse.
 
-Pictures of any size and colour become ``size`` x ``size`` RGB when they are asked for; `medldr data
-pack` keeps them so. Before that each is looked at for being whole.
+Pictures of any size and colour become ``size`` x ``size`` RGB when they are read; `medldr data
+pack` stores them so. Before that, each is checked to be whole.
 
-In a medical tree pictures of a patient must not be divided: `data.group_pattern` finds the patient
+In a medical tree a patient's pictures must stay together: `data.group_pattern` finds the patient
 in what follows the class, for example ``'^(P[0-9]+)_'``.
 
 Source:
     Layout, domains and the order of rows are those of DomainBed and torchvision's ImageFolder, so
     that its divisions of row numbers hold here; hidden files, which ImageFolder counts, are
-    passed over. The official lists of PACS for training and validation are not read: DomainBed
+    skipped. The official lists of PACS for training and validation are not read: DomainBed
     leaves them out on purpose, as fixed parts invite fitting to them, and their labels count from
     1, which has misled others.
     Our choice: published codes crop at random from a picture at its own size, ours from the
@@ -60,22 +60,29 @@ class Config(DatasetConfig):
 
     name: Literal["domain_folders"] = "domain_folders"
     set: Literal["pacs", "vlcs", "office_home", "terra_incognita", "domain_net"] | None = Field(
-        None, description="which known set the tree is; null: any tree"
+        None, description="the known data set that the tree is; null: any tree"
     )
-    size: int = Field(224, ge=8, le=4096, description="pixels that each picture is squashed to")
+    size: int = Field(
+        224,
+        ge=8,
+        le=4096,
+        description="edge in pixels to which each picture is resized (not cropped)",
+    )
     blacklist: Path | None = Field(
-        None, description="text file with a path domain/class/image a line, to be left out"
+        None, description="text file of pictures to leave out, one path domain/class/image per line"
     )
     group_pattern: str | None = Field(
         None,
-        description="regular expression, searched in what follows the class; its first group is "
-        "the patient or other group that no split divides",
+        description="regular expression, searched in the path after the class; its first group is "
+        "the patient or other unit that no split divides",
     )
     group_scope: Literal["all", "domain"] = Field(
-        "all", description="where equal group names mean the same: everywhere, or in a domain"
+        "all",
+        description="where equal group names mean the same patient: everywhere, or within a domain",
     )
     on_bad_file: Literal["error", "skip"] = Field(
-        "error", description="a picture that is broken: stop, or leave it out and list it"
+        "error",
+        description="broken pictures: error stops; skip leaves them out and lists them",
     )
 
     @field_validator("group_pattern")
@@ -86,29 +93,29 @@ class Config(DatasetConfig):
         try:
             count = re.compile(value).groups
         except re.error as error:
-            raise ValueError(f"{value!r} is no regular expression: {error}") from error
+            raise ValueError(f"{value!r} is not a valid regular expression: {error}") from error
         if not count:
             raise ValueError(
-                f"{value!r} has no group: put brackets around the patient, as in '^(P[0-9]+)_'"
+                f"{value!r} has no group: put parentheses around the patient, as in '^(P[0-9]+)_'"
             )
         return value
 
 
 def load(config: Config) -> ImageTable:
-    """List the pictures of a tree and look at each; none is decoded where its ends tell enough.
+    """List the pictures of a tree and check each; only decoded where first and last bytes do not suffice.
 
     Raises:
-        InputError: If there is no such tree, it is laid out in another way, a picture is broken
-            and may not be left out, or blacklist or group pattern do not go with it.
+        InputError: If there is no such tree, it has another layout, a picture is broken
+            and may not be left out, or blacklist or group pattern do not match it.
     """
     return _read(config, None)
 
 
 def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
-    """What `load` gives, where it is known since a pack was made which pictures cannot be used.
+    """What `load` returns, where a pack already recorded which pictures cannot be used.
 
     Raises:
-        InputError: As `load`; but only `LazyImages.stamp` tells whether a picture was replaced.
+        InputError: As `load`; but only `LazyImages.stamp` shows whether a picture was replaced.
     """
     return _read(config, bad_files)
 
@@ -120,7 +127,7 @@ def _read(config: Config, known_bad: tuple[BadFile, ...] | None) -> ImageTable:
     bad = known_bad
     if bad is None:
         # A file that is whole at both ends may still not decode, and must not stop an epoch then.
-        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="looking at pictures"))
+        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="checking pictures"))
     name, paths, notes = config.set or config.name, tree.paths, list(tree.notes)
     if bad:
         _refuse_bad(config, tree, bad)
@@ -129,7 +136,7 @@ def _read(config: Config, known_bad: tuple[BadFile, ...] | None) -> ImageTable:
         pictures, paths = pictures.take(kept), [path for path in paths if path not in out]
         notes.append(
             f"{len(bad):,} of {len(tree.paths):,} pictures were left out because they cannot be "
-            "used (data.on_bad_file=skip); a seeded split of the others is another split."
+            "used (data.on_bad_file=skip); this changes the seeded split of the others."
         )
     domains, labels = domains_and_labels(paths, tree.class_names)
     release = (compare(SETS[config.set], per_domain(tree.paths)),) if config.set else ()
@@ -171,7 +178,7 @@ def _refuse_bad(config: Config, tree: Tree, bad: tuple[BadFile, ...]) -> None:
         return
     listed = ", ".join(f"{file.path} ({file.reason})" for file in bad[:_LISTED])
     more = ", ..." if len(bad) > _LISTED else ""
-    cure = "Put whole copies in their place"
+    cure = "Replace them with intact copies"
     if config.on_bad_file != "skip":
         cure += ", or leave them out with data.on_bad_file=skip"
     raise InputError(
@@ -181,7 +188,7 @@ def _refuse_bad(config: Config, tree: Tree, bad: tuple[BadFile, ...]) -> None:
 
 
 def present(config: Config) -> str:
-    """Where the tree is on this machine, or that it is absent; no picture is looked at."""
+    """Where the tree is on this machine, or that it is absent; no picture is checked."""
     folder = find(config.set, config.root)
     if folder is not None:
         return f"in {folder}"
@@ -189,10 +196,10 @@ def present(config: Config) -> str:
 
 
 def require(config: Config) -> None:
-    """Check that the tree is there, and the domains that are held out; nothing of it is read.
+    """Check that the tree exists, with the held-out domains; no picture is read.
 
     Raises:
-        InputError: Naming where it was looked for and what is expected.
+        InputError: Naming where it was searched and what is expected.
     """
     folder = locate(config.set, config.root)
     known = SETS[config.set] if config.set is not None else None
@@ -200,7 +207,7 @@ def require(config: Config) -> None:
 
 
 def examine(config: Config, seen: Seen) -> dict[str, Any]:
-    """Compare a tree with what was published of it, and look for pictures that are there twice.
+    """Compare a tree with what was published about it, and look for duplicate pictures.
 
     Args:
         config: Where it is.
@@ -212,7 +219,7 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
         ``unreadable``, a list of (path, reason); ``findings``, a text each.
 
     Raises:
-        InputError: If there is no such tree, or it is laid out in another way.
+        InputError: If there is no such tree, or it has another layout.
     """
     tree = _tree(config)
     pictures = _pictures(config, tree)

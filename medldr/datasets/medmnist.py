@@ -1,6 +1,6 @@
 """MedMNIST: 18 sets of small medical images, 12 in 2D and 6 in 3D, at every published size.
 
-Files lie as they are published in one folder: `data.root`, else ``$MEDLDR_DATA``, else
+Files are kept as published in one folder: `data.root`, else ``$MEDLDR_DATA``, else
 ``~/.cache/medldr``, and ``~/.medmnist`` where the `medmnist` package puts them. Their checksum is
 verified at each load. The organ sets order their classes differently in 2D and 3D.
 
@@ -31,9 +31,9 @@ KEYS = tuple(f"{part}_{kind}" for part in PARTS for kind in ("images", "labels")
 
 _FLAG_NOTES = {
     "dermamnist": "DermaMNIST shares lesions between its partitions and holds duplicates "
-    "(arXiv 2401.14497), so its scores are optimistic. Corrected files load with data.md5.",
-    "breastmnist": "BreastMNIST's class 1, the positive one, is the healthy one: sensitivity is "
-    "about 'normal, benign' unless evaluation.positive_class says otherwise.",
+    "(arXiv 2401.14497), so its scores are optimistic. Set data.md5 to load corrected files.",
+    "breastmnist": "BreastMNIST's positive class, class 1, is the healthy one: sensitivity refers "
+    "to 'normal, benign' unless evaluation.positive_class says otherwise.",
 }
 
 
@@ -41,10 +41,12 @@ class Config(DatasetConfig):
     """Keys of the dataset ``medmnist``."""
 
     name: Literal["medmnist"] = "medmnist"
-    flag: str = Field(description="which of the 18 sets, such as dermamnist or fracturemnist3d")
+    flag: str = Field(
+        description="which of the 18 data sets, such as dermamnist or fracturemnist3d"
+    )
     size: int = Field(28, description="edge in pixels: 28, 64, 128, 224; in 3D 28 or 64")
     md5: str = Field(
-        "official", description="checksum to hold the file to: official, any, or 32 hex digits"
+        "official", description="checksum that the file must have: official, any, or 32 hex digits"
     )
 
     @field_validator("md5")
@@ -101,7 +103,7 @@ def load(config: Config) -> ImageTable:
 
 
 def folders(root: Path | None) -> list[Path]:
-    """Where files are looked for, in order; the first is where downloads go."""
+    """Where files are searched, in order; downloads go to the first."""
     return data_roots(root, Path.home() / ".medmnist")
 
 
@@ -142,7 +144,7 @@ def _absent(config: Config, entry: catalogue.Entry) -> InputError:
     others = f" (also looked in {', '.join(map(str, searched[1:]))})" if searched[1:] else ""
     return InputError(
         f"{entry.file} is not in {searched[0]}{others}. Set data.root to the folder that has it, "
-        f"or fetch it by hand from {entry.url} (MD5 {entry.md5}) into that folder, or allow the "
+        f"or download it by hand from {entry.url} (MD5 {entry.md5}) into that folder, or allow the "
         f"download with data.download=true."
     )
 
@@ -153,7 +155,7 @@ def _wrong_checksum(path: Path, entry: catalogue.Entry, expected: str, found: st
     page = "It is a web page, not data. " if start.startswith((b"<!doctype", b"<html")) else ""
     return (
         f"{path}: wrong checksum. MD5 expected {expected}, found {found}. {page}"
-        f"The file is left as it is: move it away and fetch {entry.url} by hand (or with "
+        f"The file was not changed: move it away and download {entry.url} by hand (or with "
         "data.download=true). For a file of your own in this format set data.md5 to its MD5, or "
         "to 'any'."
     )
@@ -162,13 +164,15 @@ def _wrong_checksum(path: Path, entry: catalogue.Entry, expected: str, found: st
 def _notes(entry: catalogue.Entry, config: Config, path: Path) -> tuple[str, ...]:
     notes = []
     if config.md5 != "official":
-        notes.append(f"{path.name} is held to MD5 {config.md5!r}, not to the official checksum.")
+        notes.append(
+            f"{path.name} was checked against MD5 {config.md5!r}, not the official checksum."
+        )
     if entry.flag in _FLAG_NOTES:
         notes.append(_FLAG_NOTES[entry.flag])
     if entry.size != 28 and entry.spatial_dims == 2:
         notes.append(
-            f"Images of {entry.size} pixels are native (MedMNIST+); the published rows named 224 "
-            "were made from 28-pixel images enlarged to 224."
+            f"Images of {entry.size} pixels are native (MedMNIST+); the published results named "
+            "224 were obtained on 28-pixel images enlarged to 224."
         )
     if entry.flag == "nodulemnist3d" and entry.size == 64:
         notes.append("NoduleMNIST3D at 64 is an enlargement of the 28-voxel data, not native.")
@@ -176,7 +180,7 @@ def _notes(entry: catalogue.Entry, config: Config, path: Path) -> tuple[str, ...
 
 
 def _check_format(file: NpzFile, entry: catalogue.Entry) -> dict[str, int]:
-    """Rows per part; every array has the right shape and type, told from the headers alone."""
+    """Rows per part; checks shape and type of every array from the headers alone."""
     missing = [key for key in KEYS if key not in file.keys]
     if missing:
         raise InputError(

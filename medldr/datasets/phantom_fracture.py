@@ -3,11 +3,11 @@
 Nothing is downloaded: every volume is a function of `phantom_seed`, patient, volume, finding and
 scanner, the same bit for bit each time it is made by the same libraries on the same kind of
 processor (elsewhere a grey value may differ by rounding). It exists to show and to test what medldr
-does with domains, groups and masks; it is no evidence about real fractures.
+does with domains, groups and masks; it is not evidence about real fractures.
 
 The finding is one of FractureMNIST3D's classes, in its order: *buckle* (the cortex bulges and the
 rib kinks, no line through it), *nondisplaced* (a thin dark line through the rib), *displaced* (the
-line, and the fragments stand offset).
+line, with the fragments offset).
 
 Domains are the scanners of `SCANNERS` (`medldr/datasets/_phantoms/scanner.py`), which differ in
 appearance only: noise, reconstruction kernel, intensity window, shading and slice thickness.
@@ -46,7 +46,7 @@ class Config(DatasetConfig):
 
     patients: int = Field(500, ge=16, description="patients over all four scanners")
     size: int = Field(28, ge=8, le=128, description="voxels per side of the 48 mm cube")
-    phantom_seed: int = Field(0, ge=0, description="seed of the phantom, apart from the run's")
+    phantom_seed: int = Field(0, ge=0, description="seed of the phantom, separate from the run's")
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 Nothing is downloaded: every tile is a function of `phantom_seed`, slide and tile alone, the same
 bit for bit each time it is made by the same libraries on the same kind of processor. It has
-Camelyon17's structure, so that everything for an unseen hospital can be shown and tested without
-it; it is no evidence about real tissue.
+Camelyon17's structure, so everything for an unseen hospital can be shown and tested without it;
+it is not evidence about real tissue.
 
 A tile is *tumor* where a tumour nest reaches into its central third, as the middle 32 of the 96
 pixels decide in Camelyon17; a third of the *normal* tiles have a nest in the border. Classes take
@@ -16,7 +16,7 @@ appearance only, and not by the formula of stain jitter.
 
     python -m medldr.datasets.phantom_histology FOLDER
 
-writes it as WILDS lays Camelyon17 out, so that the dataset ``camelyon17`` can be tried with
+writes it in the layout of WILDS' Camelyon17, so the dataset ``camelyon17`` can be tried with
 ``data.root=FOLDER``.
 
 Source:
@@ -76,7 +76,7 @@ class Config(DatasetConfig):
     )
     tiles: int = Field(60, ge=2, description="tiles per slide; there are 50 slides")
     size: int = Field(48, ge=32, le=512, description="pixels per side of the 96 um tile")
-    phantom_seed: int = Field(0, ge=0, description="seed of the phantom, apart from the run's")
+    phantom_seed: int = Field(0, ge=0, description="seed of the phantom, separate from the run's")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The contract of a classification loss.
 
 A loss is a small module, because some (balanced softmax) keep class counts in a buffer. It
-returns one value per sample, so that weights, masks and means are applied in one place.
+returns one value per sample: weights, masks and means are applied in one place, outside.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Binary cross-entropy of labels that are decided one by one (multi-label).
+"""Binary cross-entropy of independent labels (multi-label).
 
 When to use: multi-label tasks; the default there. Missing labels (NaN) do not count.
 

@@ -24,7 +24,10 @@ class CrossEntropyConfig(LossConfig):
 
     name: Literal["cross_entropy"] = "cross_entropy"
     label_smoothing: float = Field(
-        0.0, ge=0, lt=1, description="part of every target that is spread over all classes"
+        0.0,
+        ge=0,
+        lt=1,
+        description="label smoothing: share of every target spread over all classes",
     )
 
 

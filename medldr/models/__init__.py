@@ -24,8 +24,8 @@ def build_model(
 ) -> FeatureModel:
     """The network that a configuration names, ready to train on these data.
 
-    Initial weights come from a generator of their own, so that they depend on the seed only and
-    the caller's random state stays as it was.
+    Initial weights come from a separate generator, so they depend on the seed only and the
+    caller's random state is unchanged.
 
     Args:
         config: A network's `Config`; with ``weights``, the network starts from that file, and
@@ -40,13 +40,13 @@ def build_model(
             the network.
     """
     if not isinstance(config, ModelConfig):
-        raise InputError(f"model.name: the Config of {config.name} is no ModelConfig")
+        raise InputError(f"model.name: the Config of {config.name} is not a ModelConfig")
     module = plugins.load("models", config.name)
     supported = _supported_dims(config.name)
     if spec.spatial_dims not in supported:
         others = [n for n in plugins.names("models") if spec.spatial_dims in _supported_dims(n)]
         raise InputError(
-            f"model.name: {config.name} is for {_axes(supported)} images, and these are "
+            f"model.name: {config.name} is for {_axes(supported)} images, but these are "
             f"{spec.spatial_dims}D, of size {spec.spatial_size}. "
             f"Models that fit: {', '.join(others)}"
         )
@@ -63,21 +63,21 @@ def build_model(
             getattr(module, "load_published", load_published)(model, path)
             model.notes.append(
                 f"the network starts from {published.id}, {path.name} (sha256 {sha256}); the head "
-                "starts fresh"
+                "is newly initialised"
             )
             if published.pixels:
                 model.notes.append(
                     f"{published.id} was trained on pixels normalised by {published.pixels}"
                 )
     if config.weights is not None and not load_weights(model, config.weights):
-        model.notes.append(f"the head starts fresh: {config.weights} has none of its shape")
+        model.notes.append(f"the head is newly initialised: {config.weights} has none of its shape")
     if config.batch_norm == "frozen":
         model.freeze_batch_norm()
     return model
 
 
 def require_weights(config: ModelConfig, root: Path | None) -> None:
-    """Check that published weights are there or may be fetched, if any are asked for.
+    """Check that published weights exist or may be downloaded, if any are requested.
 
     Raises:
         InputError: If not, or if they are of another network.
@@ -99,9 +99,9 @@ def _chosen(config: ModelConfig) -> Published | None:
     of = f"timm with model.network: {published.network}" if published.timm else published.network
     if of != ours:
         raise InputError(
-            f"model.pretrained: {published.id} is of the network {of}, and this one is {ours}. "
+            f"model.pretrained: {published.id} belongs to the network {of}, but this is {ours}. "
             "Set model.name" + (" and model.network" if published.timm else "") + " to that, or "
-            "name weights of this network"
+            "choose weights of this network"
         )
     return published
 
@@ -117,7 +117,7 @@ def _naming_the_key() -> Iterator[None]:
 
 
 def _supported_dims(name: str) -> tuple[int, ...]:
-    """A network's ``SPATIAL_DIMS``; one that says nothing takes pictures and volumes."""
+    """A network's ``SPATIAL_DIMS``; one without it takes pictures and volumes."""
     dims: tuple[int, ...] = getattr(plugins.load("models", name), "SPATIAL_DIMS", (2, 3))
     return dims
 

@@ -28,7 +28,7 @@ _HOOKS = (  # weight_norm and its like work through hooks, which a new layer wou
 
 
 def convert(model: nn.Module, kind: ConvKind) -> nn.Module:
-    """A 3D copy of a 2D network; the given one is left as it is.
+    """A 3D copy of a 2D network; the original is not changed.
 
     Weights, buffers, train or eval mode, dtype, device and ``requires_grad`` are kept, and a
     module or parameter used in several places stays one. Layers that know no axes (linear,
@@ -37,7 +37,7 @@ def convert(model: nn.Module, kind: ConvKind) -> nn.Module:
     Args:
         model: The 2D network, or a single layer.
         kind: ``acs``: 2D kernels in three orientations, weights unchanged. ``3d``: cubic kernels,
-            each slice W / K, so that a volume constant in depth gives what the 2D network gives.
+            each slice W / K: a volume constant in depth gives what the 2D network gives.
             ``2.5d``: kernels ``(1, K, K)``, strides on all axes.
 
     Raises:
@@ -65,7 +65,7 @@ class _Converter:
 
     def __init__(self, kind: ConvKind) -> None:
         self.kind = kind
-        # The old modules are kept beside their twins: an id is unique only while its object lives.
+        # The old modules are kept with their twins: an id is unique only while its object lives.
         self.modules: dict[int, tuple[nn.Module, nn.Module]] = {}
         self.inflated: dict[int, tuple[nn.Parameter, nn.Parameter]] = {}
 
@@ -236,20 +236,20 @@ def _refuse_hooks(layer: nn.Module, name: str) -> None:
 
 
 def _refuse_flat(module: nn.Module, name: str) -> None:
-    """Refuse what would only fail, or go wrong unseen, once a volume arrives."""
+    """Refuse what would fail, or silently go wrong, only once a volume arrives."""
     own_kernel = any(p is not None and p.ndim == 4 for p in module._parameters.values())
     leaf = not module._modules
     for base in type(module).__mro__:
         torch_layer = base.__module__.startswith(("torch.nn.", "torchvision.ops."))
         if base.__name__.endswith(("1d", "2d")) and (torch_layer or leaf):
-            raise _refusal(name, module, "it has no 3D twin here")
+            raise _refusal(name, module, "it has no 3D counterpart here")
     if own_kernel or isinstance(module, _PLANE_ONLY):
-        raise _refusal(name, module, "it has no 3D twin here")
+        raise _refusal(name, module, "it has no 3D counterpart here")
 
 
 def _refusal(name: str, layer: nn.Module, reason: str) -> InputError:
     supported = ", ".join(["Conv2d", *(kind.__name__ for kind in _LAYERS)])
     return InputError(
-        f"layer {name or '(root)'!r} ({type(layer).__name__}) cannot be turned 3D: {reason}. "
+        f"layer {name or '(root)'!r} ({type(layer).__name__}) cannot be converted to 3D: {reason}. "
         f"Supported: {supported}, and layers without axes (linear, activations, group norm)"
     )

@@ -1,6 +1,6 @@
 """The axial-coronal-sagittal convolution: 2D kernels slide over a volume in three orientations.
 
-Output channels fall, by position, into three orientations. An axial channel's kernel lies in
+Output channels are divided, by position, into three orientations. An axial channel's kernel is in
 (H, W), a coronal one's in (D, W), a sagittal one's in (D, H); along the third, flat axis its
 extent is one. That equals a cubic kernel that is zero off its central slice, which fixes padding,
 stride and dilation without special cases.
@@ -180,7 +180,7 @@ def _better_swapped(x: Tensor, weight: Tensor) -> bool:
     """Whether the weight's gradient is faster with input and output exchanged.
 
     Vector units hold 16 numbers, and a gradient kernel lays output channels along them, so 21
-    channels cost as much as 32. Exchanged, the input's channels lie there instead.
+    channels cost as much as 32. Exchanged, the input's channels are there instead.
 
     Measured on one AVX-512 core, 64 to 21 channels at 28^3, channels last, in GFLOP/s (a kernel
     with 64 outputs reaches 165 in float32, 88 in bfloat16): forward 94 and 57, input gradient 138

@@ -13,25 +13,25 @@ from medldr.models._published import find, present
 
 
 def fetch_weights(name: str, words: Sequence[str]) -> None:
-    """Download published weights, verify them, and say where they are.
+    """Download published weights, verify them, and report where they are.
 
     Args:
         name: Their id, as for `model.pretrained`.
         words: At most one: the data folder, or ``root=`` and the data folder.
 
     Raises:
-        InputError: If the id is unknown, the file cannot be had, or more is said than a folder.
+        InputError: If the id is unknown, the file cannot be obtained, or more than a folder is given.
     """
     folders = [word.removeprefix("data.").removeprefix("root=") for word in words]
     if len(folders) > 1 or any("=" in folder for folder in folders):
         raise InputError(
-            f"weights take the data folder and nothing else, not {' '.join(words)!r}: "
+            f"weights take only the data folder as an argument, not {' '.join(words)!r}: "
             f"medldr data fetch weights:{name} [DIR]"
         )
     published = find(name)
     root = Path(folders[0]) if folders else None
     path, sha256 = present(published, data_roots(root)[:1], download=True)
-    held = "verified" if published.digest else "no checksum is published to hold it to"
+    held = "verified" if published.digest else "not verified, as no checksum is published"
     Console().print(
         f"{published.id}: {path}, sha256 {sha256}, {held}", soft_wrap=True, highlight=False
     )

@@ -1,9 +1,9 @@
 """Weights published with torchvision and timm: named by id, kept as files, verified at each load.
 
-A file lies in ``weights/`` of a data folder under the name its publisher gave it; a run looks in
+A file is kept in ``weights/`` of a data folder under the name its publisher gave it; a run looks in
 its own (``data.root``, often the folder of one data set), then in the usual one. torchvision's
-names end in the first 8 digits of the file's sha256, to which the file is held before each load;
-timm publishes no checksum, so that ours is only told. Nothing is fetched unless it is asked for.
+names end in the first 8 digits of the file's sha256, which is verified before each load; timm
+publishes no checksum, so ours is only recorded. Nothing is downloaded unless requested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Published:
     Attributes:
         id: Its name, as its publisher writes it.
         network: The network it is of, by torchvision's or timm's name.
-        url: Where it can be had.
+        url: Where it can be downloaded.
         file: Its name below the folder of weights.
         digest: First digits of its sha256; empty where none was published.
         pixels: The normalisation it was trained with, in words; empty where unknown.
@@ -50,7 +50,7 @@ class Published:
         return self.id.startswith(TIMM)
 
     def path(self, folder: Path) -> Path:
-        """Where the file lies in a data folder."""
+        """Where the file is kept in a data folder."""
         return folder / "weights" / self.file
 
 
@@ -87,8 +87,8 @@ def find(wanted: str, model: str | None = None) -> Published:
         names = [entry.id for entry in _torchvision(asked)]
         near = did_you_mean(wanted, [entry.id for entry in known.values()])
         raise InputError(
-            f"there are no published weights {wanted!r}.{near} Those of {', '.join(asked)}: "
-            f"{', '.join(names)}; of timm's networks: timm/<network>.<tag>"
+            f"there are no published weights {wanted!r}.{near} Known for {', '.join(asked)}: "
+            f"{', '.join(names)}; for timm's networks: timm/<network>.<tag>"
         )
     return known[wanted.lower()]
 
@@ -123,14 +123,14 @@ def data_folders(root: Path | None) -> list[Path]:
     """Data folders in which a run looks for weights, in order; downloads go to the last.
 
     Args:
-        root: ``data.root``. The usual folder is looked at all the same, because
-            `medldr data fetch` brings weights there, and a tree of pictures is no place for them.
+        root: ``data.root``. The usual folder is searched as well, because
+            `medldr data fetch` puts weights there, and they do not belong in a tree of pictures.
     """
     return list(dict.fromkeys([*data_roots(root)[:1], *data_roots(None)[:1]]))
 
 
 def present(published: Published, folders: Sequence[Path], *, download: bool) -> tuple[Path, str]:
-    """The verified file and its sha256, fetched first where it is absent and that is allowed.
+    """The verified file and its sha256, downloaded first if it is absent and that is allowed.
 
     Args:
         published: What to look for.
@@ -138,7 +138,7 @@ def present(published: Published, folders: Sequence[Path], *, download: bool) ->
         download: Whether it may be fetched.
 
     Raises:
-        InputError: If it is absent and may not be fetched, or is another file than was published.
+        InputError: If it is absent and may not be downloaded, or is not the published file.
     """
     there = _there(published, folders)
     path = there or published.path(folders[-1])
@@ -156,7 +156,7 @@ def present(published: Published, folders: Sequence[Path], *, download: bool) ->
             os.replace(path, kept)
         raise InputError(
             f"{kept} is not {published.id}: its sha256 begins with "
-            f"{found[: len(published.digest)]} and should with {published.digest}. "
+            f"{found[: len(published.digest)]}, but should begin with {published.digest}. "
             + ("Delete it. " if there else "")
             + _cure(published, path)
         )
@@ -164,7 +164,7 @@ def present(published: Published, folders: Sequence[Path], *, download: bool) ->
 
 
 def require(published: Published, folders: Sequence[Path], *, download: bool) -> None:
-    """Check that the file is there, or may be fetched; it is not read.
+    """Check that the file exists or may be downloaded; it is not read.
 
     Raises:
         InputError: Naming the file, where it was looked for and how to get it.
@@ -172,7 +172,7 @@ def require(published: Published, folders: Sequence[Path], *, download: bool) ->
     if not download and _there(published, folders) is None:
         places = " or ".join(str(published.path(folder)) for folder in folders)
         raise InputError(
-            f"{published.id} is absent: there is no {places}. "
+            f"{published.id} is missing: there is no {places}. "
             f"{_cure(published, published.path(folders[-1]))}, or allow the download with "
             "model.allow_download=true"
         )

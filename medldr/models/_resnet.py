@@ -74,7 +74,7 @@ class ResNet(FeatureModel):
         return key if key.startswith(("network.", "head.")) else f"network.{key}"
 
 
-class _Network(TorchvisionResNet):  # type: ignore[misc]  # torchvision carries no types
+class _Network(TorchvisionResNet):  # type: ignore[misc]  # torchvision has no type hints
     """torchvision's ResNet with scaled channels, our stem and no head."""
 
     def __init__(self, block: Any, layers: list[int], config: ResNetConfig, channels: int) -> None:

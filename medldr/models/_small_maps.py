@@ -1,9 +1,9 @@
-"""3D convolutions that stay right on tiny feature maps in bfloat16 on a CPU.
+"""3D convolutions that stay correct on tiny feature maps in bfloat16 on a CPU.
 
-oneDNN, which torch uses there, goes wrong where a map is smaller than the kernel: its bfloat16
+oneDNN, which torch uses there, fails where a map is smaller than the kernel: its bfloat16
 kernels leave the weight gradient partly unwritten (other numbers each time, or NaN), and where a
-strided output is one voxel wide a processor with AMX gets a wrong forward. Both are about maps of
-a few voxels, so they are computed in float32 and nothing is lost.
+strided output is one voxel wide a processor with AMX gets a wrong forward. Both concern maps of
+a few voxels, which are computed in float32 at no real cost.
 
 Source:
     Measured with torch 2.14.1: a 3x3x3 kernel on 2 slices, a 5x5x5 kernel on 2 to 4, stride 1 and

@@ -1,4 +1,4 @@
-"""What of timm is asked for: its networks by name, and the addresses of its weights."""
+"""What we need from timm: its networks by name, and the addresses of its weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def library() -> Any:
 
 
 def check_network(name: str) -> None:
-    """Refuse what is no network of timm.
+    """Refuse anything that is not a network of timm.
 
     Raises:
         InputError: Naming the nearest, or where a tag belongs.
@@ -50,7 +50,7 @@ def check_network(name: str) -> None:
         return
     if timm.is_model(network):
         raise InputError(
-            f"model.network: {name} names weights too. Set model.network: {network}, and for the "
+            f"model.network: {name} also names weights. Set model.network: {network}, and for the "
             f"weights model.pretrained: timm/{name}"
         )
     raise InputError(
@@ -63,13 +63,13 @@ def find_weights(name: str) -> TimmWeights:
     """The published weights ``<network>.<tag>``.
 
     Raises:
-        InputError: If timm knows none of that name, or none that come as safetensors.
+        InputError: If timm has none of that name, or none published as safetensors.
     """
     timm = library()
     names = {known.lower(): known for known in timm.list_pretrained()}
     if name.lower() not in names:
         tags = [known for known in names.values() if known.partition(".")[0] == name.lower()]
-        there = f" Of {name.lower()} there are: timm/{', timm/'.join(tags)}." if tags else ""
+        there = f" Known for {name.lower()}: timm/{', timm/'.join(tags)}." if tags else ""
         near = did_you_mean(f"timm/{name.lower()}", [f"timm/{known}" for known in names])
         if tags:
             near = ""
@@ -81,11 +81,11 @@ def find_weights(name: str) -> TimmWeights:
     config = timm.get_pretrained_cfg(name)
     if not config.hf_hub_id:
         raise InputError(
-            f"timm/{name}: these weights are not published as safetensors, and others can execute "
-            "code when they are read. Choose other weights"
+            f"timm/{name}: these weights are not published as safetensors, and other formats can "
+            "execute code when read. Choose other weights"
         )
     repository, _, revision = config.hf_hub_id.partition("@")
     hub = offline.load("huggingface_hub")
     url = hub.hf_hub_url(repository, "model.safetensors", revision=revision or None)
     mean, std = (tuple(round(v, 3) for v in values) for values in (config.mean, config.std))
-    return TimmWeights(name, name.partition(".")[0], url, f"mean {mean}, deviation {std}")
+    return TimmWeights(name, name.partition(".")[0], url, f"mean {mean}, standard deviation {std}")

@@ -20,7 +20,7 @@ def load_weights(model: FeatureModel, path: str | Path) -> bool:
     A 2D kernel goes into a 3D layer as in `medldr.models._acs.convert`. Between one and three
     input channels the first kernel is summed, or repeated and divided by three: a grey image
     gives what its three equal channels gave. The head is loaded only if all its shapes agree,
-    and is left as it is otherwise.
+    and is not changed otherwise.
 
     Args:
         model: Receives the weights, in place.
@@ -39,20 +39,20 @@ def load_weights(model: FeatureModel, path: str | Path) -> bool:
 
 
 def load_published(model: FeatureModel, path: Path) -> None:
-    """Load a state dict that torchvision published; the head stays as it is.
+    """Load a state dict that torchvision published; the head is not changed.
 
     The first kernel reads colours. One channel gets their sum, which is exact for grey images;
     another number of channels repeats them in turn, times three over that number.
 
     Args:
         model: Receives the weights, in place.
-        path: torchvision's file; read as tensors only, so that nothing in it is executed.
+        path: torchvision's file; read as tensors only, so nothing in it is executed.
 
     Raises:
         InputError: If the file cannot be read, or a name or shape disagrees.
 
     Source:
-        DomainBed repeats the kernels in turn, without rescaling, so that responses grow with the
+        DomainBed repeats the kernels in turn, without rescaling, so responses grow with the
         number of channels. Rescaling keeps their size; our choice.
     """
     tensors = {
@@ -72,8 +72,8 @@ def put_weights(
         model: Receives the weights, in place.
         tensors: By our names, or those of the library the network is from.
         source: Key and file, which begin every message.
-        colours: The first kernel reads colours, so that any number of channels is served: more
-            repeat them in turn, and the kernel is rescaled so that responses keep their size.
+        colours: The first kernel reads colours and fits any number of channels: more
+            repeat them in turn, and the kernel is rescaled to keep the size of responses.
 
     Returns:
         Whether the head was put in too.
@@ -110,7 +110,7 @@ def _check_names(given: Set[str], wanted: Set[str], source: str) -> None:
     if unknown:
         raise InputError(
             f"{source} holds the key {unknown[0]!r}{_and_more(unknown)}, "
-            f"which the network has not.{did_you_mean(unknown[0], wanted)} "
+            f"which the network does not have.{did_you_mean(unknown[0], wanted)} "
             "It must come from the same kind of network (model.name)"
         )
 
@@ -130,10 +130,10 @@ def _fit(
     if value.shape != wanted.shape:
         cure = "Check model.stem, model.width and model.conv"
         if given.ndim > wanted.ndim:
-            cure = "A 3D kernel does not go into a 2D one; set model.conv: 3d for 3D data"
+            cure = "A 3D kernel does not fit a 2D one; set model.conv: 3d for 3D data"
         raise InputError(
             f"{source} holds {key!r} with shape {tuple(given.shape)}, "
-            f"and the network needs {tuple(wanted.shape)}. {cure}"
+            f"but the network needs {tuple(wanted.shape)}. {cure}"
         )
     return value
 

@@ -17,13 +17,13 @@ from medldr.errors import InputError, did_you_mean
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
 NARROW = 8
-"""Channels of a stage below which pictures lie channels first; see `FeatureModel.memory_format`."""
+"""Stages with fewer channels have pictures stored channels first; see `FeatureModel.memory_format`."""
 
 Tap = Callable[[Tensor], Tensor]
-"""Receives a stage's output and returns what goes on to the next stage."""
+"""Receives a stage's output and returns the input of the next stage."""
 
 Taps = Mapping[str, Tap]
-"""Taps by stage name. They are bound methods or modules made once, so that compiled code stays."""
+"""Taps by stage name: bound methods or modules made once, to avoid recompilation."""
 
 
 class ModelConfig(PluginSection):
@@ -37,10 +37,10 @@ class ModelConfig(PluginSection):
     pretrained: str | None = Field(
         None,
         description="id of published weights to start from, such as "
-        "ResNet50_Weights.IMAGENET1K_V1; `medldr data fetch weights:<id>` brings them",
+        "ResNet50_Weights.IMAGENET1K_V1; `medldr data fetch weights:<id>` downloads them",
     )
     allow_download: bool = Field(
-        False, description="allow fetching absent published weights from the network"
+        False, description="download missing published weights from the network"
     )
     batch_norm: Literal["live", "frozen"] = Field(
         "live",
@@ -54,14 +54,14 @@ class ModelConfig(PluginSection):
             return self
         if self.weights is not None:
             raise ValueError(
-                "pretrained and weights both say what the network starts from; set one of them"
+                "pretrained and weights both set what the network starts from; set only one of them"
             )
         stem = getattr(self, "stem", "imagenet")
         if stem != "imagenet" or self.width != 1:
             wrong, cure = ("width", "width: 1") if self.width != 1 else ("stem", "stem: imagenet")
             raise ValueError(
                 f"pretrained {self.pretrained} does not fit this {wrong}: published weights are "
-                f"of the whole network. Set model.{cure}, or leave model.pretrained out"
+                f"for the full network. Set model.{cure}, or leave model.pretrained out"
             )
         return self
 
@@ -113,7 +113,7 @@ class FeatureModel(nn.Module):
         spatial_dims: 2 for pictures, 3 for volumes.
         maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
-        notes: What a reader of the run should know of how the network was made.
+        notes: What readers of the run should know about how the network was made.
         stem_weight: Key of the first kernel in the state dict, which follows the input channels.
     """
 
@@ -146,7 +146,7 @@ class FeatureModel(nn.Module):
 
         Args:
             image: The network's input.
-            taps: By stage name; each receives its stage's output and returns what goes on.
+            taps: By stage name; each receives its stage's output and returns the next input.
         """
         raise NotImplementedError
 
@@ -175,16 +175,16 @@ class FeatureModel(nn.Module):
         Scale and shift stay trainable. It lasts through copies and changes of layout.
 
         Raises:
-            InputError: If one keeps no statistics, so that eval mode would use the batch's.
+            InputError: If one keeps no statistics, as eval mode would then use the batch's.
 
         Source:
-            DomainBed, whose tables are made so: batches of different domains have different
-            statistics. There only 2D normalisation was caught; here every kind is.
+            DomainBed, whose tables are made this way: batches of different domains have different
+            statistics. It froze 2D normalisation only; here every kind is frozen.
         """
         for name, module in self.named_modules():
             if isinstance(module, _BatchNorm) and module.running_mean is None:
                 raise InputError(
-                    f"model.batch_norm: {name} keeps no running statistics that could be frozen. "
+                    f"model.batch_norm: {name} keeps no running statistics to freeze. "
                     "Set model.batch_norm: live"
                 )
         self.batch_norm_frozen = True
@@ -214,13 +214,13 @@ class FeatureModel(nn.Module):
                 )
         if maps and not self.maps:
             raise InputError(
-                f"{who}: this method changes feature maps, and the stages of this network put out "
-                "tokens, which are none. Choose a network of maps, such as resnet50 or a ConvNeXt"
+                f"{who}: this method changes feature maps, but the stages of this network output "
+                "tokens. Choose a network with feature maps, such as resnet50 or a ConvNeXt"
             )
 
     @property
     def memory_format(self) -> torch.memory_format:
-        """How images should lie in memory: channels last is the fastest everywhere we measured.
+        """Memory layout of images: channels last is the fastest everywhere we measured.
 
         Not for pictures in a network with a stage of fewer than `NARROW` channels: there torch
         2.14's CPU kernel for the gradient of a strided 1x1 convolution writes beyond its memory.
@@ -238,7 +238,7 @@ class FeatureModel(nn.Module):
         return self
 
     def arrange(self, image: Tensor) -> Tensor:
-        """The image laid out as `memory_format` says, so that every later stage is too."""
+        """The image laid out as `memory_format` says, and with it every later stage."""
         if self.memory_format == torch.contiguous_format:
             return image.contiguous()
         if image.shape[1] == 1:
@@ -253,7 +253,7 @@ class FeatureModel(nn.Module):
 
     @staticmethod
     def our_key(key: str) -> str:
-        """Translate a key of a weights file into our state dict's; ours stay as they are."""
+        """Translate a key of a weights file into our state dict's; ours are not changed."""
         return key
 
     @staticmethod

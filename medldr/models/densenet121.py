@@ -28,7 +28,7 @@ class DenseNet121(FeatureModel):
     """MONAI's DenseNet, cut into stages; 3D is native, with 3D kernels.
 
     A stage is the transition before a dense block and the block; the last one ends with the
-    final norm and ReLU, so that latents are the average of its output, as in a ResNet.
+    final norm and ReLU: latents are the average of its output, as in a ResNet.
 
     Args:
         config: ``stem``: ``imagenet`` is 7x7, stride 2, and max pooling; ``small`` is 3x3,
@@ -109,7 +109,7 @@ def _check_size(stem: str, size: tuple[int, ...]) -> None:
         cure = "model.stem: small takes 8 pixels or more" if stem == "imagenet" else "Resize them"
         raise InputError(
             f"model: densenet121 with stem {stem} needs at least {smallest} pixels on each axis, "
-            f"and the images have {size}. {cure}, or choose resnet18"
+            f"but the images have {size}. {cure}, or choose resnet18"
         )
 
 

@@ -1,4 +1,4 @@
-"""Any network of the package timm that makes pictures into features (extra ``timm``), 2D only."""
+"""Any network of the package timm that turns pictures into features (extra ``timm``), 2D only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Config(ModelConfig):
     """Keys of timm's networks."""
 
     name: Literal["timm"] = "timm"
-    network: str = Field(description="timm's name of the network, such as convnext_tiny")
+    network: str = Field(description="timm's name for the network, such as convnext_tiny")
 
     @field_validator("width")
     @classmethod
@@ -43,9 +43,9 @@ class TimmModel(FeatureModel):
       four levels being ``stage1`` to ``stage4``. ``stem`` comes before a max-pool, if there is one;
     - four levels (ConvNeXt, Swin): ``stage1`` to ``stage4``, no stem;
     - no levels (ViT, mixers): ``stage1`` to ``stage4`` are the blocks that end each quarter of the
-      depth, and what they put out are tokens, the class token among them (`maps` is false).
+      depth, and their outputs are tokens, including the class token (`maps` is false).
 
-    A tap gets maps as ``(B, C, H, W)``, however the network lays them, and tokens as ``(B, T, C)``.
+    A tap gets maps as ``(B, C, H, W)``, whatever the network's layout, and tokens as ``(B, T, C)``.
     ``model.weights`` takes files of this class only; timm's own are named by ``pretrained``.
 
     Args:
@@ -55,7 +55,7 @@ class TimmModel(FeatureModel):
 
     Raises:
         InputError: If timm or the network is absent, or it cannot take such images, or its stages
-            cannot be told apart.
+            cannot be identified.
 
     Source:
         timm's ``feature_info``. The cut of a ViT into quarters is our choice.
@@ -121,7 +121,7 @@ class TimmModel(FeatureModel):
             InputError: If the file does not hold these weights.
         """
         name, keys = self._made
-        # The file is named <network>.<tag>.safetensors; the tag tells what it holds.
+        # The file is named <network>.<tag>.safetensors; the tag identifies its content.
         config = library().get_pretrained_cfg(path.name.removesuffix(".safetensors"))
         overlay = {"state_dict": load_tensors(path), "custom_load": False}
         with torch.random.fork_rng(devices=[]):
@@ -160,7 +160,7 @@ class _Hook:
 
 
 class _Probed:
-    """What one blank image showed: widths by stage, in order, and how stages lie."""
+    """What one blank image showed: widths by stage, in order, and their layout."""
 
     def __init__(self) -> None:
         self.dim = 0
@@ -197,8 +197,8 @@ def _places(name: str, network: Any) -> dict[str, str]:
         chosen = info[-5:]
     if len(chosen) < 4:
         raise InputError(
-            f"model.network: {name} tells of {len(chosen)} feature levels, and 4 are needed for "
-            "its stages. Choose another network, such as resnet50"
+            f"model.network: {name} reports {len(chosen)} feature levels, but its stages need 4. "
+            " Choose another network, such as resnet50"
         )
     return {
         stage: entry["module"] for stage, entry in zip(STAGES[-len(chosen) :], chosen, strict=True)
@@ -228,13 +228,13 @@ def _probe(name: str, network: Any, places: dict[str, str], spec: DataSpec) -> _
             network.train()
     values = [value for _, value in seen]
     if [stage for stage, _ in seen] != list(places) or z.ndim != 2:
-        raise InputError(f"model.network: the stages of {name} cannot be told apart. {_OTHERS}")
+        raise InputError(f"model.network: the stages of {name} cannot be identified. {_OTHERS}")
     if not all(isinstance(v, Tensor) and v.ndim in (3, 4) for v in values):
-        raise InputError(f"model.network: the stages of {name} are no tensors. {_OTHERS}")
+        raise InputError(f"model.network: the stages of {name} do not output tensors. {_OTHERS}")
     probed.dim = z.shape[1]
     probed.tokens = values[0].ndim == 3
-    lies = getattr(network, "output_fmt", "NCHW")
-    probed.channels_last = not probed.tokens and str(getattr(lies, "value", lies)) == "NHWC"
+    layout = getattr(network, "output_fmt", "NCHW")
+    probed.channels_last = not probed.tokens and str(getattr(layout, "value", layout)) == "NHWC"
     axis = -1 if probed.tokens or probed.channels_last else 1
     probed.widths = {stage: value.shape[axis] for stage, value in seen}
     return probed

@@ -1,7 +1,7 @@
 """Plug-ins: pixel rules (presets) and lists of MONAI transforms.
 
-`build_pipeline` makes the way from stored pixels to the network's input, which training,
-evaluation and prediction share.
+`build_pipeline` builds the path from stored pixels to the network's input, shared by training,
+evaluation and prediction.
 """
 
 from medldr.transforms._pipeline import Pipeline, build_pipeline, build_pixel_rule

@@ -38,7 +38,7 @@ class Chain:
     """MONAI array transforms one after another, for one sample at a time.
 
     Attributes:
-        key: Where the list stands in the configuration, for messages.
+        key: Position of the list in the configuration, for messages.
         random: Whether any of them is random.
     """
 
@@ -80,7 +80,7 @@ class Chain:
                 transform.prob = 1.0  # a step that is rarely drawn must not fail late
             try:
                 image = transform(image)
-            except Exception as error:  # whatever MONAI raises, the list is what is wrong
+            except Exception as error:  # whatever MONAI raises, the list is at fault
                 raise InputError(
                     f"{self.key}[{number}]: {name} fails on an image of {before}: {error}"
                 ) from error
@@ -108,7 +108,7 @@ def build_chain(entries: Sequence[Entry], key: str, *, random_allowed: bool) -> 
 
     Args:
         entries: Bare names, or mappings of one name to its arguments.
-        key: Where the list stands, such as ``transform.train``.
+        key: Position of the list, such as ``transform.train``.
         random_allowed: Whether random transforms may be named.
 
     Raises:
@@ -135,13 +135,13 @@ def _one(entry: Entry, key: str, random_allowed: bool) -> Any:
     transform = _find(name, key)
     if not random_allowed and issubclass(transform, _library().Randomizable):
         raise InputError(
-            f"{key}: {name} is random, and evaluation must not be. Move it to transform.train."
+            f"{key}: {name} is random, but evaluation must not be. Move it to transform.train."
         )
     _check_arguments(transform, name, arguments, key)
     try:
         return transform(**arguments)
-    except Exception as error:  # whatever MONAI raises, the arguments are what is wrong
-        raise InputError(f"{key}: {name} refuses its arguments {arguments}: {error}") from error
+    except Exception as error:  # whatever MONAI raises, the arguments are at fault
+        raise InputError(f"{key}: {name} rejects its arguments {arguments}: {error}") from error
 
 
 def _library() -> Any:
@@ -173,9 +173,9 @@ def _find(name: str, key: str) -> type:
         without_d = name[:-1] if name.endswith(("d", "D")) else name.removesuffix("Dict")
         cure = f" Write {without_d!r}, its array form." if without_d in known else ""
         raise InputError(
-            f"{key}: {name} is a MONAI transform, but no array transform of one image that a "
-            "configuration may name (nothing for dictionaries, files, functions, several samples "
-            f"or outside packages).{cure}"
+            f"{key}: {name} is a MONAI transform, but not an array transform of one image, which "
+            "is what a configuration may name (none for dictionaries, files, functions, several "
+            f"samples or outside packages).{cure}"
         )
     raise InputError(
         f"{key}: MONAI has no array transform {name!r}.{did_you_mean(name, known)} "

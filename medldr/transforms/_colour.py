@@ -95,7 +95,7 @@ def resized(image: Tensor, size: tuple[int, ...]) -> Tensor:
 
 
 def check_colour(shape: ImageShape, preset: str) -> None:
-    """Refuse what is no colour picture.
+    """Refuse anything that is not a colour picture.
 
     Raises:
         InputError: If the images have another number of channels than 3, or are volumes.
@@ -103,5 +103,5 @@ def check_colour(shape: ImageShape, preset: str) -> None:
     if shape.channels != 3 or len(shape.spatial_size) != 2:
         raise InputError(
             f"transform.name: {preset} is for colour pictures (3 x height x width), and these "
-            f"images are {shape}. Take another preset, such as none or medmnist."
+            f"images are {shape}. Choose another preset, such as none or medmnist."
         )

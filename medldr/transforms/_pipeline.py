@@ -1,4 +1,4 @@
-"""The whole way from stored pixels to the network's input: pixel rule, then MONAI chain."""
+"""The full path from stored pixels to the network's input: pixel rule, then MONAI chain."""
 
 from __future__ import annotations
 

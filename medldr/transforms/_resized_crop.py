@@ -2,8 +2,8 @@
 
 Source:
     torchvision's RandomResizedCrop: ten attempts, each an area drawn evenly and an aspect ratio
-    drawn evenly on a logarithmic scale; the first part that lies within the picture is taken, at an
-    even place, and where none does, the largest middle part whose ratio is allowed.
+    drawn evenly on a logarithmic scale; the first part that fits within the picture is taken, at a
+    uniform position, or if none does, the largest central part whose ratio is allowed.
 """
 
 from __future__ import annotations

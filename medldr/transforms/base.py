@@ -1,8 +1,8 @@
 """What a transform preset offers: a `Config` and `build(config, shape) -> PixelRule`.
 
 A pixel rule turns stored uint8 pixels into what the network sees. The same function serves
-training, evaluation and prediction. Random augmentation is not its business: that is the
-``train`` list of MONAI transforms, which every preset's `Config` inherits.
+training, evaluation and prediction. It does no random augmentation: that is the ``train`` list
+of MONAI transforms, which every preset's `Config` inherits.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PixelRule(Protocol):
 
 
 def memory_format(spatial_dims: int) -> torch.memory_format:
-    """How image batches lie in memory: channels last, in 2D and in 3D."""
+    """Memory layout of image batches: channels last, in 2D and in 3D."""
     return torch.channels_last if spatial_dims == 2 else torch.channels_last_3d
 
 
@@ -87,7 +87,7 @@ def to_float(image: Tensor) -> Tensor:
 
 
 def repeat_grey(image: Tensor, channels: int | None) -> Tensor:
-    """Repeat a single channel to ``channels``; the image itself where nothing is asked."""
+    """Repeat a single channel to ``channels``; the image itself where that is unset."""
     if channels is None or image.shape[1] == channels:
         return image
     return image.expand(-1, channels, *image.shape[2:])

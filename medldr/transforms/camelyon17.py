@@ -7,7 +7,7 @@ Source:
     WILDS (Koh et al. 2021): 96 pixels, as stored, ImageNet's normalisation. Fish (Shi et al. 2022)
     and after it the LatentDR paper: 224 pixels by torchvision's Resize (bilinear). Stain jitter:
     see `medldr.transforms.stain_jitter`; its published code takes patches of 96 pixels, so with 224
-    it stands before the resize. Published codes round to 8 bits after the jitter and after the
+    it comes before the resize. Published codes round to 8 bits after the jitter and after the
     resize; here nothing is rounded.
 """
 
@@ -22,7 +22,7 @@ from medldr.transforms.base import ImageShape
 from medldr.transforms.stain_jitter import JitterConfig
 
 AUGMENTATION = {"same_as": "stain_jitter", "where": "targeted"}
-"""Where that key is true, the augmentation of another preset; else none."""
+"""If that key is true, the augmentation of another preset; else none."""
 
 
 class Config(JitterConfig):
@@ -36,7 +36,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     """The rule for pictures of this shape.
 
     Raises:
-        InputError: If they are no colour pictures.
+        InputError: If they are not colour pictures.
 
     Example:
         >>> stored = ImageShape(3, (96, 96))

@@ -23,7 +23,9 @@ class Config(TransformConfig):
 
     name: Literal["medmnist"] = "medmnist"
     size: int | None = Field(
-        None, ge=1, description="enlarge to this edge by nearest neighbour (224 in the benchmark)"
+        None,
+        ge=1,
+        description="enlarge to this edge length by nearest neighbour (224 in the benchmark)",
     )
     channels: Literal[3] | None = Field(None, description="3 repeats a grey channel three times")
 

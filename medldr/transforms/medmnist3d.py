@@ -1,8 +1,8 @@
 """Preset ``medmnist3d``: voxels to [0, 1], as the published 3D benchmark does.
 
 ``shape_transform`` is the benchmark's rule for the sets whose volumes are shape masks (adrenal,
-vessel): in training each volume is multiplied by its own number from U[0, 1), so that brightness
-carries nothing; in evaluation by 0.5.
+vessel): in training each volume is multiplied by its own number from U[0, 1), so brightness
+carries no information; in evaluation by 0.5.
 
 Source:
     MedMNIST v2 (Yang et al. 2023) and its training scripts.

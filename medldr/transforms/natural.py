@@ -1,8 +1,8 @@
 """Preset ``natural``: photographs and drawings as DomainBed augments them.
 
-In training a random part of each picture is brought to ``size``, mirrored or not, its brightness,
-contrast, saturation and hue are changed in random order, and some pictures lose their colour.
-Evaluation and prediction bring the whole picture to ``size``, whatever its aspect ratio. Both end
+In training a random crop of each picture is resized to ``size``, mirrored or not, its brightness,
+contrast, saturation and hue are changed in random order, and some pictures are made grey.
+Evaluation and prediction resize the whole picture to ``size``, whatever its aspect ratio. Both end
 with ImageNet's normalisation.
 
 Not for scans: a turn of the hue by up to 0.3 makes other stains, and CT and X-ray have no colour.
@@ -15,9 +15,9 @@ Source:
     held-out part for validation included, which makes its selection noisy; SWAD does not, and nor
     does this preset unless asked (``augment_validation: true``).
     Our choice: the numbers of a training picture come from (seed, epoch, index) alone, and those of
-    an augmented validation picture from (seed, 0, index), so that it looks the same at every
-    validation, where DomainBed draws anew. Published codes round to 8 bits after the crop and after
-    every change of colour; here nothing is rounded after the picture was stored. The crop is cut
+    an augmented validation picture from (seed, 0, index), so it looks the same at every
+    validation, where DomainBed draws again. Published codes round to 8 bits after the crop and
+    after every change of colour; here nothing is rounded after the picture was stored. The crop is cut
     from the stored picture: from a set that is stored squashed to a square, its aspect ratio is
     relative to that.
 """
@@ -42,19 +42,19 @@ class Config(TransformConfig):
     """Keys of the preset ``natural``."""
 
     name: Literal["natural"] = "natural"
-    size: int = Field(224, ge=1, description="edge of what the network sees, in pixels")
+    size: int = Field(224, ge=1, description="edge length of the network's input, in pixels")
     crop_scale: tuple[float, float] = Field(
-        (0.7, 1.0), description="area of the part that training keeps, of the picture's: from, to"
+        (0.7, 1.0), description="area of the training crop as a fraction of the picture: from, to"
     )
     crop_ratio: tuple[float, float] = Field(
-        (3 / 4, 4 / 3), description="its width over its height: from, to"
+        (3 / 4, 4 / 3), description="aspect ratio (width / height) of the crop: from, to"
     )
     flip: float = Field(0.5, ge=0, le=1, description="share of training pictures mirrored")
     brightness: float = Field(0.3, ge=0, description="largest change of its factor from 1")
     contrast: float = Field(0.3, ge=0, description="largest change of its factor from 1")
     saturation: float = Field(0.3, ge=0, description="largest change of its factor from 1")
-    hue: float = Field(0.3, ge=0, le=0.5, description="largest turn of the hues, 1 a full turn")
-    grey: float = Field(0.1, ge=0, le=1, description="share of training pictures without colour")
+    hue: float = Field(0.3, ge=0, le=0.5, description="largest shift of the hue; 1 is a full turn")
+    grey: float = Field(0.1, ge=0, le=1, description="share of training pictures made grey")
     augment_validation: bool = Field(
         False, description="augment the source domains' validation pictures too, as DomainBed does"
     )
@@ -70,12 +70,12 @@ class Config(TransformConfig):
     @classmethod
     def _is_a_part(cls, value: tuple[float, float]) -> tuple[float, float]:
         if value[1] > 1:
-            raise ValueError(f"a part of the picture is 1 at most, not {value[1]}")
+            raise ValueError(f"a fraction of the picture is at most 1, not {value[1]}")
         return value
 
 
 class Natural:
-    """Crop, mirror, change colours, take colours away.
+    """Crop, mirror, change colours, convert to grey.
 
     Args:
         config: Their ranges and shares.
@@ -119,7 +119,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     """The rule for pictures of this shape.
 
     Raises:
-        InputError: If they are no colour pictures, or lists of transforms do not go with
+        InputError: If they are not colour pictures, or lists of transforms conflict with
             ``augment_validation``.
 
     Example:
@@ -130,8 +130,8 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     check_colour(shape, "natural")
     if config.augment_validation and (config.train or config.eval):
         raise InputError(
-            "transform.augment_validation: true means the preset's own augmentation alone, but "
-            "there are transform.train or transform.eval as well. Leave these lists out, or set "
+            "transform.augment_validation: true uses the preset's own augmentation alone, but "
+            "transform.train or transform.eval is set too. Remove these lists, or set "
             "augment_validation: false"
         )
     return ColourRule(shape, size=config.size, augmentation=Natural(config))

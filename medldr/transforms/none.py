@@ -1,6 +1,6 @@
 """Preset ``none``: the stored pixels as float32, 0 to 255.
 
-For those who scale by themselves, in the lists of MONAI transforms.
+For scaling of your own, in the lists of MONAI transforms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Preset ``rand_augment``: generic augmentation, which knows nothing of stains.
+"""Preset ``rand_augment``: generic augmentation, not specific to stains.
 
 In training each picture is mirrored or not, changed by a few operations drawn from 14 (RandAugment:
 contrast, colour, rotation and the like, each of a random strength), and a square of it is covered
@@ -11,7 +11,7 @@ Source:
     `medldr.transforms._rand_augment_pool`, which also says where torchvision differs). That code
     resizes first and draws from torch's global generator; here the resize comes last, as in
     ``camelyon17`` (the same at 96 pixels, as stored), and every number comes from (seed, epoch,
-    index), so that workers, ranks and resuming cannot change a picture.
+    index): workers, ranks and resuming cannot change a picture.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Config(TransformConfig):
     operations: int = Field(2, ge=0, description="operations per training picture, of 14")
     flip: float = Field(0.5, ge=0, le=1, description="share of training pictures mirrored")
     cutout: float = Field(
-        0.5, ge=0, le=1, description="largest covered square, as a part of the edge; 0: none"
+        0.5, ge=0, le=1, description="largest covered square, as a fraction of the edge; 0: none"
     )
 
 
@@ -101,7 +101,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     """The rule for pictures of this shape.
 
     Raises:
-        InputError: If they are no colour pictures.
+        InputError: If they are not colour pictures.
 
     Example:
         >>> rule = build(Config(size=224), ImageShape(3, (96, 96)))

@@ -1,4 +1,4 @@
-"""Preset ``stain_jitter``: in training, each stain of a histology picture is varied by itself.
+"""Preset ``stain_jitter``: in training, each stain of a histology picture is varied independently.
 
 Hospitals differ in how strongly a slide takes up haematoxylin and eosin. The jitter separates each
 pixel into three stains, multiplies each by a factor near 1, adds a number near 0 to it, both drawn
@@ -9,15 +9,15 @@ With one row vector of RGB per pixel, stain matrix M and L = -ln(255 P + e), the
 steps are S = L M^-1, S' = S * alpha + beta, P' = (exp(-S' M) - e) / 255, clipped to [0, 1]. In L
 this is affine: L' = L A + beta M with A = M^-1 diag(alpha) M, one 3 x 3 matrix per picture. So a
 batch takes a logarithm (for stored pixels, a table of 256), nine multiplications per pixel and an
-exponential, a few pictures at a time on a processor, so that they stay in its cache.
+exponential, a few pictures at a time on a processor, to stay in its cache.
 
 Source:
     Stain matrix: Ruifrok and Johnston 2001, as scikit-image has it. Jitter: Tellez et al. 2018;
     its form, the numbers 0.1 and 0.56827 and e = 1e-6 (of one grey level of 255): Gao et al. 2023,
     targeted augmentation, whose code rounds the jittered picture to 8 bits; here it is not rounded.
     That form has no white point: with alpha below 1 the empty background turns bluish.
-    ``reference: white`` is ours: densities count from white, so that it stays white where beta
-    is 0. ``stains`` is ours too: the published form jitters all three, although haematoxylin and
+    ``reference: white`` is ours: densities count from white, which stays white where beta is 0.
+ ``stains`` is ours too: the published form jitters all three, although haematoxylin and
     eosin leave in the third (DAB) only a residual.
 """
 
@@ -57,7 +57,7 @@ STAIN_MATRIX: Final = torch.tensor(
 """Optical density that one unit of each stain (row) adds to red, green and blue (column)."""
 
 EPSILON: Final = 1e-6
-"""Added before the logarithm, in grey levels of 255, so that black has a density."""
+"""Added before the logarithm, in grey levels of 255, to give black a density."""
 
 WHITE: Final = math.log(255 + EPSILON)
 """Logarithm of a white pixel."""
@@ -82,7 +82,7 @@ def stain_jitter(
         alpha: ``(B, 3)``, a factor per picture and stain, in the order of `STAINS`.
         beta: ``(B, 3)``, added per picture and stain.
         reference: None takes the logarithm of the pixel as published; ``"white"`` that of its share
-            of white, so that a white pixel has no stain for alpha to act on. Both add `EPSILON`, so
+            of white: a white pixel then has no stain for alpha to act on. Both add `EPSILON`, so
             black pixels are finite and, with alpha 1 and beta 0, stay black.
 
     Returns:
@@ -206,13 +206,16 @@ class JitterConfig(TransformConfig):
         None, ge=1, description="resize to this edge, bilinear; unset: as stored"
     )
     sigma: float = Field(
-        0.1, ge=0, lt=1, description="stains vary by a factor 1 +- sigma and by +- sigma"
+        0.1,
+        ge=0,
+        lt=1,
+        description="stains vary by a factor of 1 +- sigma and an offset of +- sigma",
     )
     probability: float = Field(
         0.56827, ge=0, le=1, description="share of the training pictures that are jittered"
     )
     reference: Literal["none", "white"] = Field(
-        "none", description="white keeps white white; none is as published"
+        "none", description="white: white stays white; none: as published"
     )
     stains: tuple[Stain, ...] = Field(
         STAINS, min_length=1, description="stains that vary; dab is the residual of H&E"
@@ -239,7 +242,7 @@ class Config(JitterConfig):
     @classmethod
     def _divides(cls, value: Channels) -> Channels:
         if min(value) <= 0:
-            raise ValueError("every channel is divided by its number, which must be above 0")
+            raise ValueError("every channel is divided by its value, which must be above 0")
         return value
 
 
@@ -247,7 +250,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     """The rule for pictures of this shape.
 
     Raises:
-        InputError: If they are no colour pictures.
+        InputError: If they are not colour pictures.
 
     Example:
         >>> rule = build(Config(), ImageShape(3, (64, 64)))

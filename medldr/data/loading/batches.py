@@ -40,7 +40,7 @@ class Batches(NamedTuple):
         return (self.steps - 1) * self.size + self.last
 
     def part(self, step: int, rank: int, world: int) -> slice:
-        """Where in the epoch's order this process's rows of a batch stand."""
+        """Positions in the epoch's order of this process's rows of a batch."""
         rows = (self.last if step == self.steps - 1 else self.size) // world
         start = step * self.size + rank * rows
         return slice(start, start + rows)
@@ -64,7 +64,7 @@ training images: each step uses 8.',))
     if batch_size % world:
         below = batch_size - batch_size % world
         raise InputError(
-            f"training.batch_size: {batch_size} is shared out evenly among {world} processes, so "
+            f"training.batch_size: {batch_size} is divided evenly among {world} processes, so "
             f"it must be a multiple of {world}, such as {below or world} or {below + world}"
         )
     if rows < world:
@@ -87,13 +87,13 @@ training images: each step uses 8.',))
         if rest // world == 1 and size // world > 1:
             rest = 0
             notes.append(
-                f"{rows} training images in batches of {size} leave one alone, which batch norm "
-                "cannot use: each epoch leaves out its last one."
+                f"{rows} training images in batches of {size} leave a last batch of one, which "
+                "batch norm cannot use: each epoch skips it."
             )
         steps, last = rows // size + (rest > 0), rest or size
     if size // world == 1:
         notes.append(
-            "each process trains on one image at a time; a network with batch norm fails where "
-            "its last stage is one pixel wide. Choose a larger training.batch_size."
+            "each process trains on one image at a time; a network with batch norm fails if its "
+            "last stage is one pixel wide. Choose a larger training.batch_size."
         )
     return Batches(steps, size, last, tuple(notes))

@@ -3,11 +3,11 @@
 Source:
     DomainBed's loop takes as many images of every source domain in each step; the group loader of
     WILDS draws some of the domains for each batch, uniformly and each at most once. Both draw the
-    images of a batch without replacement. DomainBed's domains begin anew by themselves when they
-    are used up, those of WILDS before each batch; here they do so by themselves, so that within an
-    epoch no image comes again before all of its domain have come.
+    images of a batch without replacement. DomainBed reshuffles each domain when it is used up,
+    WILDS before each batch; here each domain is reshuffled when it is used up, so within an epoch
+    no image is repeated before all images of its domain have been shown.
     Our choice: an epoch shows as many images as there are training rows, whatever the domains'
-    sizes, and the blocks of a batch stand in the order of the domain numbers.
+    sizes, and the blocks of a batch are in the order of the domain numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from medldr.data.loading.batches import Batches, Order
 from medldr.errors import InputError
 
 _OFTEN = 2.0
-"""From so many times per epoch on, a reader is told that the images of a domain come again."""
+"""From this many repeats per epoch on, a note says that a domain's images are repeated."""
 
 
 class DomainBlocks:
@@ -36,7 +36,7 @@ class DomainBlocks:
             no domain has fewer rows than its share of a batch.
         seed: The run's seed.
         world: Number of processes.
-        domains_per_batch: How many domains, drawn anew for each batch; None for all.
+        domains_per_batch: How many domains, drawn for each batch; None for all.
 
     Attributes:
         share: Rows that each domain of a global batch gives, over all processes.
@@ -110,7 +110,7 @@ def build_domain_blocks(
     batches_per_step: int,
     batch_per_domain: int | None = None,
 ) -> DomainBlocks:
-    """The sampler, once it is known that every batch can be filled.
+    """The sampler, after checking that every batch can be filled.
 
     The arguments are those of `medldr.data.loading.samplers.build_sampler`.
 
@@ -127,7 +127,7 @@ def build_domain_blocks(
     chosen = domains_per_batch or number
     if chosen > number:
         raise InputError(
-            f"the algorithm asks for {chosen} source domains in each batch, and there are {number}"
+            f"the algorithm needs {chosen} source domains in each batch, but there are {number}"
         )
     titles = [names[d] if d < len(names) else f"number {d}" for d in present.tolist()]
     have = dict(zip(titles, counts.tolist(), strict=True))
@@ -153,8 +153,8 @@ def build_domain_blocks(
     ]
     if often:
         notes.append(
-            "training.sampler: domains gives as many images of every source domain, so that an "
-            f"epoch shows those of small ones again: each image of {', of '.join(often)}."
+            "training.sampler: domains draws equally many images from every source domain, so an "
+            f"epoch repeats those of small ones: each image of {', of '.join(often)}."
         )
     batches = Batches(steps, size, size, tuple(notes))
     return DomainBlocks(domains, batches, seed, world, chosen)
@@ -164,20 +164,20 @@ def _check_given(have: dict[str, int], batch_per_domain: int, world: int) -> Non
     """Refuse a given number of rows per domain that a domain or the processes cannot meet."""
     if batch_per_domain % world:
         raise InputError(
-            f"training.batch_per_domain: {batch_per_domain} images of each domain cannot be shared "
-            f"out evenly among {world} processes; use a multiple of {world}"
+            f"training.batch_per_domain: {batch_per_domain} images of each domain cannot be "
+            f"divided evenly among {world} processes; use a multiple of {world}"
         )
     short = {title: count for title, count in have.items() if count < batch_per_domain}
     if short:
-        told = ", ".join(f"{title} has {count}" for title, count in short.items())
+        counts = ", ".join(f"{title} has {count}" for title, count in short.items())
         fitting = min(short.values()) // world * world
         smaller = (
             f"Set training.batch_per_domain to {fitting} or less" if fitting else "Use more images"
         )
         raise InputError(
-            f"training.batch_per_domain: a batch takes {batch_per_domain} images of every source "
-            f"domain that it holds, but of the training images {told}. {smaller}, or leave the "
-            "domain out of the training (data.held_out, or its items in data.exclude)"
+            f"training.batch_per_domain: a batch takes {batch_per_domain} images from each of its "
+            f"source domains, but of the training images {counts}. {smaller}, or leave the "
+            "domain out of training (data.held_out, or its items in data.exclude)"
         )
 
 
@@ -190,7 +190,7 @@ def _size(
     if wanted < unit:
         raise InputError(
             f"training.batch_size: {batch_size} is too small for one image of each of {chosen} "
-            f"source domains on each of {world} processes; the least is "
+            f"source domains on each of {world} processes; the minimum is "
             f"{-(-unit // batches_per_step)}"
         )
     size = max(unit, min(wanted, sum(have.values())) // unit * unit)
@@ -219,8 +219,8 @@ def _too_few(
         else "Use more images"
     )
     return (
-        f"training.batch_size: with {batch_size}, a batch takes {share} images of every source "
-        f"domain that it holds, but of the training images {have}. {smaller}, leave the domain out "
-        "of the training (data.held_out, or its items in data.exclude), or, where the algorithm "
+        f"training.batch_size: with {batch_size}, a batch takes {share} images from each of its "
+        f"source domains, but of the training images {have}. {smaller}, leave the domain out "
+        "of training (data.held_out, or its items in data.exclude), or, where the algorithm "
         "allows it, use a sampler without blocks such as training.sampler: shuffle"
     )

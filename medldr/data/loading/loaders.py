@@ -2,7 +2,7 @@
 
 Without lists of MONAI transforms, images are indexed and put through the pixel rule on the
 training device, a batch at a time; with them, each sample goes through its chain on the CPU, in
-`machine.workers` processes. These also read pictures that do not lie in memory. Batches and their
+`machine.workers` processes. These also read pictures that are not in memory. Batches and their
 order are the same in every case.
 """
 
@@ -63,7 +63,7 @@ class TrainLoader(Loader):
         )
         if views and (pipeline.train is None or not pipeline.train.random):
             raise InputError(
-                f"the algorithm asks for extra views ({', '.join(views)}), but transform.train "
+                f"the algorithm needs extra views ({', '.join(views)}), but transform.train "
                 "has no random transform to make them differ. Name one there, such as RandFlip."
             )
         self.sampler = sampler

@@ -23,8 +23,8 @@ class Pixels:
 
     On the CPU nothing is copied: every split indexes the table's own array. On another device each
     split's rows are copied there once; where they would fill more than half of its free memory they
-    stay on the host, and batches travel one by one. What is read from files when it is asked for
-    is never kept: batches are read ahead of time by worker processes.
+    stay on the host, and batches are copied one by one. Pixels read from files on demand are
+    never kept: worker processes read batches ahead of time.
 
     Args:
         images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
@@ -102,7 +102,7 @@ class Pixels:
         """The array, or the rows of a split on a device, and the place of each of ``rows`` in it.
 
         Returns:
-            uint8 images on the device (or on the host) and ``(len(rows),)`` int64 places beside
+            uint8 images on the device (or on the host) and ``(len(rows),)`` int64 places in
             them.
         """
         host = self.host

@@ -2,7 +2,7 @@
 
 Neither the batch, the process, the loader's worker nor a resumption can change it. Samplers that
 draw a row several times in an epoch, and extra views of it, add the number of the repetition and
-of the view, so that repeated images are not repeated augmentations.
+of the view, so a repeated image is augmented differently each time.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Shuffle:
 
 
 class Weighted:
-    """Rows drawn with replacement so that every class present comes equally often.
+    """Rows drawn with replacement, every class present equally often.
 
     Args:
         labels: ``(n,)`` classes of the rows actually used.
@@ -96,19 +96,19 @@ def build_sampler(
         seed: The run's seed.
         world: Number of processes.
         domain_names: Of the source domains, by number, for messages.
-        domains_per_batch: With ``domains``: how many of them each batch holds, drawn anew for each
+        domains_per_batch: With ``domains``: how many of them each batch holds, drawn for each
             batch; None for all.
-        batches_per_step: A global batch has ``batch_size`` times so many rows. An epoch is no
-            longer for it.
-        batch_per_domain: `training.batch_per_domain`: rows of each domain that a batch holds, and
-            nothing else says how many these are.
+        batches_per_step: A global batch has ``batch_size`` times this many rows; the length
+            of an epoch does not change.
+        batch_per_domain: `training.batch_per_domain`: rows of each domain in a batch; overrides
+            ``batch_size``.
 
     Raises:
         InputError: If the name is unknown, or the data or batch size do not allow it.
     """
     if name not in SAMPLERS:
         raise InputError(
-            f"training.sampler: there is no sampler {name!r}.{did_you_mean(name, SAMPLERS)} "
+            f"training.sampler: unknown sampler {name!r}.{did_you_mean(name, SAMPLERS)} "
             f"Known: {', '.join(SAMPLERS)}"
         )
     if name == "domains":
@@ -125,7 +125,7 @@ def build_sampler(
         )
     if batch_per_domain is not None:
         raise InputError(
-            f"training.batch_per_domain: {batch_per_domain} needs blocks of domains, and the "
+            f"training.batch_per_domain: {batch_per_domain} needs blocks of domains, but the "
             f"sampler is {name}. Set training.sampler: domains"
         )
     rows_per_step = batch_size * batches_per_step
@@ -135,6 +135,6 @@ def build_sampler(
     if labels.ndim == 2:
         raise InputError(
             "training.sampler: weighted balances classes, but these labels are multi-label, where "
-            "a row has several or none. Use shuffle."
+            "an image has several labels or none. Use shuffle."
         )
     return Weighted(labels.astype(np.int64), batches, seed)

@@ -68,7 +68,7 @@ def training_keys(
     draws: int,
     views: int,
 ) -> list[Key]:
-    """Keys of an epoch's order: each view of each sample has randomness of its own.
+    """Keys of an epoch's order: each view of each sample has its own randomness.
 
     Args:
         rows: Row numbers in the epoch's order, all of it.

@@ -50,10 +50,10 @@ class _Batches(Dataset[Any]):
 
 @contextlib.contextmanager
 def _signals_unchanged() -> Iterator[None]:
-    """Take back torch's handler for the end of a worker, which stays for good otherwise.
+    """Restore the signal handler that torch replaced for its workers, which would stay otherwise.
 
-    It raises in the middle of whatever is computed then, far from here; without it a worker that
-    is gone is found within seconds where its batch is waited for.
+    It raises in the middle of whatever is being computed, far from here; without it a dead worker
+    is noticed within seconds, where its batch is awaited.
     """
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGCHLD) if main and sys.platform != "win32" else None
@@ -80,7 +80,7 @@ def ahead(
 ) -> Iterator[Made]:
     """``work(key)`` for each key, in order, from 0 or more worker processes.
 
-    The workers end when the iteration ends, whether it is used up, left early or broken off.
+    The workers end when the iteration ends, whether exhausted, left early or interrupted.
 
     Args:
         work: What to do; it is copied into the workers by forking, at no cost.
@@ -127,10 +127,10 @@ def ahead(
             traceback.clear_frames(error.__traceback__)  # they would keep the workers
             raise
     finally:
-        del iterator  # its workers are told to end, and waited for
+        del iterator  # asks its workers to end, and waits for them
     if killed:  # said here, because the error of torch would keep its workers
         raise InputError(
-            "a worker process was killed, most often because memory ran out. The same command "
-            "goes on where it stopped; fewer workers (machine.workers, or --workers of "
+            "a worker process was killed, most often because memory ran out. Run the same command "
+            "again to resume; fewer workers (machine.workers, or --workers of "
             "`medldr data pack`) need less memory"
         )

@@ -1,4 +1,4 @@
-"""Whether a pack still agrees with the data set that it was made of, and if not, what changed."""
+"""Whether a pack still agrees with the data set it was made from, and if not, what changed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from medldr.data.packs.table import hash_columns
 from medldr.errors import InputError
 
 _STAMP: Final = (
-    "files behind its pictures were replaced or touched since (their names, sizes or times are "
-    "others)"
+    "files behind its pictures were replaced or touched since (their names, sizes or times changed)"
 )
 
 
 def stale(pack: Pack, changed: list[str]) -> InputError:
-    """The error for a pack that does not agree with the files it was made of."""
+    """The error for a pack that does not agree with the files it was made from."""
     mild = changed == [_STAMP]
     cure = (
         "If they hold the same pictures, `medldr data pack ... --verify` compares them all and "
@@ -30,8 +29,8 @@ def stale(pack: Pack, changed: list[str]) -> InputError:
         else AGAIN
     )
     return InputError(
-        f"{pack.facts.dataset} is not what was packed in {pack.folder}: {'; '.join(changed)}. "
-        f"{cure}"
+        f"{pack.facts.dataset} has changed since it was packed in {pack.folder}: "
+        f"{'; '.join(changed)}. {cure}"
     )
 
 
@@ -54,19 +53,19 @@ def differences(pack: Pack, table: ImageTable) -> list[str]:
         if now != then:
             found.append(f"its {what} is now {now}, then {then}")
     if hash_columns(table) != facts.columns:
-        found += list(_changed_rows(pack.table(), table)) or ["its columns are others"]
+        found += list(_changed_rows(pack.table(), table)) or ["its columns changed"]
     for file in sorted(facts.hashes.keys() | table.hashes.keys()):
         if facts.hashes.get(file) != table.hashes.get(file):
-            found.append(f"{file} has another checksum")
+            found.append(f"{file} has a different checksum")
     if found:
         return found
     if isinstance(table.images, LazyImages):
         return [] if table.images.stamp == facts.stamp else [_STAMP]
-    if not table.hashes:  # nothing stands for the pixels, and they are in memory
+    if not table.hashes:  # no checksum represents the pixels, and they are in memory
         blocks = Blocks(len(table), facts.block_rows)
         for number in range(len(blocks)):
             if not np.array_equal(table.images[blocks[number]], pack.images[blocks[number]]):
-                return [f"pixels of rows {blocks[number].start} and following are others"]
+                return [f"pixels changed from row {blocks[number].start} on"]
     return []
 
 
@@ -81,12 +80,12 @@ def _changed_rows(then: ImageTable, now: ImageTable) -> Iterator[str]:
             yield f"{len(ids):,} of its rows are {word}, for example {ids[0]}"
     both = [item for item in after if item in before]
     if [before[item] for item in both] != sorted(before[item] for item in both):
-        yield "its rows are in another order"
+        yield "its rows are in a different order"
     old, new = ([rows[item] for item in both] for rows in (before, after))
     for name in ("labels", "domains", "groups", "splits"):
         a, b = getattr(then, name)[old], getattr(now, name)[new]
         if a.shape != b.shape:
-            yield f"its {name} have another shape"
+            yield f"its {name} have a different shape"
             continue
         differ = (a != b) & ~((a != a) & (b != b))
         rows = np.flatnonzero(differ if differ.ndim == 1 else differ.any(1))

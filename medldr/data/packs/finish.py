@@ -1,4 +1,4 @@
-"""The end of packing: read back what was written, say what it is, and give it its name."""
+"""The end of packing: read back what was written, describe it, and give it its name."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _read_back(
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         size = os.fstat(file.fileno()).st_size
         whole.update(file.read(size - table.images.nbytes))
-        with progress(console, "reading back", blocks.rows) as advance:
+        with progress(console, "verifying", blocks.rows) as advance:
             for number in range(len(blocks)):
                 block = file.read(blocks.size(number) * row_bytes)
                 whole.update(block)
@@ -104,7 +104,7 @@ def take_name(partial: Path, folder: Path) -> None:
     if old.exists():
         shutil.rmtree(old)
     if folder.exists():
-        folder.rename(old)  # who reads from it goes on reading
+        folder.rename(old)  # open readers keep reading from it
     partial.rename(folder)
     sync_folder(folder.parent)
     if old.exists():

@@ -1,7 +1,7 @@
 """The files of a pack: `images.npy`, `table.csv`, and `pack.json`, which vouches for both.
 
 `images.npy` is a plain array file that any NumPy opens; `table.csv` a plain table, row by row the
-same items. `pack.json` says what they are of, so that a pack is never taken for another one.
+same items. `pack.json` says what they contain, so no pack is mistaken for another.
 
 Source:
     Our choice: files that outlive medldr, because other programs read them too.
@@ -56,7 +56,7 @@ class Facts(_Strict):
         hashes: Checksums that the data set knows of its files.
         stamp: That of the files behind the pixels; null where they were in memory.
         columns: sha256 of each column of the table.
-        notes: What a reader of any number must be told.
+        notes: What readers of any result should know.
         findings: What looking at every image found.
         shared_groups: Pairs of splits that share groups.
         bad_files: Path and reason of each file that was left out.
@@ -87,19 +87,19 @@ class Facts(_Strict):
 
 
 def read_facts(folder: Path) -> Facts:
-    """What a pack says of itself.
+    """A pack's own description.
 
     Raises:
-        InputError: If the folder is no pack, an unfinished one, or one of another version.
+        InputError: If the folder is not a pack, is unfinished, or has another version.
     """
     if folder.name.endswith(".partial"):
         raise InputError(
-            f"{folder} is an unfinished pack. Run the same `medldr data pack` again: it goes on"
+            f"{folder} is an unfinished pack. Run the same `medldr data pack` again to resume it"
         )
     if not (folder / FACTS).is_file():
         unfinished = folder.with_name(folder.name + ".partial").is_dir()
         raise InputError(
-            f"{folder} is not finished. Run the same `medldr data pack` again: it goes on"
+            f"{folder} is not finished. Run the same `medldr data pack` again to resume it"
             if unfinished
             else f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one, "
             "and data.packed=off reads the data set's own files"
@@ -108,7 +108,7 @@ def read_facts(folder: Path) -> Facts:
     version = values.get("format") if isinstance(values, dict) else None
     if isinstance(version, int) and version != FORMAT:
         raise InputError(
-            f"{folder} has format {version}, and this medldr reads format {FORMAT}. {AGAIN}"
+            f"{folder} has format {version}, but this medldr reads format {FORMAT}. {AGAIN}"
         )
     try:
         return Facts.model_validate(values)
@@ -138,10 +138,10 @@ def open_images(folder: Path, facts: Facts) -> np.memmap[Any, np.dtype[np.uint8]
     try:
         found = path.stat().st_size
     except OSError as error:
-        raise InputError(f"{folder} is damaged: {IMAGES} is absent. {AGAIN}") from error
+        raise InputError(f"{folder} is damaged: {IMAGES} is missing. {AGAIN}") from error
     if found != expected:
         raise InputError(
-            f"{path} is damaged: it has {found:,} bytes, and {expected:,} were written. {AGAIN}"
+            f"{path} is damaged: it has {found:,} bytes, but {expected:,} were written. {AGAIN}"
         )
     try:
         images = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -154,7 +154,7 @@ def open_images(folder: Path, facts: Facts) -> np.memmap[Any, np.dtype[np.uint8]
         or not images.flags.c_contiguous
     ):
         raise InputError(
-            f"{path} is {images.dtype} {images.shape}, and {FACTS} says uint8 {facts.shape}. "
+            f"{path} is {images.dtype} {images.shape}, but {FACTS} says uint8 {facts.shape}. "
             f"{AGAIN}"
         )
     return images
@@ -180,8 +180,8 @@ def file_facts(path: Path) -> FileFacts:
 
 
 def cannot_keep(folder: Path, what: str) -> StorageError:
-    """The error for a disk that gives back other bytes than it was given."""
+    """The error for a disk that returns different bytes than were written."""
     return StorageError(
-        f"{what} in {folder} reads back other than it was written: a disk or the memory of this "
-        "machine is at fault. Run the same command again, with another --out if it goes on"
+        f"{what} in {folder} does not read back as written: a disk or the memory of this "
+        "machine is at fault. Run the same command again, with another --out if it recurs"
     )

@@ -1,7 +1,7 @@
-"""What an unfinished pack has already: the blocks written, each with its hash, line by line.
+"""What an unfinished pack already has: the blocks written, each with its hash, line by line.
 
-The first line says what is being packed. A pack that is taken up again by another data set, or
-after its files changed, begins anew.
+The first line says what is being packed. If the data set or its files have changed since, packing
+starts over.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Journal:
         append_line(self._path, json.dumps({"block": number, "sha256": digest}))
 
     def remove(self, folder: Path) -> None:
-        """Leave no record in the whole pack, which now lies in ``folder``."""
+        """Remove the record from the finished pack, now in ``folder``."""
         (folder / _NAME).unlink(missing_ok=True)
 
 

@@ -30,7 +30,7 @@ class Pack:
 
     Attributes:
         folder: Where it is.
-        facts: What it says of itself.
+        facts: Its own description.
         images: ``(N, C, [D,] H, W)`` uint8, read-only and memory-mapped.
     """
 
@@ -59,7 +59,7 @@ class Pack:
 
 
 def usual_place(section: DatasetConfig, dataset: str) -> Path:
-    """Where the pack of a `data` section lies unless another folder is named.
+    """Where the pack of a `data` section is kept unless another folder is named.
 
     Args:
         section: A `data` section.
@@ -106,16 +106,16 @@ def find_pack(section: DatasetConfig) -> Pack | None:
 
 
 def open_pack(folder: Path, section: DatasetConfig) -> Pack:
-    """Open a pack and hold it against the keys of a `data` section.
+    """Open a pack and check it against the keys of a `data` section.
 
     Raises:
-        InputError: If it is no pack, unfinished, damaged, or one of another data set or other keys.
+        InputError: If it is not a pack, unfinished, damaged, or of another data set or other keys.
     """
     facts = read_facts(folder)
     wanted = deciding_keys(section)
     if facts.keys != wanted:
         raise InputError(
-            f"{folder} is a pack of {_listed(facts.keys)}, and the data section asks for "
+            f"{folder} is a pack of {_listed(facts.keys)}, but the data section asks for "
             f"{_listed(wanted)}. Name its own pack in data.packed, or make it with "
             "`medldr data pack`"
         )

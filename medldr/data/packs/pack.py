@@ -1,8 +1,8 @@
 """Packs: a data set's pixels as one memory-mapped array, decoded once and read at full speed.
 
 `medldr data pack` makes one; every run of the same data set then reads from it. The data set's own
-files stay the truth where they are at hand: a pack that no longer agrees with them is refused.
-Where they are absent the pack stands alone.
+files take precedence where they are at hand: a pack that no longer agrees with them is refused.
+Where they are absent, the pack alone is used.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ def read_table(section: DatasetConfig) -> tuple[ImageTable, Pack | None]:
         table: ImageTable = module.load(section)
         validate_table(table)
         return table, None
-    here = section.model_copy(update={"download": False})  # with a pack there is nothing to fetch
+    here = section.model_copy(update={"download": False})  # a pack needs no download
     absent = absence(module, here)
     if absent is not None:
         table = pack.table()
         note = (
-            f"{table.name} is read from its pack alone: its own files cannot be read here, so the "
-            "pack was not compared with them"
+            f"{table.name} is read from its pack alone: its original files cannot be read here, so "
+            "the pack was not compared with them"
         )
         table = replace(table, notes=(*table.notes, note))
         if table.bad_files and getattr(section, "on_bad_file", "skip") == "error":
             raise InputError(
-                f"the pack {pack.folder} is without {len(table.bad_files)} files that could not be "
+                f"the pack {pack.folder} lacks {len(table.bad_files)} files that could not be "
                 f"used, such as {table.bad_files[0].path} ({table.bad_files[0].reason}). Set "
-                "data.on_bad_file=skip to do without them too, or pack whole files anew"
+                "data.on_bad_file=skip to leave them out too, or repair the files and pack again"
             )
         validate_table(table)
         return table, pack
@@ -103,18 +103,20 @@ def make_pack(
     Args:
         table: As the data set itself gives it.
         section: The `data` section it comes from.
-        folder: Where the pack shall be.
+        folder: Folder of the pack.
         workers: Processes that decode; 0 decodes in this one.
-        console: Where to say what happens.
+        console: Where to report progress.
 
     Raises:
         InputError: If the folder is something else, or pictures cannot be read.
         StorageError: If it cannot be written.
     """
     if not len(table):
-        raise InputError(f"{table.name} holds no images at all")
+        raise InputError(f"{table.name} has no images")
     if folder.name.endswith((".partial", ".old")):
-        raise InputError(f"--out: {folder.name} is a name of unfinished packs; choose another")
+        raise InputError(
+            f"--out: {folder.name} is a name reserved for unfinished packs; choose another"
+        )
     with _one_at_a_time(folder, console):
         replaced = folder.exists()
         if replaced and _agrees(folder, table, section, console):
@@ -128,8 +130,8 @@ def verify(
 ) -> Literal["same", "renewed"]:
     """Read a pack again, and every picture of its source, and compare.
 
-    Where the source's files were touched and hold the same pictures, the pack learns their new
-    times and is read from again.
+    Where the source's files were touched but hold the same pictures, their new modification
+    times are recorded and the pack is usable again.
 
     Args:
         pack: The pack.
@@ -138,7 +140,7 @@ def verify(
         console: Where to show progress.
 
     Returns:
-        ``same``, or ``renewed`` where it learned new times.
+        ``same``, or ``renewed`` where new times were recorded.
 
     Raises:
         InputError: If anything differs.
@@ -157,7 +159,7 @@ def verify(
     with _one_at_a_time(pack.folder, console), storage_errors(pack.folder):
         if read_facts(pack.folder) != pack.facts:
             raise InputError(
-                f"{pack.folder} was packed anew while it was compared. Run the same command again"
+                f"{pack.folder} was packed again during the comparison. Run the same command again"
             )
         write_facts(pack.folder, pack.facts.model_copy(update={"stamp": table.images.stamp}))
     return "renewed"
@@ -184,9 +186,9 @@ def _one_at_a_time(folder: Path, console: Console) -> Iterator[None]:
 
 
 def _agrees(folder: Path, table: ImageTable, section: DatasetConfig, console: Console) -> bool:
-    """Whether a folder that is there is the pack that is asked for; says what is not so."""
+    """Whether an existing folder is the requested pack; reports what differs."""
     if not (folder / FACTS).is_file():
-        raise InputError(f"{folder} is there and is no pack. Choose another folder with --out")
+        raise InputError(f"{folder} exists and is not a pack. Choose another folder with --out")
     try:
         pack = open_pack(folder, section)
         changed = differences(pack, table)
@@ -195,7 +197,7 @@ def _agrees(folder: Path, table: ImageTable, section: DatasetConfig, console: Co
             raise
         changed = [str(error)]
     for text in changed:
-        console.print(f"packing anew: {text}", soft_wrap=True, markup=False, highlight=False)
+        console.print(f"packing again: {text}", soft_wrap=True, markup=False, highlight=False)
     return not changed
 
 

@@ -77,7 +77,7 @@ def read_columns(folder: Path, facts: Facts) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}). {AGAIN}") from error
     if TABLE not in facts.files or found != facts.files[TABLE].sha256:
-        raise InputError(f"{path} is damaged or was changed: its checksum is another. {AGAIN}")
+        raise InputError(f"{path} is damaged or was changed: its checksum differs. {AGAIN}")
     with path.open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file)
     ids, *between = zip(*rows, strict=True)

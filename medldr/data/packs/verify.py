@@ -1,4 +1,4 @@
-"""Reading a pack again, whole: is it what was written, and what its source shows?"""
+"""Reading a whole pack again: is it what was written, and does it match its source?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verify_blocks(pack: Pack, console: Console) -> None:
     """
     blocks = Blocks(len(pack.images), pack.facts.block_rows)
     if len(pack.facts.blocks) != len(blocks):
-        raise InputError(f"{pack.folder / FACTS} is damaged: its blocks are not those of {IMAGES}")
+        raise InputError(f"{pack.folder / FACTS} is damaged: its blocks do not match {IMAGES}")
     bad = []
     with progress(console, "reading the pack", blocks.rows) as advance:
         for number, digest in enumerate(pack.facts.blocks):
@@ -36,8 +36,8 @@ def verify_blocks(pack: Pack, console: Console) -> None:
     if bad:
         places = ", ".join(f"{rows.start} to {rows.stop - 1}" for rows in bad[:_LISTED])
         raise InputError(
-            f"{pack.folder / IMAGES} is damaged: {len(bad)} of {len(blocks)} blocks are not what "
-            f"was written (rows {places}{', ...' if len(bad) > _LISTED else ''}). Remove "
+            f"{pack.folder / IMAGES} is damaged: {len(bad)} of {len(blocks)} blocks differ from "
+            f"what was written (rows {places}{', ...' if len(bad) > _LISTED else ''}). Remove "
             f"{pack.folder} and pack it again"
         )
 
@@ -67,7 +67,7 @@ class _Comparison:
             same = np.array_equal(self.source[row], self.pack.images[row])
         except InputError as error:
             return str(error)
-        return None if same else "other pixels"
+        return None if same else "different pixels"
 
 
 def verify_source(pack: Pack, source: Images, *, workers: int, console: Console) -> None:
@@ -95,7 +95,7 @@ def verify_source(pack: Pack, source: Images, *, workers: int, console: Console)
         listed = "".join(f"\n  {ids[row]}: {reason}" for row, reason in bad[:_LISTED])
         more = f"\n  and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
         raise InputError(
-            f"{len(bad)} of {blocks.rows:,} images in {pack.folder} are not those of the source:"
+            f"{len(bad)} of {blocks.rows:,} images in {pack.folder} differ from the source:"
             f"{listed}{more}\nIf the source is right, pack it again (`medldr data pack` without "
             "--verify)"
         )

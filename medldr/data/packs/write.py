@@ -1,7 +1,7 @@
-"""Making a pack: block by block, taken up again where it stopped, and never half a one.
+"""Making a pack: block by block, resumed where it stopped, and never left incomplete.
 
-The work lies in `<folder>.partial`. Each block that is written is recorded with its hash; at the
-end everything is read back and compared, and only then does the folder take its name.
+Work in progress is in `<folder>.partial`. Each block written is recorded with its hash; at the end
+everything is read back and compared, and only then does the folder take its name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SPARE: Final = 1 << 20  # bytes for `pack.json` and the folder
 
 
 class _Block(NamedTuple):
-    """What a worker says of a block: its hash, or why there is none."""
+    """What a worker reports for a block: its hash, or why there is none."""
 
     number: int
     sha256: str = ""
@@ -55,7 +55,7 @@ class _Writer:
         try:
             block = read_rows(self.images, self.blocks[number])
         except InputError as error:
-            # A disk that failed for a moment may read each row now: the block is told all the same.
+            # A disk that failed briefly may read each row now: the block is reported all the same.
             return _Block(number, unreadable=tuple(self._unreadable(number)) or (str(error),))
         row_bytes = block.nbytes // len(block)
         try:
@@ -67,7 +67,7 @@ class _Writer:
         return _Block(number, sha256=hashlib.sha256(block.data).hexdigest())
 
     def _unreadable(self, number: int) -> Iterator[str]:
-        """Why each bad row of a block is one, so that all can be mended at once."""
+        """Why each bad row of a block is bad; all are listed, to be repaired together."""
         rows = self.blocks[number]
         for row in range(rows.start, rows.stop):
             try:
@@ -80,7 +80,7 @@ def read_rows(images: Images, rows: slice) -> NDArray[np.uint8]:
     """Some rows, contiguous.
 
     Raises:
-        ValueError: If they have another shape or type than the images say.
+        ValueError: If their shape or type differs from what the images declare.
     """
     block = np.ascontiguousarray(images[rows])
     if block.dtype != np.uint8 or block.shape != (rows.stop - rows.start, *images.shape[1:]):
@@ -91,7 +91,7 @@ def read_rows(images: Images, rows: slice) -> NDArray[np.uint8]:
 def write_pack(
     table: ImageTable, section: DatasetConfig, folder: Path, *, workers: int, console: Console
 ) -> None:
-    """Make a pack of a table, or go on with one that was begun.
+    """Make a pack of a table, or resume an unfinished one.
 
     Args:
         table: As the data set gives it; validated.
@@ -102,7 +102,7 @@ def write_pack(
 
     Raises:
         InputError: If pictures cannot be read; names them.
-        StorageError: If there is no room or no permission, or the disk gives back other bytes.
+        StorageError: If there is no room or no permission, or the disk returns different bytes.
     """
     partial = partial_of(folder)
     blocks = Blocks.of(table.images.shape)
@@ -125,8 +125,7 @@ def write_pack(
             row_bytes = table.images.nbytes // len(table)
             _check_room(folder.parent, missing * row_bytes + _SPARE, folder)
             console.print(
-                f"going on with {partial}: {len(table) - missing:,} of {len(table):,} images are "
-                "there",
+                f"resuming {partial}: {len(table) - missing:,} of {len(table):,} images are done",
                 soft_wrap=True,
                 highlight=False,
             )
@@ -140,7 +139,7 @@ def write_pack(
 
 
 def partial_of(folder: Path) -> Path:
-    """Where a pack lies until it is whole."""
+    """Where a pack is kept until it is complete."""
     return folder.with_name(folder.name + ".partial")
 
 
@@ -179,12 +178,12 @@ def _still_good(
 ) -> dict[int, str]:
     """The recorded blocks that are on the disk as they were written.
 
-    Pixels in memory have no stamp that tells of a change, so they are compared too.
+    Pixels in memory have no stamp that would reveal a change, so they are compared too.
     """
     written = np.memmap(path, np.uint8, "r", offset, table.images.shape)
     good = {}
     rows = sum(blocks.size(number) for number in recorded)
-    with progress(console, "verifying what is there", rows) as advance:
+    with progress(console, "verifying finished blocks", rows) as advance:
         for number, digest in recorded.items():
             same = hash_block(written, blocks[number]) == digest
             if same and isinstance(table.images, np.ndarray):
@@ -220,8 +219,8 @@ def write_blocks(
         more = f"\n  and {len(unreadable) - _LISTED} more" if len(unreadable) > _LISTED else ""
         listed = "\n  ".join(unreadable[:_LISTED])
         raise InputError(
-            f"{len(unreadable)} of {blocks.rows:,} images cannot be read, so there is no pack "
-            f"yet:\n  {listed}{more}\nPut whole files in their place (`medldr data check` lists "
-            "the bad ones), then run the same command again"
+            f"{len(unreadable)} of {blocks.rows:,} images cannot be read, so the pack is not "
+            f"finished:\n  {listed}{more}\nReplace them with intact copies (`medldr data check` "
+            "lists the bad ones), then run the same command again"
         )
     return written

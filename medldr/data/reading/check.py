@@ -29,10 +29,10 @@ def validate_table(table: ImageTable) -> None:
     rows = len(table.ids)
     name = table.name
     if table.task not in TASKS:
-        raise InputError(f"{name}: task {table.task!r} is none of {', '.join(TASKS)}")
+        raise InputError(f"{name}: task {table.task!r} is not one of {', '.join(TASKS)}")
     if table.images.dtype != np.uint8 or table.images.ndim not in (4, 5):
         raise InputError(
-            f"{name}: images are {table.images.dtype} with shape {table.images.shape}; needed is "
+            f"{name}: images are {table.images.dtype} with shape {table.images.shape}; expected "
             "uint8 (N, C, H, W), or (N, C, D, H, W) for volumes. Scale float images to 0..255."
         )
     for column in ("images", "labels", "splits", "domains", "groups"):
@@ -44,7 +44,7 @@ def validate_table(table: ImageTable) -> None:
         raise InputError(f"{name}: id {repeated[0]!r} occurs more than once ({len(repeated)} such)")
     unknown = sorted(set(table.splits.tolist()) - {*SPLITS, ""})
     if unknown:
-        raise InputError(f"{name}: split {unknown[0]!r} is none of {', '.join(SPLITS)}")
+        raise InputError(f"{name}: split {unknown[0]!r} is not one of {', '.join(SPLITS)}")
     _validate_labels(table)
 
 
@@ -53,7 +53,7 @@ def _validate_labels(table: ImageTable) -> None:
     if table.task == "multi-label":
         fits = labels.ndim == 2 and labels.shape[1] == classes
         wrong = ~(np.isnan(labels) | np.isin(labels, (0, 1))) if fits else None
-        allowed = f"(N, {classes}) of 0, 1 or NaN for missing"
+        allowed = f"(N, {classes}) with 0, 1 or NaN for missing"
     else:
         fits = labels.ndim == 1 and np.issubdtype(labels.dtype, np.integer)
         wrong = ((labels < 0) | (labels >= classes)) if fits else None
@@ -61,18 +61,18 @@ def _validate_labels(table: ImageTable) -> None:
     if wrong is None:
         raise InputError(
             f"{table.name}: labels are {labels.dtype} with shape {labels.shape}; {table.task} "
-            f"labels are {allowed}"
+            f"labels must be {allowed}"
         )
     if wrong.any():
         row = int(np.argwhere(wrong)[0][0])
         raise InputError(
             f"{table.name}: the label of {table.ids[row]} is {labels[row]}, but {table.task} "
-            f"labels are {allowed} ({int(wrong.sum())} such entries)"
+            f"labels must be {allowed} ({int(wrong.sum())} such entries)"
         )
 
 
 def check_table(table: ImageTable, known: Mapping[str, Look] | None = None) -> list[str]:
-    """What a reader should know of the images: constant ones, and equal ones in several splits.
+    """What readers should know about the images: constant ones, and equal ones in several splits.
 
     Every pixel is read, also where pictures have to be decoded for it.
 
@@ -123,8 +123,8 @@ def _duplicate_notes(
         return []
     examples = "; ".join(f"{table.ids[a]} = {table.ids[b]}" for a, b in pairs[:3])
     return [
-        f"{table.name}: {len(pairs)} image(s) are byte-equal to one of another split, for example "
-        f"{examples}"
+        f"{table.name}: {len(pairs)} image(s) are byte-identical to one in another split, for "
+        f"example {examples}"
     ]
 
 

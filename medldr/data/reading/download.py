@@ -1,6 +1,6 @@
-"""Fetching one file: resumed where it broke off, held to its checksum, said aloud.
+"""Downloading one file: resumed where it stopped, verified by checksum, and reported.
 
-Nothing else of medldr opens a connection, and this only where the configuration allows it.
+Nothing else in medldr opens a connection, and this only where the configuration allows it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def fetch(
 ) -> Path:
     """Bring a file to ``target`` and verify it.
 
-    The bytes go to ``<target>.part`` first. A connection that breaks is taken up again once, where
-    it broke off; after that the part stays, and the next call goes on from it. A file with a
-    wrong checksum is kept as ``<target>.rejected`` and never takes the target's name. Several
-    processes may ask at once: one fetches, the others wait.
+    The bytes go to ``<target>.part`` first. A broken connection is resumed once, where it
+    stopped; after that the part stays, and the next call resumes from it. A file with a wrong
+    checksum is kept as ``<target>.rejected`` and never takes the target's name. Several
+    processes may ask at once: one downloads, the others wait.
 
     Args:
         url: An http or https address.
-        target: Where the file shall be; nothing happens if it is there.
+        target: Where to put the file; nothing happens if it exists.
         md5: The checksum it must have; None where none was published.
         by_hand: What messages say on doing it by hand; unset: to save the address as ``target``.
         timeout: Seconds without an answer after which the connection counts as broken.
@@ -60,7 +60,7 @@ def fetch(
         StorageError: If there is no room for it.
     """
     if not url.startswith(("https://", "http://")):
-        raise InputError(f"{url}: only http and https addresses are fetched")
+        raise InputError(f"{url}: only http and https addresses can be downloaded")
     hand = by_hand or _by_hand(url, target, md5)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def fetch(
         lock.acquire()
     except OSError as error:
         raise StorageError(
-            f"cannot write to {target.parent} ({error}). Set data.root to a folder that you may "
+            f"cannot write to {target.parent} ({error}). Set data.root to a folder that you can "
             f"write to. {hand}"
         ) from error
     try:
@@ -103,9 +103,9 @@ def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: f
                 continue
             have = part.stat().st_size if part.is_file() else 0
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            kept = f"{have:,} bytes are kept in {part}; the same command goes on from there. "
+            kept = f"{have:,} bytes are kept in {part}; the same command resumes from there. "
             raise InputError(
-                f"{url} could not be fetched: {reason}. {kept if have else ''}{hand}"
+                f"{url} could not be downloaded: {reason}. {kept if have else ''}{hand}"
             ) from error
         found = None if md5 is None else checksum(part, "md5")
         page = _looks_like_page(part)
@@ -115,7 +115,7 @@ def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: f
         rejected = target.with_name(target.name + ".rejected")
         os.replace(part, rejected)
         if resumed and attempt == 1:
-            continue  # the part may have been of another file: once more, from the start
+            continue  # the part may belong to another file: once more, from the start
         what = "a web page instead of the file" if page else "a file with a wrong checksum"
         sums = "" if md5 is None else f": MD5 expected {md5}, found {found}"
         raise InputError(f"{url} sent {what}{sums}. It is kept as {rejected}. {hand}")
@@ -137,7 +137,7 @@ def _transfer(url: str, part: Path, timeout: float) -> None:
     try:
         response = urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
-        if error.code == 416 and have:  # nothing beyond what is here: the checksum decides
+        if error.code == 416 and have:  # nothing is missing: the checksum decides
             error.close()
             return
         raise
@@ -165,7 +165,7 @@ def _write(response: http.client.HTTPResponse, part: Path, have: int, size: int 
     console = Console(stderr=True)
     if not console.is_terminal:
         amount = "" if size is None else f" ({(size - have) / 1e6:.1f} MB)"
-        console.print(f"fetching {response.url}{amount}", soft_wrap=True, highlight=False)
+        console.print(f"downloading {response.url}{amount}", soft_wrap=True, highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     bar = Progress(
         *columns,

@@ -26,13 +26,13 @@ _JPEG_START = b"\xff\xd8"
 _JPEG_END = b"\xff\xd9"
 _JPEG_SCAN = b"\xff\xda"
 _KINDS = ("PNG", "JPEG", "TIFF", "BMP", "PPM", "WEBP", "GIF")
-"""Of the kinds that Pillow knows, those that are read by itself: for some it starts programs."""
+"""The formats that Pillow reads by itself; for some others it starts programs."""
 
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
-"""What Pillow answers broken files with."""
+"""What Pillow raises for broken files."""
 
-ABSENT: Final = "there is no such file"
-_CUT_OFF: Final = "the file is cut off"
+ABSENT: Final = "no such file"
+_CUT_OFF: Final = "the file is truncated"
 _EMPTY: Final = "the file is empty"
 
 
@@ -75,7 +75,7 @@ def decode(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArra
 def _rgb(picture: Image.Image) -> Image.Image:
     mode = picture.mode
     if mode == "F":
-        raise PictureError("its pixels are real numbers. Save it with 8 or 16 bits")
+        raise PictureError("its pixels are floating-point numbers. Save it with 8 or 16 bits")
     if mode == "I" and picture.format != "PNG":  # a PNG has 16 bits at most
         raise PictureError("its pixels have 32 bits. Save it with 8 or 16 bits")
     if mode.startswith("I"):
@@ -92,7 +92,7 @@ def _plain(error: BaseException, path: Path) -> str:
 
 
 def _wrong_size(found: tuple[int, int], wanted: tuple[int, int]) -> str:
-    return f"it has {found[0]} x {found[1]} pixels, not {wanted[0]} x {wanted[1]}"
+    return f"it is {found[0]} x {found[1]} pixels, not {wanted[0]} x {wanted[1]}"
 
 
 def whole(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArray[np.uint8] | str:
@@ -111,7 +111,7 @@ def whole(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArray
 
 
 def ends_fault(path: Path, size: tuple[int, int]) -> str | None:
-    """What the ends of a file tell: signature, size and last chunk of a PNG, else that it is."""
+    """What the ends of a file show: signature, size and last chunk of a PNG, else that it exists."""
     try:
         with path.open("rb", buffering=0) as file:
             start = file.read(24)
@@ -123,7 +123,7 @@ def ends_fault(path: Path, size: tuple[int, int]) -> str | None:
             if path.suffix.lower() != ".png":
                 return None
             if start[:8] != _PNG_START[: len(start)]:
-                return "unreadable (it is no PNG file)"
+                return "unreadable (not a PNG file)"
             if len(start) < 24:
                 return _CUT_OFF
             width, height = struct.unpack(">II", start[16:24])
@@ -143,8 +143,8 @@ def ends_fault(path: Path, size: tuple[int, int]) -> str | None:
 def tree_fault(path: Path, size: tuple[int, int]) -> str | None:
     """Why a picture of any size and kind cannot be used, without decoding a PNG or a JPEG.
 
-    What a file is called does not matter, only how it begins. Other kinds than these two do not
-    show at their ends whether they are whole, so these are decoded.
+    A file's name does not matter, only how it begins. The ends of other formats do not show
+    whether the file is whole, so those are decoded.
     """
     try:
         with path.open("rb", buffering=0) as file:

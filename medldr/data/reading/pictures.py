@@ -1,7 +1,7 @@
-"""Picture files, given out in one size, read when asked for, and looked at before anything long.
+"""Picture files, returned in one size, read on demand, and checked before any long computation.
 
-Decoding is left to the one who needs the pixels. `PictureFiles.faults` finds what is absent, cut
-off or of another size from the first and last bytes of each file, or by decoding it.
+Decoding is left to whoever needs the pixels. `PictureFiles.faults` finds files that are absent,
+truncated or of another size from the first and last bytes of each file, or by decoding it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from medldr.errors import InputError
 
 _STEP = 256  # files of one piece of work of a thread
 
-_CURE = "Put a whole copy in its place, or remove it and set data.on_bad_file=skip"
+_CURE = "Replace it with an intact copy, or remove it and set data.on_bad_file=skip"
 
 
 class PictureFiles(LazyImages):
@@ -90,7 +90,7 @@ class PictureFiles(LazyImages):
             raise InputError(f"{path} cannot be used: {error}. {_CURE}") from error
 
     def digest(self) -> str:
-        """sha256 over path and bytes of every file, in any order: equal wherever the data lies."""
+        """sha256 over path and bytes of every file, in any order: equal wherever the data is."""
         order = np.argsort(self._paths, kind="stable")
         paths = self.paths
         return _digest([paths[n] for n in order.tolist()], self.sizes[order])
@@ -108,14 +108,14 @@ class PictureFiles(LazyImages):
         self,
         *,
         seen: Callable[[int, NDArray[np.uint8]], None] | None = None,
-        title: str = "looking at pictures",
+        title: str = "checking pictures",
     ) -> list[BadFile]:
-        """Every file that is absent, cut off, unreadable or of another size, in row order.
+        """Every file that is absent, truncated, unreadable or of another size, in row order.
 
         Args:
             seen: Called, in threads, with the row and the pixels ``(3, H, W)`` of each picture that
                 is whole. Each one is really decoded for it, and its checksums are verified; unset,
-                only its first and last bytes are looked at, where these can tell.
+                only its first and last bytes are read, where these suffice.
             title: What is being done, for those who watch.
         """
         size = (self.shape[2], self.shape[3])

@@ -1,4 +1,4 @@
-"""Folders where the files of datasets are looked for."""
+"""Folders where the files of datasets are searched."""
 
 from __future__ import annotations
 

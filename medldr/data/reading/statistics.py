@@ -19,7 +19,7 @@ _PIECE_BYTES = 1 << 20  # decoded by one thread at a time
 
 
 class Look(NamedTuple):
-    """What one look at an image tells.
+    """What one look at an image reveals.
 
     Attributes:
         constant: Whether all its pixels are equal.

@@ -20,8 +20,8 @@ def in_threads(
 ) -> Iterator[Made]:
     """``work(range(0, step)), work(range(step, 2 * step)), ...`` up to ``total``, in order.
 
-    Few results wait at any time, however many there are in all. When the iteration is left early,
-    what has not begun never does.
+    Only a few results wait at any time, however large the total. If the iteration is left early,
+    calls that have not started never run.
 
     Args:
         work: Called in threads; must let others run, as reading and decoding do.

@@ -14,9 +14,9 @@ from medldr.types import SPLITS
 
 
 def crossing_groups(table: ImageTable, split: NDArray[np.str_]) -> list[str]:
-    """No patient may be in two splits, however its name is spelled, unless the dataset says so.
+    """No patient may be in two splits, however the name is spelled, unless the dataset says so.
 
-    ``id_test`` and ``test`` are one in this: a patient scanned in a seen and in a held-out domain
+    ``id_test`` and ``test`` count as one here: a patient scanned in a seen and in a held-out domain
     may be tested in both. So are ``id_val`` and ``val``.
 
     Args:
@@ -61,7 +61,7 @@ def _not_honest(
     where = " and ".join(n for n in SPLITS if n in split[of_first])
     spellings = " / ".join(repr(g) for g in np.unique(table.groups[of_first]).tolist())
     return InputError(
-        f"{table.name}: group {spellings} is in {where}, so the scores would not be honest "
+        f"{table.name}: group {spellings} is in {where}, so the scores would be biased "
         f"({count} such groups). Correct the splits, leave the group out with "
         "data.exclude, or, with held-out domains that share patients, set data.held_out_rows=test."
     )

@@ -1,15 +1,15 @@
 """DomainBed's split: each domain is shuffled by itself, and its first rows are held back.
 
 Numbers of published domain-generalization tables belong to this split, whose trials differ in it.
-A trial and a domain's place in the list of domains decide it, so that all methods of a trial share
+A trial and a domain's place in the list of domains decide it, so all methods of a trial share
 it. The part held back is called "out" and the rest "in": a seen domain trains on its in part and
 validates on its out part; a held-out domain is scored on its in part, and its out part serves an
-oracle only. Neither classes nor groups count in it, so that it is no rule for patients.
+oracle only. It ignores classes and groups, so it does not suit patient data.
 
 Source:
     DomainBed (Gulrajani and Lopez-Paz 2021): seeds are md5 of trial and domain, rows are shuffled
     by NumPy's legacy generator. Ours: a domain keeps its place when others are left out, rows
-    stand in the order of the table, and a table whose groups would be torn apart is refused.
+    keep the order of the table, and a table whose groups would be divided is refused.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def held_back(
     """Those of some rows that are in the out part of their domain, ascending.
 
     Args:
-        table: Tells the domains; all of them count for a domain's place.
+        table: Its domains; all of them count for a domain's place.
         rows: All rows in use of the domains that are asked for, ascending.
         config: ``split_seed`` is the trial, ``val_fraction`` the part held back.
     """
@@ -84,10 +84,10 @@ def domainbed_splits(
         table: Without splits of its own.
         used: Rows that are not left out, ascending.
         config: Its ``held_out`` names domains of the table.
-        notes: Gets what a reader of the numbers must be told.
+        notes: Receives what readers of the results should know.
 
     Raises:
-        InputError: If the rule does not go with the data, or would tear a group apart.
+        InputError: If the rule does not suit the data, or would divide a group.
     """
     _refuse(table, used, config)
     out = held_back(table, used, config)
@@ -96,10 +96,10 @@ def domainbed_splits(
     split[used] = "train"
     split[out] = "id_val"
     split[used[np.isin(table.domains[used], config.held_out)]] = "test"
-    share = f"{100 * config.val_fraction:g} % of each domain's rows"
+    share = f"{100 * config.val_fraction:g}% of each domain's rows"
     notes.append(
         f"{table.name}: DomainBed's split, trial {config.split_seed}: {share} held back at random, "
-        "whatever their class."
+        "regardless of class."
     )
     names, counts = np.unique(table.domains[used], return_counts=True)
     whole = [name for name in names.tolist() if name not in table.domains[out]]
@@ -108,7 +108,7 @@ def domainbed_splits(
         notes.append(
             "too few rows to hold any back: "
             + ", ".join(f"domain {name!r} has {rows[name]}" for name in whole)
-            + "; means over domains of the part held back are over the others."
+            + "; means over domains of the held-back part exclude these domains."
         )
     if config.val_fraction != FRACTION:
         notes.append(
@@ -122,24 +122,24 @@ def _refuse(table: ImageTable, used: NDArray[np.int64], config: DatasetConfig) -
     rule = "data.split_rule: domainbed"
     if (table.splits[used] != "").any():
         raise InputError(
-            f"{rule} does not go with {table.name}, which has splits of its own. Take the key out "
+            f"{rule} does not work with {table.name}, which has its own splits. Remove the key "
             "(data.held_out works with the dataset's own splits)"
         )
     domains = sorted(set(table.domains[used].tolist()) - {""})
     if not domains:
         raise InputError(
-            f"{rule} divides each domain, and {table.name} has none. Set data.split_rule: "
+            f"{rule} divides each domain, but {table.name} has none. Set data.split_rule: "
             "stratified"
         )
     if not config.held_out:
         raise InputError(
-            f"{rule} tests on domains that are held out, and none is. Set data.held_out to one or "
+            f"{rule} tests on held-out domains, but none is held out. Set data.held_out to one or "
             f"more of: {', '.join(domains)}"
         )
     if config.held_out_rows == "test":
         raise InputError(
-            f"{rule} tests on all rows of a held-out domain, so data.held_out_rows: test does not "
-            "go with it. Take data.held_out_rows out, or set data.split_rule: stratified"
+            f"{rule} tests on all rows of a held-out domain, which conflicts with "
+            "data.held_out_rows: test. Remove that key, or set data.split_rule: stratified"
         )
     nameless = used[table.domains[used] == ""]
     if len(nameless):
@@ -166,5 +166,5 @@ def _refuse_torn_groups(table: ImageTable, used: NDArray[np.int64], out: NDArray
         raise InputError(
             f"data.split_rule: domainbed puts images of one group on both sides ({len(torn)} "
             f"groups of {table.name}; the first is {str(name)!r} of domain {domain!r}), so the "
-            "scores would not be honest. Set data.split_rule: stratified, which keeps groups whole"
+            "scores would be biased. Set data.split_rule: stratified, which keeps groups whole"
         )

@@ -3,7 +3,7 @@
 The names say what a split is for. ``train`` trains. ``val`` selects and ``test`` is read once, at
 the end. When domains are held out, validation and test rows of the seen domains are ``id_val``
 and ``id_test`` (in-domain), and ``test`` holds rows of the held-out domains only; then ``id_val``
-selects, so that nothing of a held-out domain can choose a model.
+selects, so no held-out domain can influence the choice of model.
 
 A dataset's own splits may keep a domain from training, too, as Camelyon17's do: then its ``val`` is
 of a hospital that is not seen, and ``id_val`` of those that are. When domains are held out there,
@@ -72,7 +72,7 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
     if "train" not in rows:
         raise InputError(
             f"{table.name}: no row is left to train on. {_counts(table, used)} "
-            "Look at data.exclude and data.held_out."
+            "Check data.exclude and data.held_out."
         )
     rows["train"] = _fraction_of_training(table, rows["train"], config, notes)
     notes += _missing_classes(table, rows, config)
@@ -204,7 +204,7 @@ def _carve_validation(
     split[train[part == 1]] = "id_val" if config.held_out else "val"
     notes.append(
         f"{table.name} has no validation split: {(part == 1).sum()} of its {len(train)} training "
-        "rows validate (data.val_fraction, data.split_seed)."
+        "rows are used for validation (data.val_fraction, data.split_seed)."
     )
 
 
@@ -238,9 +238,9 @@ def _missing_classes(table: ImageTable, rows: dict[str, Rows], config: DatasetCo
     if not config.allow_missing_classes:
         raise InputError(
             f"{text} (training rows per class: {found})."
-            f"{_in_held_out_alone(table, rows, config, absent)} Look at data.exclude, "
-            "data.held_out and data.train_fraction, or set data.allow_missing_classes=true to go "
-            "on."
+            f"{_in_held_out_alone(table, rows, config, absent)} Check data.exclude, "
+            "data.held_out and data.train_fraction, or set data.allow_missing_classes=true to "
+            "continue."
         )
     return [f"{text}; it can never be predicted well (training rows per class: {found})."]
 
@@ -248,12 +248,12 @@ def _missing_classes(table: ImageTable, rows: dict[str, Rows], config: DatasetCo
 def _in_held_out_alone(
     table: ImageTable, rows: dict[str, Rows], config: DatasetConfig, classes: Rows
 ) -> str:
-    """Which of some classes only held-out domains have: what holding a domain out often does."""
-    told = []
+    """Missing classes that occur in held-out domains only, as often happens when one is held out."""
+    held = []
     used = np.concatenate(list(rows.values()))
     labels = _strata(table, used)
     for k in classes.tolist():
         names = sorted(set(table.domains[used[labels[:, k] > 0]].tolist()))
         if names and set(names) <= set(config.held_out):
-            told.append(f"{table.class_names[k]!r} is in {', '.join(map(repr, names))} alone")
-    return f" Class {'; '.join(told)}, and held out." if told else ""
+            held.append(f"{table.class_names[k]!r} occurs in {', '.join(map(repr, names))} only")
+    return f" Class {'; '.join(held)}, which is held out." if held else ""

@@ -1,4 +1,4 @@
-"""Dividing rows into parts so that classes keep their shares and no group is torn apart."""
+"""Dividing rows into parts that keep the class proportions and never divide a group."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def keep_fraction(
     fraction: float,
     generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """Which rows to keep so that each class keeps this fraction, and at least one row.
+    """Which rows to keep for each class to keep this fraction, and at least one row.
 
     Whole groups are kept or dropped, because half a patient's images are not half a patient.
     """

@@ -1,11 +1,11 @@
 """The two parts of held-out domains: ``target_in`` and ``target_out``.
 
-Published tables of domain generalization score 80 % of a held-out domain (in) and let an oracle
-choose on the other 20 % (out). Other literature scores all of it. Every dataset with held-out
+Published tables of domain generalization score 80% of a held-out domain (in) and let an oracle
+choose on the other 20% (out). Other literature scores all of it. Every dataset with held-out
 domains therefore has both parts, which together are its split ``test``.
 
 Source:
-    DomainBed's own parts with ``data.split_rule: domainbed``. Ours otherwise: 80 and 20 % of each
+    DomainBed's own parts with ``data.split_rule: domainbed``. Ours otherwise: 80% and 20% of each
     class within each held-out domain, whole groups, from ``data.split_seed`` alone. A domain's
     parts do not depend on which others are held out, unless they share groups with it.
 """
@@ -29,7 +29,7 @@ PARTS: Final = ("target_in", "target_out")
 
 FRACTIONS: Final = (0.8, 0.2)
 
-_PURPOSE: Final = 4  # splits draw under smaller numbers, so that no two draw the same
+_PURPOSE: Final = 4  # splits use smaller numbers, so no two draw the same
 
 
 def target_parts(

@@ -21,7 +21,7 @@ TRAIN_HOSPITALS: Final = (0, 3, 4)
 HOSPITALS: Final = (0, 1, 2, 3, 4)
 
 MOVED_SLIDE: Final = 23
-"""Slide of the test hospital that the scheme mixed-to-test trains on."""
+"""Slide of the test hospital that the mixed-to-test scheme trains on."""
 
 COUNTS: Final = {
     ("train", 0): 53_425,

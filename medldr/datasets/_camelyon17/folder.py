@@ -1,4 +1,4 @@
-"""Where Camelyon17 lies on this machine, what its folder must look like, and how to get it."""
+"""Where Camelyon17 is on this machine, what its folder must look like, and how to get it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATCHES: Final = "patches"
 ARCHIVE: Final = f"{NAME}.tar.gz"
 
 LAYOUT: Final = f"""\
-The layout expected, as in the published archive:
+Expected layout, as in the published archive:
   FOLDER/{NAME}/RELEASE_v1.0.txt
   FOLDER/{NAME}/{METADATA}
   FOLDER/{NAME}/{PATCHES}/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png
@@ -35,13 +35,13 @@ with data.root=FOLDER or data.root=FOLDER/{NAME}"""
 
 
 def find(root: Path | None) -> Path | None:
-    """The folder with metadata.csv, or what stands in its place; None where there is nothing.
+    """The folder with metadata.csv, or whatever is in its place; None where there is nothing.
 
     Args:
         root: ``data.root``: the folder itself or the one that holds it; unset: the usual places.
 
     Raises:
-        InputError: If one of these places may not be looked into.
+        InputError: If one of these places cannot be read.
     """
     try:
         return next(filter(None, map(_found, data_roots(root))), None)
@@ -58,7 +58,7 @@ def _found(place: Path) -> Path | None:
 
 
 def require_folder(root: Path | None, *, download: bool) -> None:
-    """Check that the folder is there, or may be fetched; nothing of it is read.
+    """Check that the folder exists or may be downloaded; nothing in it is read.
 
     Raises:
         InputError: Naming the folder, where it was looked for and how to get it.
@@ -68,10 +68,10 @@ def require_folder(root: Path | None, *, download: bool) -> None:
 
 
 def locate(root: Path | None, *, download: bool) -> Path:
-    """The folder with metadata.csv and patches, fetched if it is absent and that is allowed.
+    """The folder with metadata.csv and patches, downloaded if it is absent and that is allowed.
 
     Raises:
-        InputError: If it is absent, cannot be fetched, or is laid out in another way.
+        InputError: If it is absent, cannot be downloaded, or has another layout.
     """
     folder = find(root)
     if folder is None and download:
@@ -88,8 +88,8 @@ def locate(root: Path | None, *, download: bool) -> Path:
     ]
     if lacking:
         raise InputError(
-            f"{folder} is not laid out as Camelyon17-WILDS: it has no {' and no '.join(lacking)}. "
-            f"{_content(folder)}{LAYOUT}"
+            f"{folder} does not have the layout of Camelyon17-WILDS: it has no "
+            f"{' and no '.join(lacking)}. {_content(folder)}{LAYOUT}"
         )
     return folder
 
@@ -99,7 +99,7 @@ def _content(folder: Path) -> str:
     names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in seen)
     if not names:
         return "It is empty. "
-    return f"Found there: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}.\n"
+    return f"Found: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}.\n"
 
 
 def _is_whole(folder: Path) -> bool:
@@ -115,20 +115,20 @@ def _absent(root: Path | None) -> InputError:
     if place.is_dir():
         there = f" {_content(place)}"
     elif place.exists():
-        there = f" {place} is a file and no folder.\n"
+        there = f" {place} is a file, not a folder.\n"
     else:
         there = f" There is no folder {place}.\n" if root is not None else "\n"
     url, size = published_archive()
     return InputError(
         f"{NAME} is not in {', '.join(map(str, places))}.{there}"
-        f"Set data.root to the folder that has it; or save {url} ({size / 1e9:.1f} GB) as "
+        f"Set data.root to the folder that contains it; or save {url} ({size / 1e9:.1f} GB) as "
         f"{place / ARCHIVE} and extract it into {place / NAME}; or allow the download "
         f"with data.download=true.\n{LAYOUT}"
     )
 
 
 def _obtain(root: Path) -> Path:
-    """Fetch the archive, unless it was put there by hand, and extract it: all of it or nothing."""
+    """Download the archive, unless it was put there by hand, and extract all of it or nothing."""
     folder, archive = root / NAME, root / ARCHIVE
     url, _ = published_archive()
     hand = (
@@ -149,7 +149,7 @@ def _obtain(root: Path) -> Path:
 
 
 def _extract(archive: Path, folder: Path) -> None:
-    """Unpack into a folder beside it, which takes its name when everything is there."""
+    """Unpack into a temporary folder, which is renamed once complete."""
     console = Console(stderr=True)
     with _staging(folder) as staging, console.status(f"extracting {archive}"):
         try:
@@ -159,8 +159,8 @@ def _extract(archive: Path, folder: Path) -> None:
             raise
         except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
             raise InputError(
-                f"{archive} cannot be extracted: {error}. Nothing of it was kept. Move it away and "
-                "fetch it again"
+                f"{archive} cannot be extracted: {error}. Nothing was kept. Move it away and "
+                "download it again"
             ) from error
         content = list(staging.iterdir())
         inner = content[0] if len(content) == 1 and content[0].is_dir() else staging

@@ -1,4 +1,4 @@
-"""Checking metadata.csv of Camelyon17 before `wilds` reads it, so that each fault has its name."""
+"""Checking metadata.csv of Camelyon17 before `wilds` reads it: a clear message for each fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from medldr.errors import InputError
 COLUMNS: Final = ("patient", "node", "x_coord", "y_coord", "tumor", "slide", "center", "split")
 
 _ALLOWED: Final = {
-    "patient": "digits, zeros in front included, as in 004",
+    "patient": "digits, including leading zeros, as in 004",
     "node": "a whole number",
     "x_coord": "a whole number",
     "y_coord": "a whole number",
@@ -36,11 +36,11 @@ def check_metadata(path: Path) -> int:
     """Look at every value of metadata.csv.
 
     Returns:
-        How many patches it names.
+        How many patches it lists.
 
     Raises:
-        InputError: If it cannot be read, lacks a column, holds a value that cannot be, or names a
-            patch twice; says where, how often, and what belongs there.
+        InputError: If it cannot be read, lacks a column, has an invalid value, or lists a
+            patch twice; says where, how often, and what is expected.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -54,7 +54,7 @@ def check_metadata(path: Path) -> int:
     if missing:
         raise InputError(
             f"{path} lacks the column{'s' if missing[1:] else ''} {', '.join(missing)}. It has "
-            f"{', '.join(name or '(unnamed)' for name in head)}; needed are an unnamed column "
+            f"{', '.join(name or '(unnamed)' for name in head)}; expected: an unnamed column "
             f"that counts the rows, {', '.join(COLUMNS)}. {_CURE}"
         )
     if head[0] in COLUMNS:
@@ -63,11 +63,11 @@ def check_metadata(path: Path) -> int:
             f"belongs before it. {_CURE}"
         )
     if not body:
-        raise InputError(f"{path} has a head and no rows. {_CURE}")
+        raise InputError(f"{path} has a header but no rows. {_CURE}")
     ragged = [line for line, row in enumerate(body) if len(row) != len(head)]
     if ragged:
         raise InputError(
-            f"{path}: {len(ragged)} row(s) have not the {len(head)} values of the head, for "
+            f"{path}: {len(ragged)} row(s) do not have the {len(head)} values of the header, for "
             f"example row {ragged[0]} with {len(body[ragged[0]])}. {_CURE}"
         )
     for name in COLUMNS:
@@ -76,7 +76,7 @@ def check_metadata(path: Path) -> int:
     return len(body)
 
 
-_CURE = "Take the metadata.csv of the published archive"
+_CURE = "Use the metadata.csv of the published archive"
 
 
 def _check_column(path: Path, name: str, values: Sequence[str]) -> None:
@@ -89,8 +89,8 @@ def _check_column(path: Path, name: str, values: Sequence[str]) -> None:
     if broken:
         examples = ", ".join(f"{values[row]!r} (row {row})" for row in broken[:_EXAMPLES])
         raise InputError(
-            f"{path}: column {name} holds {len(broken)} value(s) that cannot be, for example "
-            f"{examples}; needed: {_ALLOWED[name]}. {_CURE}"
+            f"{path}: column {name} holds {len(broken)} invalid value(s), for example "
+            f"{examples}; expected: {_ALLOWED[name]}. {_CURE}"
         )
 
 
@@ -101,6 +101,6 @@ def _check_unique(path: Path, rows: Sequence[Sequence[str]], columns: Sequence[i
         known = first.setdefault(patch, number)
         if known != number:
             raise InputError(
-                f"{path}: rows {known} and {number} name the same patch (patient {patch[0]}, node "
+                f"{path}: rows {known} and {number} list the same patch (patient {patch[0]}, node "
                 f"{patch[1]}, x {patch[2]}, y {patch[3]}). {_CURE}"
             )

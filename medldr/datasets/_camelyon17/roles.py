@@ -1,4 +1,4 @@
-"""What each hospital of Camelyon17 is for, required and told."""
+"""The role of each hospital of Camelyon17: checked, and stated in notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medldr.errors import InputError
 
 
 def require_hospitals(folder: Path, rows: Rows, split_scheme: str) -> None:
-    """Refuse a folder in which a split lacks a hospital that it stands for.
+    """Refuse a folder in which a split lacks one of its hospitals.
 
     Raises:
         InputError: Naming split and hospital, and the hospitals that were found.
@@ -28,29 +28,29 @@ def require_hospitals(folder: Path, rows: Rows, split_scheme: str) -> None:
         raise InputError(
             f"{folder}: {split} hospital {hospital}: 0 rows; hospitals found: {found} (column "
             "center of metadata.csv). The test split is hospital 2, val is hospital 1, and 0, 3 "
-            "and 4 train. Take the metadata.csv and the patches of the published archive"
+            "and 4 train. Use the metadata.csv and the patches of the published archive"
         )
     if split_scheme == "mixed-to-test" and not (rows.slides == published.MOVED_SLIDE).any():
         raise InputError(
             f"{folder}: train slide {published.MOVED_SLIDE}: 0 rows, but data.split_scheme="
-            "mixed-to-test trains on it. Set data.split_scheme=official, or take the metadata.csv "
+            "mixed-to-test trains on it. Set data.split_scheme=official, or use the metadata.csv "
             "and the patches of the published archive"
         )
 
 
 def notes_of(rows: Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[str, ...]:
-    """What a reader of any number must be told: roles, and what of the published set is lacking."""
+    """What readers of any result should know: roles, and what is missing from the published set."""
     trained = ", ".join(map(str, published.TRAIN_HOSPITALS))
     moved = "" if official else f" and on slide {published.MOVED_SLIDE} of hospital 2"
     notes = [
-        f"Camelyon17 trains on hospitals {trained}{moved} (their id_val is of the same slides), "
+        f"Camelyon17 trains on hospitals {trained}{moved} (id_val comes from the same slides), "
         f"selects on hospital {published.VAL_HOSPITAL} (val) and is tested on hospital "
         f"{published.TEST_HOSPITAL} (test)."
     ]
     if not official:
         notes.append(
-            "The scheme mixed-to-test sees the test hospital while training: its test score is no "
-            "score of an unseen hospital."
+            "The mixed-to-test scheme sees the test hospital in training: its test score does not "
+            "measure performance in an unseen hospital."
         )
     lacking = [
         str(hospital)
@@ -59,8 +59,8 @@ def notes_of(rows: Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[s
     ]
     if lacking:
         notes.append(
-            f"id_val has no patches of hospital {', '.join(lacking)}: scores of seen "
-            "hospitals, and the gap to unseen ones, are without it."
+            f"id_val has no patches of hospital {', '.join(lacking)}: scores for seen "
+            "hospitals, and the gap to unseen ones, exclude it."
         )
     total = len(rows.paths) + len(bad)
     if bad:

@@ -29,13 +29,13 @@ class Rows(NamedTuple):
         return [path.rpartition("/")[2].removesuffix(".png") for path in self.paths]
 
     def without(self, bad: Sequence[BadFile]) -> NDArray[np.int64]:
-        """Numbers of the rows that are left without some files."""
+        """Numbers of the rows that remain without some files."""
         out = {file.path for file in bad}
         kept = [row for row, path in enumerate(self.paths) if path not in out]
         return np.array(kept, dtype=np.int64)
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
-        """What is said of some rows."""
+        """The same for some rows only."""
         return Rows(
             paths=[self.paths[row] for row in rows.tolist()],
             labels=self.labels[rows],
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(folder: Path, split_scheme: str) -> Rows:
-    """Read metadata.csv, after a check of its own that gives each fault a name.
+    """Read metadata.csv, after checking it to give each fault a clear message.
 
     Args:
         folder: The folder that holds metadata.csv.

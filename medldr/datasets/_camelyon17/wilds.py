@@ -1,7 +1,7 @@
 """The `wilds` package, imported without its version check and only where it is needed.
 
 Importing `wilds` starts a thread that asks the network for the newest version, through the package
-`outdated`. Here that package cannot be found while `wilds` is imported, which `wilds` is made for.
+`outdated`. Here that package is hidden while `wilds` is imported, a case `wilds` handles.
 Neither torch_scatter nor torch_geometric is needed for what is used of it.
 """
 
@@ -29,7 +29,7 @@ def installed() -> bool:
 
 
 def require_wilds() -> None:
-    """Refuse to go on without the package.
+    """Refuse to continue without the package.
 
     Raises:
         InputError: Naming it and how to install it.

@@ -20,7 +20,7 @@ class Release(NamedTuple):
         what: What it is, after "this is".
         counts: Pictures per domain, in the order of the domains.
         certain: Whether the counts per domain were published, not only their sum.
-        remark: What a reader of a number must be told; empty if nothing.
+        remark: What readers of a result should know; empty if nothing.
     """
 
     what: str
@@ -35,7 +35,7 @@ class Release(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of a set beforehand.
+    """What is known about a set beforehand.
 
     Attributes:
         title: Its name in texts.
@@ -109,7 +109,7 @@ SETS: Final = {
                 remark="published results are of the first release, with 24,788",
             ),
         ),
-        remark="a picture of two species lies in two class folders",
+        remark="a picture of two species is in two class folders",
     ),
     "domain_net": Known(
         title="DomainNet",
@@ -158,7 +158,7 @@ def compare(known: Known, found: dict[str, int]) -> str:
     if not gap:
         text = f"{head}{release.what}"
         if unequal:
-            text += f", with other counts per domain ({'; '.join(unequal)})"
+            text += f", with different counts per domain ({'; '.join(unequal)})"
     else:
         word = "fewer" if gap < 0 else "more"
         size = "one" if abs(gap) == 1 else f"{abs(gap):,}"
@@ -166,7 +166,7 @@ def compare(known: Known, found: dict[str, int]) -> str:
             f"{head}{size} {word} than {release.what} with {release.total:,} ({'; '.join(unequal)})"
         )
     if unequal and not release.certain:
-        text += "; counts per domain are as commonly reported, only the total is certain"
+        text += "; counts per domain are as commonly reported, and only the total is certain"
     remarks = [remark for remark in (release.remark, known.remark) if remark]
     return f"{'; '.join((text, *remarks))}."
 

@@ -1,4 +1,4 @@
-"""Pictures that are there more than once: across domains they are a leak, across classes a doubt.
+"""Duplicate pictures: across domains they are a leak, across classes their labels are doubtful.
 
 Source:
     Our choice. Published codes do not look for them, except that DomainBed brings a list of
@@ -23,10 +23,10 @@ _EXAMPLES = 5
 
 
 class Twins:
-    """Collects pictures by their pixels; may be shown them in threads.
+    """Collects pictures by their pixels; may be called from threads.
 
     Pixels are compared as they are given out, so two files count as equal where they decode to
-    the same colours. Pictures of one colour are passed over: they are told otherwise.
+    the same colours. Pictures of a single colour are skipped, as they are reported elsewhere.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Twins:
         """A text each for equal pictures in several domains, in several classes, and elsewhere.
 
         Args:
-            folder: What paths are relative to; equal pictures are opened once more, to tell
+            folder: What paths are relative to; equal pictures are opened once more, to see
                 whether the files are equal byte for byte.
         """
         sets = sorted(sorted(paths) for paths in self._by_pixels.values() if len(paths) > 1)
@@ -55,15 +55,17 @@ class Twins:
             paths for paths in sets if len({(_domain(path), _class(path)) for path in paths}) == 1
         ]
         if not sets:
-            return ["no picture is there twice"]
+            return ["no duplicate pictures"]
         return [
-            *_told(folder, domains, "in more than one domain, so what is held out may be seen"),
-            *_told(folder, classes, "in more than one class"),
-            *_told(folder, rest, "more than once in one class of one domain"),
+            *_findings(
+                folder, domains, "in more than one domain, so held-out pictures may be seen"
+            ),
+            *_findings(folder, classes, "in more than one class"),
+            *_findings(folder, rest, "more than once in one class of one domain"),
         ]
 
 
-def _told(folder: Path, sets: list[list[str]], where: str) -> Iterator[str]:
+def _findings(folder: Path, sets: list[list[str]], where: str) -> Iterator[str]:
     if not sets:
         return
     equal = sum(_bytes_are_equal(folder, paths) for paths in sets)

@@ -1,4 +1,4 @@
-"""Where a tree of domains lies on this machine, and what to do where it is not found."""
+"""Where a tree of domains is on this machine, and what to do if it is not found."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LISTED: Final = 8
 
 
 class Listing:
-    """What lies in a folder: names of its sub-folders and of its files, each sorted.
+    """The content of a folder: names of its sub-folders and of its files, each sorted.
 
-    Hidden ones, and the folder that macOS adds to archives, are passed over.
+    Hidden ones, and the folder that macOS adds to archives, are skipped.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -51,7 +51,7 @@ class Listing:
         if not names:
             if self.folder.is_dir():
                 return f"nothing in {self.folder}"
-            what = "that this is a file" if self.folder.exists() else "no such folder"
+            what = "a file" if self.folder.exists() else "no such folder"
             return f"{what}: {self.folder}"
         more = ", ..." if len(names) > _LISTED else ""
         return f"in {self.folder}: {', '.join(names[:_LISTED])}{more}"
@@ -68,12 +68,12 @@ def is_picture(name: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is passed over without a word."""
+    """Whether a file or folder is skipped silently."""
     return name.startswith(".") or name == "__MACOSX"
 
 
 def holds_packs(folder: Path) -> bool:
-    """Whether it is the place where `medldr data pack` puts packs unless told otherwise."""
+    """Whether it is the folder where `medldr data pack` puts packs by default."""
     if folder.name != "packed":
         return False
     return all(
@@ -100,7 +100,7 @@ def locate(name: str | None, root: Path | None) -> Path:
     """The folder of the domains.
 
     Raises:
-        InputError: If it is absent, or a set's domains are not all in it; says what is there.
+        InputError: If it is absent, or a set's domains are not all in it; lists what was found.
     """
     folder = find(name, root)
     if folder is not None:
@@ -112,8 +112,8 @@ def locate(name: str | None, root: Path | None) -> Path:
                 f"{LAYOUT}, or a known set with data.set ({', '.join(SETS)})"
             )
         raise InputError(
-            f"data.root: {root} holds no folders of domains. Found {Listing(root.expanduser())}. "
-            f"Expected is the FOLDER of {LAYOUT}"
+            f"data.root: {root} has no domain folders. Found {Listing(root.expanduser())}. "
+            f"Expected the FOLDER of {LAYOUT}"
         )
     raise _absent(SETS[name], root)
 
@@ -133,7 +133,7 @@ def _lacking(known: Known, folder: Path) -> list[str]:
 def _absent(known: Known, root: Path | None) -> InputError:
     places = _places(known, root)
     expected = (
-        f"Expected is {LAYOUT} with the domains {_quoted(known.domains)}, and data.root=FOLDER or "
+        f"Expected {LAYOUT} with the domains {_quoted(known.domains)}, and data.root=FOLDER or "
         "the folder that holds FOLDER"
     )
     partly = max(places, key=lambda at: len(known.domains) - len(_lacking(known, at)))

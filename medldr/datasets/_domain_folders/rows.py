@@ -1,4 +1,4 @@
-"""Which pictures of a tree are rows: those not on a blacklist; and whose each is."""
+"""Which pictures of a tree are rows (those not on a blacklist), and the group of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
     Args:
         tree: The tree.
         file: A text file with one path a line, ``domain/class/image``; empty lines and those that
-            begin with # are passed over.
+            begin with # are skipped.
         folder_name: Paths may begin with this, the name of the set's folder.
 
     Raises:
@@ -28,10 +28,10 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
     try:
         lines = file.expanduser().read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(
-            f"data.blacklist: {file} cannot be read ({why}). It is a text file with a path a line, "
-            f"such as {tree.paths[0]}"
+            f"data.blacklist: {file} cannot be read ({why}). Give a text file with one path per "
+            f"line, such as {tree.paths[0]}"
         ) from error
     listed = dict.fromkeys(_path(line, folder_name) for line in lines)
     listed.pop("", None)
@@ -41,15 +41,15 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
         example = f", such as {absent[0]}" if absent else ""
         raise InputError(
             f"data.blacklist: none of the {len(listed):,} paths in {file}{example}, is a picture "
-            f"below {tree.folder}. Paths are needed like {tree.paths[0]}; where the pictures were "
-            "deleted already, leave data.blacklist unset"
+            f"below {tree.folder}. Paths should look like {tree.paths[0]}; if the pictures were "
+            "already deleted, leave data.blacklist unset"
         )
     kept = [path for path in tree.paths if path not in listed]
     if not kept:
-        raise InputError(f"data.blacklist: {file} names every picture below {tree.folder}")
+        raise InputError(f"data.blacklist: {file} lists every picture below {tree.folder}")
     note = f"{len(tree.paths) - len(kept):,} pictures left out by data.blacklist."
     if absent:
-        note += f" {len(absent):,} of its paths are not there."
+        note += f" {len(absent):,} of its paths do not exist."
     return tree._replace(paths=kept, notes=(*tree.notes, note))
 
 
@@ -71,7 +71,7 @@ def groups(
         scope: ``domain`` where equal names in two domains are two patients.
 
     Raises:
-        InputError: If a picture has no such name.
+        InputError: If a picture's name does not match.
     """
     if pattern is None:
         return np.full(len(paths), "", dtype="<U1")
@@ -86,7 +86,7 @@ def groups(
         names.append(f"{domain}/{name}" if scope == "domain" else str(name))
     if unnamed:
         raise InputError(
-            f"data.group_pattern {pattern!r} finds no group in {len(unnamed):,} of "
+            f"data.group_pattern {pattern!r} matches no group in {len(unnamed):,} of "
             f"{len(paths):,} images, such as {unnamed[0].split('/', 2)[2]!r} ({unnamed[0]}). "
             "Correct the pattern, or rename or remove these images"
         )

@@ -2,8 +2,8 @@
 
 Source:
     Within a domain rows are in the order of torchvision's ImageFolder: classes sorted, then their
-    folders, then names, so that a seeded division of row numbers is the one that published codes
-    make. There a class is numbered within each domain, and a domain that lacks a class shifts all
+    folders, then names, so a seeded division of row numbers equals that of published codes.
+    There a class is numbered within each domain, and a domain that lacks a class shifts all
     later ones; here one sorted list over all domains numbers them.
 """
 
@@ -37,8 +37,8 @@ class Tree(NamedTuple):
         domains: Folders with pictures, sorted.
         class_names: Of all domains, sorted; the number of one is its label.
         paths: ``(N,)`` path of each picture below `folder`, in row order.
-        strays: Files that are no row, as paths below `folder`.
-        notes: What a reader must be told; without names of files, which may name patients.
+        strays: Files that are not rows, as paths below `folder`.
+        notes: What readers should know; without file names, which may identify patients.
     """
 
     folder: Path
@@ -54,16 +54,16 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
 
     Args:
         folder: Its top.
-        known: What is known of the set beforehand; None for any tree.
-        nested: Whether all pictures may lie in folders below their class.
+        known: What is known about the set beforehand; None for any tree.
+        nested: Whether all pictures may be in folders below their class.
 
     Raises:
-        InputError: If it is laid out in another way; says what was found.
+        InputError: If it has another layout; says what was found.
     """
     top = Listing(folder)
     notes: list[str] = []
     names = _domain_folders(top, known, notes)
-    # Files beside the domains are not of the set, but a picture there was meant to be.
+    # Files next to the domains are not part of the set, but a picture there was meant to be.
     strays = top.pictures
     by_class: dict[str, dict[str, list[str]]] = {}
     for domain in names:
@@ -74,7 +74,7 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
     domains = tuple(domain for domain in names if any(by_class[domain].values()))
     if len(domains) < len(names):
         empty = ", ".join(domain for domain in names if domain not in domains)
-        notes.append(f"no picture in {empty}, so it is no domain.")
+        notes.append(f"no picture in {empty}, so it is not a domain.")
     class_names = _classes(by_class, known, notes)
     notes += _lacks(by_class, domains, class_names)
     paths = [
@@ -85,11 +85,11 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
     ]
     deeper = [path for path in paths if path.count("/") > 2]
     if deeper:
-        notes.append(f"pictures below their class folder: {len(deeper):,}.")
+        notes.append(f"pictures in folders below their class folder: {len(deeper):,}.")
     if strays:
         notes.append(
-            "files that are not used, as they lie in no class folder or are no pictures by their "
-            f"names: {len(strays):,}."
+            "files not used because they are in no class folder or their names are not those of "
+            f"pictures: {len(strays):,}."
         )
     return Tree(folder, domains, class_names, paths, strays, tuple(notes))
 
@@ -110,12 +110,14 @@ def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list
         return names
     others = [name for name in names if name not in known.domains]
     if others:
-        notes.append(f"folders that are no domain of {known.title}, not used: {_first(others)}.")
+        notes.append(
+            f"folders not used because they are not domains of {known.title}: {_first(others)}."
+        )
     return list(known.domains)
 
 
 def _read_domain(folder: Path, domain: str) -> tuple[dict[str, list[str]], list[str]]:
-    """Pictures by class, in row order, and files that are none."""
+    """Pictures by class, in row order, and files that are not pictures."""
     top = Listing(folder / domain)
     strays = [f"{domain}/{name}" for name in top.files]
     found: dict[str, list[str]] = {}
@@ -174,34 +176,34 @@ def _require_layout(
     if bare and len(bare) == len(by_class) and known is None:
         siblings = [n for n in Listing(folder.absolute().parent).folders if n != folder.name]
         raise InputError(
-            f"{folder} is a single domain, or its domains have no class folders: pictures lie "
-            f"directly in its folders {_first(bare)}. Expected is {LAYOUT}. Set "
-            f"data.root to the folder that holds the domains (beside {folder.name} there: "
+            f"{folder} is a single domain, or its domains have no class folders: pictures are "
+            f"directly in its folders {_first(bare)}. Expected {LAYOUT}. Set "
+            f"data.root to the folder that contains the domains (next to {folder.name}: "
             f"{_first(siblings) or 'nothing else'})"
         )
     if bare:
         raise InputError(
-            f"{folder}: domain {bare[0]!r} has no class folders: {loose[bare[0]]} pictures lie "
-            f"directly in it. Expected is {LAYOUT}. Sort them into classes, or move "
+            f"{folder}: domain {bare[0]!r} has no class folders: {loose[bare[0]]} pictures are "
+            f"directly in it. Expected {LAYOUT}. Sort them into classes, or move "
             f"{bare[0]} elsewhere"
         )
     if not paths:
-        what = f"{len(at_top)} pictures lie directly in it" if at_top else "it holds no picture"
+        what = f"{len(at_top)} pictures are directly in it" if at_top else "it contains no pictures"
         raise InputError(
-            f"{folder}: {what}. Found {Listing(folder)}. Expected is {LAYOUT}, with images that "
-            f"end in {', '.join(PICTURES)}"
+            f"{folder}: {what}. Found {Listing(folder)}. Expected {LAYOUT}, with images whose "
+            f"names end in {', '.join(PICTURES)}"
         )
     if known is not None:
         empty = [d for d in known.domains if not any(by_class[d].values())]
         if empty:
             raise InputError(
-                f"{folder}: domain {empty[0]!r} of {known.title} holds no picture. Extract it again"
+                f"{folder}: domain {empty[0]!r} of {known.title} has no pictures. Extract it again"
             )
     if not nested and not any(path.count("/") == 2 for path in paths):
         only = f" Perhaps data.root={folder / next(iter(by_class))}" if len(by_class) == 1 else ""
         raise InputError(
-            f"{folder} has folders below those of its classes, and every picture lies there, such "
-            f"as {paths[0]}. Expected is {LAYOUT}: set data.root one level deeper.{only} If the "
+            f"{folder} has folders below its class folders, and every picture is in one, such "
+            f"as {paths[0]}. Expected {LAYOUT}: set data.root one level deeper.{only} If the "
             "folders below the classes are patients, say so with data.group_pattern='^([^/]+)/'"
         )
 
@@ -218,7 +220,7 @@ def _classes(
         for name, domains in sorted(holds.items()):
             if name not in known.class_names:
                 raise InputError(
-                    f"{sorted(domains)[0]}/{name} is no class of {known.title}."
+                    f"{sorted(domains)[0]}/{name} is not a class of {known.title}."
                     f"{did_you_mean(name, known.class_names)} Classes: "
                     f"{', '.join(known.class_names)}. Rename or remove the folder, or read the "
                     "tree as it is with data.set=null"
@@ -228,9 +230,11 @@ def _classes(
         names = tuple(sorted(holds))
         _require_one_spelling(holds)
         if empty - set(names):
-            notes.append(f"class folders without a picture, not used: {_first(empty - set(names))}")
+            notes.append(
+                f"class folders not used because they are empty: {_first(empty - set(names))}"
+            )
         if known is not None and len(names) != known.classes:
-            notes.append(f"{known.title} has {known.classes} classes, and {len(names)} are here.")
+            notes.append(f"{known.title} has {known.classes} classes, but {len(names)} were found.")
     return names
 
 
@@ -242,7 +246,7 @@ def _require_one_spelling(holds: dict[str, set[str]]) -> None:
         if other != name and not holds[other] & holds[name]:
             raise InputError(
                 f"{sorted(holds[other])[0]}/{other} and {sorted(holds[name])[0]}/{name} would be "
-                "two classes, and differ in spelling only. Rename one of the folders"
+                "two classes, but differ only in spelling. Rename one of the folders"
             )
 
 
@@ -252,7 +256,7 @@ def _lacks(
     for domain in domains:
         lacking = [name for name in names if not by_class[domain].get(name)]
         if lacking:
-            yield f"domain {domain} has no picture of {_first(lacking)}; no label shifts by it."
+            yield f"domain {domain} has no picture of {_first(lacking)}; labels are unaffected."
 
 
 def _first(names: Iterable[str]) -> str:

@@ -66,7 +66,9 @@ def _info() -> dict[str, dict[str, Any]]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "INFO":
             info: dict[str, dict[str, Any]] = ast.literal_eval(node.value)
             return info
-    raise InputError(f"{source} holds no catalogue. Install another: pip install 'medmnist==3.0.2'")
+    raise InputError(
+        f"{source} contains no catalogue. Install another version: pip install 'medmnist==3.0.2'"
+    )
 
 
 def flags() -> list[str]:
@@ -93,7 +95,7 @@ def entry(flag: str, size: int) -> Entry:
     """The file of a set at a size.
 
     Raises:
-        InputError: If there is no such set or size, with what there is.
+        InputError: If there is no such set or size; lists the known ones.
 
     Example:
         >>> entry("octmnist", 64).file, entry("octmnist", 28).file
@@ -105,7 +107,7 @@ def entry(flag: str, size: int) -> Entry:
     info = _info()
     if flag not in info:
         raise InputError(
-            f"data.flag: MedMNIST has no set {flag!r}.{did_you_mean(flag, info)} "
+            f"data.flag: MedMNIST has no data set {flag!r}.{did_you_mean(flag, info)} "
             f"Known: {', '.join(flags())}"
         )
     if size not in sizes(flag):

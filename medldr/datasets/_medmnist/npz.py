@@ -1,7 +1,7 @@
 """Reading the arrays of an npz file without pickle and without holding them twice.
 
-numpy reads a whole array before one can look at it. Here the header is read and checked first,
-and the rows then stream into the place where they stay.
+numpy reads a whole array before it can be inspected. Here the header is read and checked first,
+and the rows then stream to their final place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NpzFile:
     """An open npz file.
 
     Raises:
-        InputError: If the file is no npz archive; the message names it.
+        InputError: If the file is not an npz archive; the message names it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +68,7 @@ class NpzFile:
             raise InputError(f"{self.path}: {key} is damaged ({error})") from error
         if dtype.hasobject:
             raise InputError(
-                f"{self.path}: {key} holds Python objects, which are not loaded because reading "
+                f"{self.path}: {key} contains Python objects, which are not loaded because reading "
                 "them would run code from the file. Save plain numbers."
             )
         return tuple(shape), bool(column_major), dtype
@@ -77,7 +77,7 @@ class NpzFile:
         """Read an array into ``target``, which has its shape and dtype, in any memory order.
 
         Raises:
-            InputError: If the array is damaged or cut off.
+            InputError: If the array is damaged or truncated.
         """
         try:
             with self._archive.open(f"{key}.npy") as stream:
@@ -94,7 +94,7 @@ class NpzFile:
                     rows = np.frombuffer(buffer, dtype)
                     target[start:stop] = rows.reshape(stop - start, *shape[1:])
         except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise InputError(f"{self.path}: {key} is damaged or cut off ({error})") from error
+            raise InputError(f"{self.path}: {key} is damaged or truncated ({error})") from error
 
     def read(self, key: str) -> NDArray[np.generic]:
         """A whole array, for small ones."""

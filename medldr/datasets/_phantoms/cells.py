@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from medldr.datasets._phantoms.tissue import FIELD_UM, Map, Nest, Scene, Waves, grid
 
-_REACH: Final = FIELD_UM / 2 + 8.0  # nuclei are placed beyond the edge, so that none is missing
+_REACH: Final = FIELD_UM / 2 + 8.0  # nuclei are placed beyond the edge, so none is missing
 _RED_CELL_UM: Final = 3.4  # radius
 _SMOOTH_UM: Final = 3.0  # width of the edge of tissue and nests
 
@@ -119,7 +119,7 @@ def _lattice(rng: np.random.Generator, spacing: float) -> Map:
 
 @dataclass(frozen=True)
 class Tissue:
-    """What lies in a tile, in micrometres, independent of the size it is rendered at.
+    """The content of a tile, in micrometres, independent of the size it is rendered at.
 
     Attributes:
         nest: The tumour nest, or None.
@@ -179,7 +179,7 @@ def render(tissue: Tissue, size: int) -> Scene:
     """Show a tile's tissue at a size.
 
     Args:
-        tissue: What lies in the tile.
+        tissue: The content of the tile.
         size: Pixels per side; the tile stays `FIELD_UM`.
 
     Returns:

@@ -1,7 +1,7 @@
 """The anatomy of the rib phantom: a curved rib, its fracture, and the tissue around both.
 
 Lengths are millimetres in a cube of `FIELD_MM`; densities are Hounsfield units (HU). What is drawn
-(`Rib.draw`, `Fracture.draw`) is apart from how it is rendered (`render`), so that the same rib can
+(`Rib.draw`, `Fracture.draw`) is separate from how it is rendered (`render`), so the same rib can
 be shown whole, broken, or by any scanner. Every shape is an analytic distance in the rib's own
 coordinates: along its arc, outwards from its centre of curvature, and across.
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 Volume = NDArray[np.floating[Any]]
-"""Densities or distances, one per voxel; float32 throughout, which NumPy's types cannot tell."""
+"""Densities or distances, one per voxel; float32 throughout, which NumPy's types cannot express."""
 
 FIELD_MM: Final = 48.0
 CLASSES: Final = ("buckle", "nondisplaced", "displaced")
@@ -88,8 +88,8 @@ class Fracture:
         bulge: Height of the bulging cortex, mm; 0 unless buckled.
         kink: Sideways bend of the rib at the bulge, mm; 0 unless buckled.
         gap: Width of the dark line through the rib, mm; 0 when buckled.
-        offset: Step between the fragments at the line, mm; 0 unless displaced. The fragments come
-            back to the rib's course within `reach`, so that the finding stays local.
+        offset: Step between the fragments at the line, mm; 0 unless displaced. The fragments
+            return to the rib's course within `reach`, so the finding stays local.
         reach: Distance from the plane beyond which the rib is untouched, mm.
     """
 

@@ -4,7 +4,7 @@
 tumours and label balance, and differ in these numbers only. Each hospital has dyes of its own
 colour, a staining strength, a white point, stray light, optics, a tone curve, noise and rounding of
 its colours. Three train; `hospital_2`, the one to test on, stains darker, its eosin is bluish and
-its glass is pink; `hospital_1` lies between it and the three.
+its glass is pink; `hospital_1` is intermediate between it and the three.
 
 Stain jitter scales and shifts the coordinates of an image in one fixed basis of stain colours.
 The hospitals are not made by that formula: their dyes have different colours, which scaling in a
@@ -91,7 +91,7 @@ class Slide:
 
     @staticmethod
     def draw(hospital: Hospital, rng: np.random.Generator) -> Slide:
-        """Draw a slide: dyes vary by some 10 % in strength and 2 % in colour, white by 1 %."""
+        """Draw a slide: dyes vary by about 10% in strength and 2% in colour, white by 1%."""
         colours = np.array([hospital.haematoxylin, hospital.eosin])
         colours = (colours + rng.normal(0, 0.02, size=(2, 3))).clip(0.01)
         colours /= np.linalg.norm(colours, axis=1, keepdims=True)
@@ -105,7 +105,7 @@ def photograph(scene: Scene, slide: Slide, rng: np.random.Generator) -> NDArray[
 
     Args:
         scene: ``(size, size)`` densities of what the dyes bind to.
-        slide: The slide it lies on.
+        slide: The slide it is on.
         rng: Source of the noise.
 
     Returns:

@@ -7,7 +7,7 @@ same tissue at any size. Textures are sums of plane waves, which a grid evaluate
 matrix product.
 
 All ranges are our choice: nuclei that half a Camelyon17 patch's resolution can still resolve, and
-crowds of small normal nuclei, so that a dark tile alone is no tumour.
+crowds of small normal nuclei, so darkness alone does not identify a tumour.
 """
 
 from __future__ import annotations
