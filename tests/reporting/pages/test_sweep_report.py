@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from medldr.reporting.pages.sweep_report import sweep_page
 
 import medldr
 from medldr.api import report
@@ -11,7 +12,6 @@ from medldr.errors import InputError
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting import SweepReport, report_folder, write_sweep_report
 from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.pages.sweep_report import sweep_page
 
 FILES = ("report.html", "report.md", "report.csv", "table.tex", "report.tex")
 

@@ -1,11 +1,11 @@
 """Tables beside the grid hold the numbers of the comparison, and say what is missing and why."""
 
 import pytest
+from medldr.reporting.sections.comparison_tables import gap_table, show_p
 
 from medldr.reporting.document import Cell, Row, Table, side_by_side
 from medldr.reporting.pages.sweep import sweep_content
 from medldr.reporting.sections import sweep_tables
-from medldr.reporting.sections.comparison_tables import gap_table, show_p
 
 
 def test_differences_are_to_the_reference_with_interval_and_both_p(whole):

@@ -3,10 +3,10 @@
 import io
 
 import pytest
+from medldr.reporting.writers.sweep_terminal import print_sweep, sweep_tables
 from rich.console import Console
 
 from medldr.reporting.pages.sweep import sweep_content
-from medldr.reporting.writers.sweep_terminal import print_sweep, sweep_tables
 
 
 def printed(content, width=80):
