@@ -1,6 +1,5 @@
-"""Sweeps: many runs from one file, started where they are missing, told in one table.
+"""Sweeps: many runs from one file; missing ones are started, all are reported in one table.
 
-`file` and `expand` make runs of a sweep file and touch nothing; `launch`, `scheduler` and the
-launchers `local` and `slurm` run them as processes; `status` tells how far they are. A run and its
-sweep meet only through files.
+`plan` expands a sweep file into runs and touches nothing; `run` and the `launchers` start them as
+processes; `status` shows how far they are. A run and its sweep communicate only through files.
 """

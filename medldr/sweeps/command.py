@@ -32,8 +32,8 @@ def choose_launcher(name: str, plan: Plan, jobs: int | None = None) -> Launcher:
 
     Args:
         name: ``local`` or ``slurm``.
-        plan: What it is to start.
-        jobs: Most runs at once; unset: as the launcher likes.
+        plan: What it will start.
+        jobs: Maximum number of concurrent runs; unset: the launcher decides.
 
     Raises:
         InputError: If there is no such launcher, or it lacks something.
@@ -45,7 +45,7 @@ def choose_launcher(name: str, plan: Plan, jobs: int | None = None) -> Launcher:
 
 
 def check_launcher(name: str, jobs: int | None) -> None:
-    """Refuse what no launcher is called, and a number of jobs that is none.
+    """Refuse an unknown launcher and a number of jobs below 1.
 
     Raises:
         InputError: Naming the option.
@@ -53,11 +53,10 @@ def check_launcher(name: str, jobs: int | None) -> None:
     if name not in LAUNCHERS:
         known = ", ".join(LAUNCHERS)
         raise InputError(
-            f"--launcher: there is no launcher {name!r}.{did_you_mean(name, LAUNCHERS)} "
-            f"Known: {known}"
+            f"--launcher: unknown launcher {name!r}.{did_you_mean(name, LAUNCHERS)} Known: {known}"
         )
     if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs: {jobs} should be 1 or more")
+        raise InputError(f"--jobs: {jobs} is too small; it should be 1 or more")
 
 
 def run_sweep(
@@ -76,14 +75,14 @@ def run_sweep(
         source: A packaged name, a YAML file, or a mapping with its content.
         overrides: ``KEY=VALUE`` texts.
         out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
-        jobs: Most runs at once; unset: one per accelerator, and one where there is none.
+        jobs: Maximum number of concurrent runs; unset: one per accelerator, or one without any.
         launcher: ``local`` or ``slurm``.
-        only: Start the members that this pattern fits.
-        retry_failed: Start again what failed before.
+        only: Start only the members that match this pattern.
+        retry_failed: Retry members that failed before.
 
     Raises:
         InputError: If anything is wrong with file, members, folder or launcher; nothing started.
-        SweepStopped: After SIGINT or SIGTERM; the same call goes on.
+        SweepStopped: After SIGINT or SIGTERM; the same call resumes the sweep.
     """
     result, _ = _run(source, overrides, out, jobs, launcher, only, retry_failed)
     return result
@@ -114,10 +113,10 @@ def dry_run(
     out: Path | str | None = None,
     only: str | None = None,
 ) -> None:
-    """Print the members of a sweep and where each stands; nothing is written or started.
+    """Print the members of a sweep and the state of each; nothing is written or started.
 
     Raises:
-        InputError: If file, members or folder are at fault.
+        InputError: If there is a mistake in the file, the members or the folder.
     """
     plan = make_plan(source, overrides, out, only)
     said = Console(stderr=True, highlight=False)
@@ -163,26 +162,26 @@ def sweep_command(
     for line in (*error_lines(result.failed), *error_lines(result.left_out)):
         console.print(line, soft_wrap=not console.is_terminal, markup=False)
     text = f"{len(result.failed)} failed, {len(result.left_out)} left out"
-    cure = f"`medldr sweep status {result.folder}` tells more, and --retry-failed tries again"
-    console.print(f"{text}: {cure}", soft_wrap=not console.is_terminal, markup=False)
+    cure = f"Run `medldr sweep status {result.folder}` for details, or add --retry-failed to retry"
+    console.print(f"{text}. {cure}", soft_wrap=not console.is_terminal, markup=False)
     return SOME_MISSING
 
 
 def _refuse_misspelt_status(source: str) -> None:
-    """Tell the word from a sweep that there is not."""
+    """Refuse a misspelt ``status``, unless there is a sweep of that name."""
     near = did_you_mean(source, ["status"])
     if near:
         try:
             find_sweep(source)
         except InputError as error:
             raise InputError(
-                f"{error}.{near} `medldr sweep status DIR` tells how far one is"
+                f"{error}.{near} `medldr sweep status DIR` shows the progress of a sweep"
             ) from error
 
 
 def _one_folder(words: Sequence[str]) -> Path:
     if len(words) != 1:
         raise InputError(
-            "medldr sweep status takes one folder, that of a sweep: medldr sweep status DIR"
+            "medldr sweep status takes exactly one sweep folder: medldr sweep status DIR"
         )
     return Path(words[0]).expanduser()

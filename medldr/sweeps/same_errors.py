@@ -1,4 +1,4 @@
-"""Equal errors of many runs are told once."""
+"""An error that many runs share is reported once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _NAMES: Final = 3
 _ERRORS: Final = 5
 
 
-def alike(errors: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names by what went wrong with them, in the order in which each error first occurs.
+def group_same_errors(errors: Mapping[str, str]) -> dict[str, list[str]]:
+    """Run names by error, in the order in which each error first occurs.
 
     Args:
-        errors: What went wrong, by name.
+        errors: The error of each run, by name.
 
     Example:
-        >>> alike({"a": "no data", "b": "boo", "c": "no data"})
+        >>> group_same_errors({"a": "no data", "b": "boo", "c": "no data"})
         {'no data': ['a', 'c'], 'boo': ['b']}
     """
     groups: dict[str, list[str]] = {}
@@ -26,7 +26,7 @@ def alike(errors: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def some_runs(names: Sequence[str]) -> str:
-    """How many runs these are, and the first of them.
+    """The number of runs and the names of the first few.
 
     Example:
         >>> some_runs(["a", "b", "c", "d", "e"])
@@ -40,22 +40,22 @@ def some_runs(names: Sequence[str]) -> str:
 
 
 def error_lines(errors: Mapping[str, str]) -> list[str]:
-    r"""A line for a run that failed alone; for others, their error and a line with their names.
+    r"""One line for an error of a single run; for a shared error, a second line with the names.
 
-    At most five errors are told.
+    At most five errors are shown.
 
     Args:
-        errors: What went wrong, by run name.
+        errors: The error of each run, by name.
 
     Example:
         >>> error_lines({"a": "no data", "b": "boo", "c": "no data"})
         ['no data', '  2 runs: a, c', 'b: boo']
     """
-    groups = alike(errors)
+    groups = group_same_errors(errors)
     lines: list[str] = []
     for error, names in list(groups.items())[:_ERRORS]:
         alone = len(names) == 1
         lines += [f"{names[0]}: {error}"] if alone else [error, f"  {some_runs(names)}"]
     if len(groups) > _ERRORS:
-        lines.append(f"and {len(groups) - _ERRORS} more (`medldr sweep status` tells them all)")
+        lines.append(f"and {len(groups) - _ERRORS} more (`medldr sweep status` lists them all)")
     return lines

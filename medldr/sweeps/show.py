@@ -1,4 +1,4 @@
-"""Sweeps on the terminal: how far one is, and what one would do; readable at 80 columns."""
+"""Sweeps on the terminal: how far one is, and what it would start; readable at 80 columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from medldr.folders.sweep_record import Member
 from medldr.reporting.writers.terminal import console
-from medldr.sweeps.same_errors import alike, some_runs
+from medldr.sweeps.same_errors import group_same_errors, some_runs
 from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, State, SweepStatus
 
 COLOURS: Final = {
@@ -26,7 +26,7 @@ COLOURS: Final = {
 }
 _PROBLEMS: Final[tuple[State, ...]] = ("failed", "unreadable", "interrupted")
 _SEED_AND_STATE: Final = 25
-"""Characters that a plan's other columns and what stands between all take."""
+"""Characters that the other columns of a plan take, gaps included."""
 
 
 def print_status(status: SweepStatus, out: Console | None = None) -> None:
@@ -34,7 +34,7 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
 
     Args:
         status: From `status_of`.
-        out: Where to; unset: standard output.
+        out: Where to print; unset: standard output.
     """
     out = out or console()
     soft = not out.is_terminal
@@ -56,11 +56,11 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
 
 
 def _problems(members: Sequence[MemberStatus]) -> Iterator[Text]:
-    """What went wrong; what went wrong with several in the same way is told once."""
+    """What went wrong; an error that several members share is shown once."""
     for state in _PROBLEMS:
         entries = [entry for entry in members if entry.standing.state == state]
         errors = {_place(entry): entry.standing.error for entry in entries if entry.standing.error}
-        for error, places in alike(errors).items():
+        for error, places in group_same_errors(errors).items():
             several = len(places) > 1
             text = Text(f"{state}: " if several else f"{places[0]} {state}: ", style="bold")
             text.append(error, style=COLOURS.get(state, "none"))
@@ -68,7 +68,7 @@ def _problems(members: Sequence[MemberStatus]) -> Iterator[Text]:
 
 
 def _place(entry: MemberStatus) -> str:
-    """A run, and where it was."""
+    """A run and its last position."""
     return f"{entry.member.run} at {entry.position}" if entry.position else entry.member.run
 
 
@@ -85,8 +85,8 @@ def time_line(status: SweepStatus) -> str:
         return "nothing is left to run"
     if status.left_s is None:
         return "expected time left: unknown until a first run is done"
-    rate = f"{running} at once, as now" if running else "nothing is running now; one after another"
-    return f"expected time left: {clock(status.left_s)} ({rate})"
+    now = f"{running} runs at once, as now" if running > 1 else "one run at a time"
+    return f"expected time left: {clock(status.left_s)} (assuming {now})"
 
 
 def _row(entries: Sequence[MemberStatus]) -> tuple[Text, Text, str]:
@@ -102,7 +102,7 @@ def _row(entries: Sequence[MemberStatus]) -> tuple[Text, Text, str]:
 
 
 def _position(entry: MemberStatus) -> str:
-    """Where a started member is; empty for the others."""
+    """How far a started member is; empty for the others."""
     seed, state = f"s{entry.member.seed}", entry.standing.state
     if state == "running":
         return f"{seed}: {entry.position or 'starting'}, {clock(entry.seconds)}"
@@ -117,13 +117,13 @@ def print_plan(
     standings: Sequence[tuple[Member, Standing]],
     out: Console | None = None,
 ) -> None:
-    """Print the members of a sweep and where each stands.
+    """Print the members of a sweep and the state of each.
 
     Args:
         name: Name of the sweep.
-        folder: Where it goes.
+        folder: Its folder.
         standings: Members, in the order in which they start.
-        out: Where to; unset: standard output.
+        out: Where to print; unset: standard output.
     """
     out = out or console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -144,12 +144,12 @@ def print_plan(
     soft = not out.is_terminal
     out.print(f"{name}: {_runs(len(standings))}: {parts}", markup=False, soft_wrap=soft)
     all_done = counts["done"] == len(standings)
-    end = "nothing is left to run" if all_done else "without --dry-run it starts"
+    end = "nothing is left to run" if all_done else "run it without --dry-run to start"
     out.print(f"in {folder}; {end}", markup=False, soft_wrap=soft)
 
 
 def _fitting(members: Sequence[Member], width: int) -> tuple[str, ...]:
-    """Row and column in the table, where labels, which are made of them, leave room for both."""
+    """The columns ``row`` and ``column``, if the labels, which repeat them, leave room."""
     words = [("label", "row", "column"), *((m.label, m.row, m.column) for m in members)]
     taken = sum(max(map(len, column)) for column in zip(*words, strict=True))
     return ("row", "column") if taken + _SEED_AND_STATE <= width else ()

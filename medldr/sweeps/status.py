@@ -1,4 +1,4 @@
-"""How far a sweep is, told from its folder alone."""
+"""How far a sweep is, according to its folder alone."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ STATES: Final[tuple[State, ...]] = (
 )
 
 AT_WORK: Final[tuple[State, ...]] = ("running", "launched")
-"""Where a member is another process's matter."""
+"""States of a member that another process takes care of."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a run stands.
+    """The state of a run.
 
     Attributes:
         state: ``done``, ``running`` (somewhere), ``launched`` (its process is starting, or its job
-            queues), ``interrupted`` (goes on at the next start), ``failed``, ``waiting`` (never
+            is queued), ``interrupted`` (resumes at the next start), ``failed``, ``waiting`` (never
             started) or ``unreadable``.
         error: Why it failed or cannot be read; for an interrupted one, what stopped it, if that
             was not the user.
-        goes_on: Whether the next start of the sweep takes it up without being asked to.
+        resumes: Whether the next start of the sweep resumes it without being asked to.
     """
 
     state: State
     error: str = ""
-    goes_on: bool = False
+    resumes: bool = False
 
 
 @dataclass(frozen=True)
 class MemberStatus:
-    """A member, where it stands and how far it is.
+    """A member, its state and its progress.
 
     Attributes:
         member: Its name and place.
-        standing: Where it stands.
+        standing: Its state.
         position: How far a running or interrupted one is, such as ``epoch 3 of 12``.
         seconds: Time spent on it so far.
     """
@@ -78,7 +78,7 @@ class SweepStatus:
 
     Attributes:
         name: Name of the sweep.
-        folder: Where it is.
+        folder: Its folder.
         members: One entry per member, in their order.
         left_s: Expected seconds until the last one ends, if as many run as now; None: unknown.
         overrides: ``KEY=VALUE`` texts it was started with.
@@ -92,39 +92,39 @@ class SweepStatus:
 
     @property
     def counts(self) -> dict[State, int]:
-        """Members in each state, those states that occur."""
+        """The number of members in each state that occurs."""
         found = Counter(entry.standing.state for entry in self.members)
         return {state: found[state] for state in STATES if found[state]}
 
 
 def standing_of(folder: SweepFolder, name: str) -> Standing:
-    """Where one member stands; reads two or three small files."""
+    """The state of one member; reads two or three small files."""
     run = folder.run(name)
     try:
         record = lifecycle.read_current(run)
         if record is not None and record.status == "done":
-            # Without its results a run has to be looked at once more.
-            return Standing("done") if lifecycle.is_done(run) else _goes_on("")
+            # Without its results, the run has to be opened again.
+            return Standing("done") if lifecycle.is_done(run) else _interrupted("")
         if record is not None and record.status == "running":
             return Standing("running")
         if is_launched(folder, name):
             return Standing("launched")
-        # Where there is one, it is of a later process than what the run's own folder says.
+        # An exit record comes from a later process than what the run's own folder says.
         exited = read_exit_record(folder, name)
     except InputError as error:
         return Standing("unreadable", str(error))
     if exited is not None:
-        # A mistake would be made again; what a signal ended may do better the next time.
-        return Standing("failed", exited.error, goes_on=exited.code < 0)
+        # A mistake would only repeat; a run that a signal ended may succeed next time.
+        return Standing("failed", exited.error, resumes=exited.code < 0)
     if record is None:
-        return Standing("waiting", goes_on=True)
+        return Standing("waiting", resumes=True)
     if record.status == "failed":
         return Standing("failed", record.error or "no error recorded")
-    return _goes_on(_reason(record))
+    return _interrupted(_reason(record))
 
 
-def _goes_on(error: str) -> Standing:
-    return Standing("interrupted", error, goes_on=True)
+def _interrupted(error: str) -> Standing:
+    return Standing("interrupted", error, resumes=True)
 
 
 def _reason(record: RunRecord) -> str:
@@ -141,12 +141,12 @@ def status_of(folder: SweepFolder) -> SweepStatus:
     """
     sweep = read_sweep(folder)
     if sweep is None:
-        where = "is a run folder" if folder.run(".").run.exists() else "holds no sweep.json"
+        where = "is a run folder" if folder.run(".").run.exists() else "contains no sweep.json"
         if not folder.path.is_dir():
             where = "does not exist"
         raise InputError(
-            f"{folder.path} {where}: name the folder of a sweep, as `medldr sweep FILE --out DIR` "
-            "made it"
+            f"{folder.path} {where}: give a sweep folder, one that `medldr sweep FILE --out DIR` "
+            "made"
         )
     members = tuple(_member_status(folder, member) for member in sweep.members)
     left = expected_left(members)
@@ -160,10 +160,10 @@ def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
     run = folder.run(member.run)
     try:
         seconds = _seconds(run, standing.state)
-    except InputError as error:  # damaged since its standing was read
+    except InputError as error:  # damaged since its state was read
         return MemberStatus(member, Standing("unreadable", str(error)))
-    told = standing.state in ("running", "interrupted", "failed")
-    position = position_of(run, folder.config(member.run)) if told else ""
+    shown = standing.state in ("running", "interrupted", "failed")
+    position = position_of(run, folder.config(member.run)) if shown else ""
     return MemberStatus(member, standing, position, seconds)
 
 
@@ -181,13 +181,13 @@ def _seconds(run: RunFolder, state: State) -> float:
 
 
 def position_of(run: RunFolder, config: Path) -> str:
-    """How far a run is by its last evaluation; empty before the first one."""
+    """The position of a run at its last evaluation; empty before the first one."""
     row = _last_row(run.metrics)
     if row is None:
         return ""
     length: dict[str, Any] = {}
     path = run.config if run.config.exists() else config
-    with contextlib.suppress(InputError):  # damaged: how far of how much cannot be said
+    with contextlib.suppress(InputError):  # damaged: the total length is unknown
         if path.exists():
             length = read_yaml(path).values.get("training") or {}
     unit = "step" if length.get("steps") else "epoch"
@@ -203,7 +203,7 @@ def _last_row(path: Path) -> dict[str, Any] | None:
     for line in reversed(lines):
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:  # the last line may be half written at this moment
+        except json.JSONDecodeError:  # the last line may be half written right now
             continue
         return row if isinstance(row, dict) else None
     return None
@@ -212,12 +212,12 @@ def _last_row(path: Path) -> dict[str, Any] | None:
 def expected_left(members: Sequence[MemberStatus]) -> float | None:
     """Seconds until the last member ends, if as many run as now; None while none has finished.
 
-    What a member takes is the mean of the finished ones of its label, or of all if there is none.
-    Failed and unreadable members are not waited for.
+    The expected duration of a member is the mean of the finished members with its label, or of all
+    finished members if there are none. Failed and unreadable members do not count.
     """
     done = [entry for entry in members if entry.standing.state == "done"]
     unfinished = [
-        entry for entry in members if entry.standing.state in AT_WORK or entry.standing.goes_on
+        entry for entry in members if entry.standing.state in AT_WORK or entry.standing.resumes
     ]
     if not unfinished:
         return 0.0
@@ -226,7 +226,7 @@ def expected_left(members: Sequence[MemberStatus]) -> float | None:
     of_all = fmean(entry.seconds for entry in done)
     left = 0.0
     for entry in unfinished:
-        alike = [other.seconds for other in done if other.member.label == entry.member.label]
-        left += max(0.0, (fmean(alike) if alike else of_all) - entry.seconds)
+        same = [other.seconds for other in done if other.member.label == entry.member.label]
+        left += max(0.0, (fmean(same) if same else of_all) - entry.seconds)
     running = sum(entry.standing.state in AT_WORK for entry in members)
     return left / max(1, running)

@@ -78,7 +78,7 @@ def test_a_dry_run_tells_what_the_table_will_lack(file, medldr):
     file.write_text(FILE + "  controls: [erm]\n")
     ended = medldr("sweep", file, "axes.algorithm=[latentdr_pool]", "--dry-run")
     assert ended.code == 0
-    assert "the table is without control erm" in ended.err
+    assert "left out of the table: control erm" in ended.err
 
 
 def test_failures_are_reported_and_told_by_the_exit_code(file, medldr, played):
@@ -88,7 +88,7 @@ def test_failures_are_reported_and_told_by_the_exit_code(file, medldr, played):
     assert len(played["jobs"]) == 2
     assert "2 failed, 0 left out" in ended.err
     # Once when it happened, and once at the end.
-    assert ended.err.count("exit code 1 and said nothing") == 2
+    assert ended.err.count("exit code 1 without any output") == 2
     assert re.search(r"2 runs: demo_erm-\w+-s0, demo_latentdr_pool-\w+-s0\n", ended.err)
     assert "--retry-failed" in ended.err
     folder = SweepFolder(file.parent / "runs" / "demo")
@@ -102,7 +102,7 @@ def test_failures_are_reported_and_told_by_the_exit_code(file, medldr, played):
     told = medldr("sweep", "status", folder.path)
     assert told.code == 0
     assert "demo: 2 runs: 2 failed" in told.out
-    assert "exit code 1 and said nothing" in told.out
+    assert "exit code 1 without any output" in told.out
 
 
 def test_a_signal_stops_the_sweep_with_one_line_and_its_exit_code(
@@ -115,7 +115,7 @@ def test_a_signal_stops_the_sweep_with_one_line_and_its_exit_code(
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
     ended = medldr("sweep", file)
     assert ended.code == 143
-    assert "stopped; 0 done, 1 interrupted: the same command goes on" in ended.err
+    assert "stopped: 0 done, 1 interrupted. Run the same command to resume" in ended.err
     assert "Traceback" not in ended.err
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
     assert not SweepFolder("runs/demo").report.exists()

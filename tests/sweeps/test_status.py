@@ -86,27 +86,27 @@ def test_a_launched_run_is_at_work(folder):
     assert status.left_s == 250
     out = Console(file=io.StringIO(), width=80)
     print_status(status, out)
-    assert "2 at once, as now" in out.file.getvalue()
+    assert "assuming 2 runs at once, as now" in out.file.getvalue()
 
 
 def test_a_run_whose_process_is_gone_is_interrupted_and_goes_on(folder):
     _run(folder, "erm", 0, "running", rows=[{"epoch": 2}])
     standing = standing_of(folder, _member("erm", 0).run)
-    assert standing == Standing("interrupted", "its process was killed", goes_on=True)
+    assert standing == Standing("interrupted", "its process was killed", resumes=True)
 
 
 def test_a_done_run_without_its_results_is_not_done(folder):
     run = _run(folder, "erm", 0, "done")
     run.model.unlink()
-    assert standing_of(folder, _member("erm", 0).run) == Standing("interrupted", goes_on=True)
+    assert standing_of(folder, _member("erm", 0).run) == Standing("interrupted", resumes=True)
 
 
 def test_an_ending_that_the_run_cannot_tell_is_told(folder):
     name = _member("erm", 0).run
     folder.ending(name).write_text(json.dumps({"code": 1, "error": "no module", "starts": 0}))
-    assert standing_of(folder, name) == Standing("failed", "no module", goes_on=False)
+    assert standing_of(folder, name) == Standing("failed", "no module", resumes=False)
     folder.ending(name).write_text(json.dumps({"code": -9, "error": "killed", "starts": 0}))
-    assert standing_of(folder, name) == Standing("failed", "killed", goes_on=True)
+    assert standing_of(folder, name) == Standing("failed", "killed", resumes=True)
     _run(folder, "erm", 0, "done")  # finished by hand meanwhile
     assert standing_of(folder, name) == Standing("done")
 
@@ -206,7 +206,7 @@ def test_a_plan_is_a_row_per_run(folder):
     text = _printed(print_plan, "demo", folder.path, [(m.member, m.standing) for m in members])
     assert len(re.findall(r"^(?:erm|mixup) +[012] +", text, re.MULTILINE)) == 6
     assert "demo: 6 runs: 1 done, 5 waiting" in text
-    assert text.splitlines()[-1] == f"in {folder.path}; without --dry-run it starts"
+    assert text.splitlines()[-1] == f"in {folder.path}; run it without --dry-run to start"
     text = _printed(print_plan, "demo", folder.path, [(members[0].member, members[0].standing)])
     assert text.splitlines()[-1] == f"in {folder.path}; nothing is left to run"
 
@@ -253,7 +253,7 @@ def test_the_changes_that_a_sweep_was_started_with_are_told(folder):
     ("make", "words"),
     [
         (lambda path: None, "does not exist"),
-        (lambda path: path.mkdir(), "holds no sweep.json"),
+        (lambda path: path.mkdir(), "contains no sweep.json"),
         (lambda path: (path.mkdir(), RunFolder(path).run.write_text("{}")), "is a run folder"),
     ],
 )

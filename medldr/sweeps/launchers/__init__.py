@@ -1,1 +1,1 @@
-"""How a run is started: forked or by itself on this machine, or as a job of a cluster."""
+"""How a run is started: forked or as a new process on this machine, or as a cluster job."""

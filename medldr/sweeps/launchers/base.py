@@ -1,4 +1,4 @@
-"""What the scheduler asks of a launcher: start these, and tell how each of them is doing."""
+"""What the scheduler asks of a launcher: start these jobs, and report on each of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Job:
 
     Attributes:
         name: Name of the run.
-        command: Its words.
-        log: File that gets what it prints.
+        command: Its command line.
+        log: File that receives its output.
         devices: Accelerators it uses.
         cores: Processor cores it uses.
-        processes: Processes it becomes: several where a run trains on several devices.
+        processes: Number of processes: several if the run trains on several devices.
     """
 
     name: str
@@ -33,13 +33,13 @@ class Handle(Protocol):
     """A process that was started, here or elsewhere."""
 
     def poll(self) -> int | None:
-        """Its exit code, minus the signal that killed it, or None while it runs or waits."""
+        """Its exit code, minus the number of the signal that killed it, or None until it ends."""
 
     def stop(self) -> None:
         """Ask it to save its state and end."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Launcher:
     """How processes are started.
 
     Attributes:
-        start: Starts all of some jobs and returns a handle for each.
-        slots: How many jobs it takes at once; None: all, because it has a queue of its own.
-        pause_s: Seconds between two looks at the handles.
-        note: What the user should know of it, or nothing.
-        cores: Cores a job has when its configuration asks for no number of threads.
-        news: What the user should know since the last call.
-        close: Called once when nothing more is to be started.
+        start: Starts all given jobs and returns a handle for each.
+        slots: How many jobs it takes at once; None: all, because it has its own queue.
+        pause_s: Seconds between two checks of the handles.
+        note: A note for the user about this launcher, or nothing.
+        cores: Cores of a job whose configuration does not set the number of threads.
+        news: Notes for the user since the last call.
+        close: Called once when no more jobs will be started.
     """
 
     start: Callable[[Sequence[Job]], list[Handle]]

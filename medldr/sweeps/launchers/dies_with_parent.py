@@ -1,11 +1,11 @@
-"""Become another program, one that does not outlive who started it.
+"""Become another program, one that does not outlive the process that started it.
 
 ``python -m medldr.sweeps.launchers.dies_with_parent PID WORD ...`` turns into the command WORD ...,
-which the system stops with SIGTERM as soon as process PID is gone (Linux; elsewhere it goes on
-alone), so that a run of a killed sweep saves its state and ends. SIGUSR2, by which schedulers
-announce the end of their time, is ignored: who started the run is told too, and stops it properly.
+which the system stops with SIGTERM as soon as process PID is gone (on Linux; elsewhere it keeps
+running): a run of a killed sweep saves its state and ends. SIGUSR2, with which schedulers announce
+the end of the time limit, is ignored: the parent gets it too, and stops the run properly.
 
-A small program of its own, because code between fork and exec is unsafe beside threads.
+This is a separate small program, because code between fork and exec is unsafe with threads around.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Sequence
 _PR_SET_PDEATHSIG = 1
 
 
-def guarded(command: Sequence[str]) -> list[str]:
-    """The command that runs `command` for as long as this process lives.
+def dies_with_parent(command: Sequence[str]) -> list[str]:
+    """The command that runs `command` for at most as long as this process lives.
 
     Example:
-        >>> guarded(["echo", "hello"])[-2:]
+        >>> dies_with_parent(["echo", "hello"])[-2:]
         ['echo', 'hello']
     """
     return [
@@ -36,11 +36,11 @@ def guarded(command: Sequence[str]) -> list[str]:
 
 
 def become(parent: int, command: Sequence[str]) -> None:
-    """Turn this process into the command; comes back only where it cannot.
+    """Turn this process into the command; returns only if that fails.
 
     Raises:
         SystemExit: If the parent is gone already.
-        OSError: If there is no such program.
+        OSError: If the program does not exist.
     """
     if hasattr(signal, "SIGUSR2"):
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
@@ -49,7 +49,7 @@ def become(parent: int, command: Sequence[str]) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Have the system send SIGTERM to this process when its parent ends (Linux; else nothing).
+    """Have the system send SIGTERM to this process when its parent ends (Linux only).
 
     Raises:
         SystemExit: If the parent is gone already.

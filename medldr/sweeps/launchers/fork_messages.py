@@ -1,4 +1,4 @@
-"""What a sweep and the server that forks its members say to each other."""
+"""Messages between a sweep and the server that forks its members."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Start:
     """Asks for a member.
 
     Attributes:
-        number: What the sweep calls it on this connection.
+        number: Its number on this connection.
         words: What follows ``medldr`` on its command line.
-        log: File that gets what it prints.
+        log: File that receives its output.
     """
 
     number: int
@@ -23,7 +23,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Signal:
-    """Asks for a signal to a member, or to it and all that it started."""
+    """Asks for a signal to a member, or to it and everything it started."""
 
     number: int
     signum: int
@@ -32,7 +32,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Close:
-    """Nothing more will be asked for: the server ends when its members have ended."""
+    """No more members will be requested: the server ends when its members have ended."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Unfit:
 
 @dataclass(frozen=True)
 class Started:
-    """A member is at work as the process `pid`; None where the system refused one."""
+    """A member runs as process `pid`; None if the system refused to fork."""
 
     number: int
     pid: int | None
@@ -57,7 +57,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Ended:
-    """A member's exit code, or minus the signal that killed it."""
+    """A member's exit code, or minus the number of the signal that killed it."""
 
     number: int
     code: int

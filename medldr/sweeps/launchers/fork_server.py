@@ -1,19 +1,19 @@
 """The process from which the runs of a sweep are forked, with everything imported already.
 
 ``python -m medldr.sweeps.launchers.fork_server FD PROGRAM MODULE ...`` imports the modules, then
-forks a child for each member that the sweep asks for over the connection FD. Importing takes longer
+forks a child for each member that the sweep requests over the connection FD. Importing takes longer
 than many a small run; forked members share it. The sweep itself could not fork: it may have
 threads, or have used an accelerator.
 
-What makes forking safe here: this process has one thread of Python, computes nothing, so that
-torch's pool of threads does not exist yet, and never touches an accelerator. The only other threads
-are those that OpenBLAS starts when NumPy is imported, and OpenBLAS ends them itself at each fork.
+Forking is safe here because this process has a single Python thread, computes nothing (torch has
+not yet started its thread pool) and never touches an accelerator. The only other threads are those
+that OpenBLAS starts when NumPy is imported, and OpenBLAS itself stops them at each fork.
 
-A child differs from a fresh process in nothing that a run depends on: it has a session, a log, a
-random state and signal handlers of its own, is ended with its parent, and runs the program
+A child is equivalent to a fresh process in everything that a run depends on: it has its own
+session, log, random state and signal handlers, ends with its parent, and runs the program
 (`medldr.cli`) as ``python -m`` would. Two things are worth knowing. A member runs the code of
-medldr as it was when the sweep began, even if files have been changed since; plug-ins from outside
-are imported by each member itself. And what Python warns of while importing is not in the logs.
+medldr as it was when the sweep began, even if files have been changed since; outside plug-ins are
+imported by each member itself. And warnings that Python issues during imports are not in the logs.
 
 `medldr.sweeps.launchers.forked` is the sweep's end of the connection.
 """
@@ -49,7 +49,7 @@ class Server:
     """Forks members and reports their endings.
 
     Args:
-        sweep: The connection to it.
+        sweep: The connection to the sweep.
     """
 
     def __init__(self, sweep: Connection) -> None:
@@ -65,7 +65,7 @@ class Server:
         """Work until the sweep is done or gone.
 
         Returns:
-            In a child: the member that it is to become. In the server: None.
+            In a child: the member that it will become. In the server: None.
         """
         closing = False
         while not (closing and not self._members):
@@ -81,12 +81,12 @@ class Server:
                     closing = closing or isinstance(asked, Close)
             except (EOFError, OSError):
                 if not closing:
-                    return None  # the sweep is gone, and the system tells its members to end
-                self._sweep = None  # it asks no more, but its members may be saving their state
+                    return None  # the sweep is gone, and the system signals its members to end
+                self._sweep = None  # no more requests, but its members may be saving their state
         return None
 
     def become_child(self) -> None:
-        """Drop what belongs to the server alone."""
+        """Drop what belongs only to the server."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if self._sweep is not None:
@@ -112,12 +112,12 @@ class Server:
             self._sweep.send(message)
 
     def _signal(self, asked: Signal) -> None:
-        # It is not waited for before its ending is reported, so the number is still its own.
+        # It is reaped only when its ending is reported, so the process number is still its own.
         for pid, number in self._members.items():
             if number == asked.number:
                 try:
                     (os.killpg if asked.to_group else os.kill)(pid, asked.signum)
-                except ProcessLookupError:  # it has not made its own session yet
+                except ProcessLookupError:  # it has not created its session yet
                     os.kill(pid, asked.signum)
 
     def _report_endings(self) -> None:
@@ -134,22 +134,22 @@ class Server:
 
 
 def main(descriptor: int, program: str, modules: Sequence[str]) -> None:
-    """Import the modules and serve; a child leaves as the member that it has become."""
+    """Import the modules and serve; in a child, run the member that it has become."""
     connection = Connection(descriptor)
     reason = prepare(modules)
     if reason:
         connection.send(Unfit(reason))
         os._exit(1)  # at once: threads may be what made it unfit
     server = Server(connection)
-    # The server's life is that of its connection. A child takes signals again when it is ready to.
+    # The server lives as long as its connection. A child accepts signals again once it is ready.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     gc.collect()
-    gc.freeze()  # the collector would write to, and so copy, every page that children share
+    gc.freeze()  # the collector would write to, and thereby copy, every page that children share
     connection.send(Ready())
     parent = os.getpid()
     member = server.serve()
     if member is None:
-        os._exit(0)  # at once: nothing here has to be put in order
+        os._exit(0)  # at once: there is nothing to clean up
     server.become_child()
     become(member, program, parent)
 
@@ -158,24 +158,24 @@ def prepare(modules: Sequence[str]) -> str:
     """Import the modules.
 
     Returns:
-        Why this process must not be forked from, or nothing.
+        Why it is unsafe to fork from this process, or nothing.
     """
     try:
         for name in modules:
             importlib.import_module(name)
-    except Exception as error:  # a member by itself says the same where it matters
+    except Exception as error:  # a member started by itself reports it, if it matters
         return f"{type(error).__name__}: {error}"
     others = [thread.name for thread in threading.enumerate()[1:]]
     if others:
-        return f"importing has started threads: {', '.join(others)}"
+        return f"imports started threads: {', '.join(others)}"
     torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
-        return "importing has initialised CUDA"
+        return "imports initialised CUDA"
     return ""
 
 
 def become(member: Start, program: str, parent: int) -> None:
-    """Turn a forked child into a member, and run it; leaves through `SystemExit`."""
+    """Turn a forked child into a member and run it; ends with `SystemExit`."""
     os.setsid()
     log = os.open(member.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     for stream in (1, 2):
@@ -183,7 +183,7 @@ def become(member: Start, program: str, parent: int) -> None:
     os.close(log)
     end_with(parent)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-    # Python and torch begin in the child as ever; NumPy would give every child the same numbers.
+    # Python and torch start afresh in the child; NumPy would give every child the same numbers.
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()

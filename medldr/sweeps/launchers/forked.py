@@ -1,7 +1,7 @@
-"""A sweep's end of its fork server: which members it starts, and how each of them is doing.
+"""The sweep's side of its fork server: which members it starts, and how each of them is doing.
 
-The server saves each member the seconds of importing. It is a help and never a condition: whatever
-it cannot start, and everything once it has ended, is started as a process by itself.
+The server saves each member the seconds of importing. It is optional: whatever it cannot start, and
+everything after it has ended, is started as a new process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from medldr.plugins import SINGULAR
 from medldr.sweeps.launchers.base import Job
-from medldr.sweeps.launchers.dies_with_parent import guarded
+from medldr.sweeps.launchers.dies_with_parent import dies_with_parent
 from medldr.sweeps.launchers.fork_messages import (
     Close,
     Ended,
@@ -44,25 +44,25 @@ SHARED: Final = (
     "rich.progress",
     "typer.core",
 )
-"""What most runs import, sooner or later; a name too few costs time, one too many memory."""
+"""What most runs import sooner or later; a missing name costs time, a superfluous one memory."""
 
-_GONE: Final = "the process from which runs were forked has ended: each run now starts by itself"
-_UNFIT: Final = "runs cannot be forked, so each starts by itself, which takes longer: {}"
+_GONE: Final = "the process that forked the runs has ended: each run now starts as a new process"
+_UNFIT: Final = "runs cannot be forked, so each starts as a new process, which takes longer: {}"
 
 
 class ForkServer:
-    """Starts members by forking; the process behind it begins with the first of them.
+    """Starts members by forking; the server process starts with the first of them.
 
     It takes members that run our own program as one process without a CUDA device, on Linux, in
-    the environment and working directory that the server began with. Everything else starts by
-    itself. The reasons: system libraries of macOS do not survive a fork; a run on several devices
-    starts its further processes from its command line, which a forked one does not have; and on a
-    graphics card, where a few seconds seldom matter, drivers would be one more thing to go wrong,
+    the environment and working directory that the server started in. Everything else starts as a
+    new process. The reasons: system libraries of macOS do not survive a fork; a run on several
+    devices starts its other processes from its command line, which a forked one does not have; and
+    on a GPU, where a few seconds rarely matter, drivers would be one more thing to go wrong,
     although the server never initialises CUDA.
 
     Args:
         program: The module that members run.
-        modules: What they share; unset: what our program needs, with the plug-ins of this sweep.
+        modules: What they share; unset: what our program needs, and the plug-ins of this sweep.
     """
 
     def __init__(self, program: str = PROGRAM, modules: Sequence[str] | None = None) -> None:
@@ -79,7 +79,7 @@ class ForkServer:
         self.ended = False
 
     def takes(self, job: Job) -> bool:
-        """Whether a job can be started here, by itself and by what happened so far."""
+        """Whether this server can start a job."""
         if sys.platform != "linux" or self.ended or self._closed:
             return False
         ours = job.command[:3] == (sys.executable, "-m", self._program)
@@ -87,7 +87,7 @@ class ForkServer:
         return ours and here and job.processes == 1
 
     def start(self, job: Job) -> ForkedMember:
-        """Fork a member; it may still turn out that it could not be, see `ForkedMember.lost`."""
+        """Fork a member; whether that worked is known only later, see `ForkedMember.lost`."""
         if self._process is None:
             self._begin()
         member = ForkedMember(self, next(self._numbers))
@@ -96,13 +96,13 @@ class ForkServer:
         return member
 
     def ask(self, request: Start | Signal | Close) -> None:
-        """Send a request; one that does not arrive is found out by `listen`."""
+        """Send a request; `listen` notices if it could not arrive."""
         if self._connection is not None:
             with contextlib.suppress(OSError):
                 self._connection.send(request)
 
     def listen(self) -> None:
-        """Take in what the server has said since the last call."""
+        """Process the server's messages since the last call."""
         try:
             while self._connection is not None and self._connection.poll():
                 self._hear(self._connection.recv())
@@ -110,18 +110,18 @@ class ForkServer:
             self._end(None if self._closed else _GONE)
 
     def interrupt(self) -> None:
-        """Do not wait for a server that still imports."""
+        """Do not wait for a server that is still importing."""
         if self._process is not None and not self._ready:
             self._process.terminate()  # without effect once it is ready
 
     def news(self) -> list[str]:
-        """What the user should know since the last call."""
+        """Notes for the user since the last call."""
         self.listen()
         notes, self._notes = self._notes, []
         return notes
 
     def close(self) -> None:
-        """Nothing more is to be started; members that still run are followed as before."""
+        """No more members will be started; those still running are followed as before."""
         self._closed = True
         self.ask(Close())
         self.listen()
@@ -143,11 +143,11 @@ class ForkServer:
         ]
         with theirs:
             self._process = subprocess.Popen(
-                guarded(command),
+                dies_with_parent(command),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=dict(os.environ),  # without it, what C libraries have set would come too
+                env=dict(os.environ),  # leaves out variables that C libraries have set
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -177,8 +177,8 @@ class ForkedMember:
     """A member that the server was asked to start.
 
     Attributes:
-        number: What it is called there.
-        code: Its exit code, minus the signal that killed it, once it is known.
+        number: Its number on the connection.
+        code: Its exit code, minus the number of the signal that killed it, once known.
     """
 
     def __init__(self, server: ForkServer, number: int) -> None:
@@ -190,24 +190,24 @@ class ForkedMember:
         self._stopped = False
 
     def began(self, pid: int | None) -> None:
-        """The server has made its process, or could make none."""
+        """The server has forked it, or could not."""
         self._pid = pid
         self._refused = pid is None
 
     def poll(self) -> int | None:
-        """Its exit code, minus the signal that killed it, or None while it runs."""
+        """Its exit code, minus the number of the signal that killed it, or None while it runs."""
         self._server.listen()
         if self.code is None and self._stopped and self._is_over():
-            self.code = -signal.SIGTERM  # nobody is left who knows it
+            self.code = -signal.SIGTERM  # the server that knew it is gone
         return self.code
 
     @property
     def lost(self) -> bool:
-        """Whether it never began, or has ended with its server, before its work was done."""
+        """Whether it never started, or ended together with its server before it was done."""
         return self.code is None and not self._stopped and self._is_over()
 
     def send_signal(self, signum: int, *, to_group: bool = False) -> None:
-        """Send a signal to it, or to it and all that it started."""
+        """Send a signal to it, or to it and everything it started."""
         self._stopped = True
         self._server.interrupt()
         if not self._server.ended:
@@ -216,28 +216,28 @@ class ForkedMember:
             (os.killpg if to_group else os.kill)(self._pid, signum)
 
     def _is_over(self) -> bool:
-        """Whether it runs no more, although nobody has told how it ended."""
+        """Whether it has ended, even if its exit code is unknown."""
         if self._refused:
             return True
         return self._server.ended and not (self._pid is not None and _is_alive(self._pid))
 
 
 def loaded_plugins() -> list[str]:
-    """Our plug-ins that this process has imported: those that the members of its sweep name.
+    """Our plug-ins that this process has imported: those that the members of its sweep use.
 
-    Those from outside are left out: what importing them does is not known.
+    Outside plug-ins are left out, because the side effects of importing them are unknown.
     """
     kinds = tuple(f"medldr.{kind}." for kind in SINGULAR)
     return sorted(name for name in sys.modules if name.startswith(kinds))
 
 
 def _place() -> tuple[dict[str, str], str]:
-    """What a process takes over from the one that starts it."""
+    """What a process inherits from the one that starts it."""
     return dict(os.environ), str(Path.cwd())
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a process that is not our child still runs."""
+    """Whether a process that is not our child is still running."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Runs as processes of this machine, which share its accelerators."""
+"""Runs as processes on this machine, sharing its accelerators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from medldr.folders.files import storage_errors
 from medldr.folders.provenance import cores
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
-from medldr.sweeps.launchers.dies_with_parent import guarded
+from medldr.sweeps.launchers.dies_with_parent import dies_with_parent
 from medldr.sweeps.launchers.forked import ForkedMember, ForkServer
 
 
@@ -18,7 +18,7 @@ def local_launcher(jobs: int | None = None) -> Launcher:
     """Start up to `jobs` runs at once on this machine.
 
     Args:
-        jobs: Unset: one per accelerator, one where there is none.
+        jobs: Unset: one per accelerator, or one without any.
     """
     devices = visible_devices()
     slots = jobs or max(1, len(devices))
@@ -29,7 +29,7 @@ def local_launcher(jobs: int | None = None) -> Launcher:
         handles: list[Handle] = []
         try:
             handles.extend(LocalProcess(job, shares, server) for job in wanted)
-        except BaseException:  # nobody else knows yet of those before the one that failed
+        except BaseException:  # the caller has no handle yet of those that did start
             for handle in handles:
                 handle.stop()
             raise
@@ -50,7 +50,7 @@ def visible_devices() -> list[str]:
 
 
 class Shares:
-    """Which accelerators a process gets: always those that have the fewest others.
+    """Which accelerators a process gets: those with the fewest other processes.
 
     Example:
         >>> shares = Shares(["0", "1"])
@@ -66,7 +66,7 @@ class Shares:
         self._users = dict.fromkeys(devices, 0)
 
     def take(self, count: int) -> list[str]:
-        """Names of `count` devices, or of all where there are not that many."""
+        """Names of `count` devices, or of all if there are fewer."""
         order = sorted(self._users, key=lambda name: self._users[name])
         taken = sorted(order[:count], key=list(self._users).index)
         for name in taken:
@@ -80,12 +80,12 @@ class Shares:
 
 
 class LocalProcess:
-    """A process in a session of its own: the keyboard's Ctrl-C reaches the sweep alone.
+    """A process in its own session: Ctrl-C on the keyboard reaches only the sweep.
 
     Args:
         job: What to start.
         shares: The accelerators; it gives its own back when it ends.
-        server: Forks it where it can; unset: it is a process by itself.
+        server: Forks it if possible; unset: it starts as a new process.
     """
 
     def __init__(self, job: Job, shares: Shares, server: ForkServer | None = None) -> None:
@@ -93,7 +93,7 @@ class LocalProcess:
         self._shares = shares
         self._devices = shares.take(job.devices)
         with storage_errors(job.log), job.log.open("ab"):
-            pass  # a log that cannot be written is told here and now
+            pass  # report a log that cannot be written right away
         self._process: ForkedMember | subprocess.Popen[bytes]
         if server is not None and not self._devices and server.takes(job):
             self._process = server.start(job)
@@ -101,10 +101,10 @@ class LocalProcess:
             self._process = self._by_itself()
 
     def poll(self) -> int | None:
-        """Its exit code, minus the signal that killed it, or None while it runs."""
+        """Its exit code, minus the number of the signal that killed it, or None while it runs."""
         code = self._process.poll()
         if code is None and isinstance(self._process, ForkedMember) and self._process.lost:
-            self._process = self._by_itself()  # it goes on where it was stopped
+            self._process = self._by_itself()  # it resumes from its last checkpoint
         if code is not None:
             self._shares.give(self._devices)
             self._devices = []
@@ -116,10 +116,10 @@ class LocalProcess:
             self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it, and whatever it started, at once."""
+        """Kill it, and whatever it started, at once."""
         if self._process.poll() is not None:
             return
-        # Its session is its own, so that the group holds it and its children alone.
+        # It has its own session, so its process group is itself and its children.
         if isinstance(self._process, ForkedMember):
             self._process.send_signal(signal.SIGKILL, to_group=True)
         else:
@@ -131,7 +131,7 @@ class LocalProcess:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._devices)
         with self._job.log.open("ab") as log:
             return subprocess.Popen(
-                guarded(self._job.command),
+                dies_with_parent(self._job.command),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

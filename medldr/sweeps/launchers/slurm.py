@@ -1,4 +1,4 @@
-"""Runs as jobs of a SLURM cluster, through submitit; without SLURM, as jobs of this machine."""
+"""Runs as jobs on a SLURM cluster, through submitit; without SLURM, as jobs on this machine."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from medldr.sweeps.launchers.local import Shares, visible_devices
 from medldr.sweeps.launchers.submitit_job import ClusterJob, Command
 
 MINUTES: Final = 240
-"""Time of a job where the sweep file names none; a run that takes longer is started again."""
+"""Time limit of a job if the sweep file sets none; a run that takes longer is started again."""
 
 CORES: Final = 4
-"""Cores of a job where neither the sweep file nor `machine.threads` says how many."""
+"""Cores of a job if neither the sweep file nor `machine.threads` sets them."""
 
 RESTARTS: Final = 10_000
-"""How often a job may run out of time; each time it goes on, so there is no reason to give up."""
+"""How often a job may run out of time; it resumes each time, so there is no reason to give up."""
 
 
 def slurm_launcher(
@@ -38,11 +38,11 @@ def slurm_launcher(
         folder: The sweep's folder; submitit's files go to ``logs/slurm`` in it.
         settings: Of the job, by the names of submitit's parameters: ``time`` (minutes),
             ``partition``, ``cpus_per_task``, ``mem``, ``account``, ``setup`` ...
-        jobs: Most jobs that run at once; unset: as SLURM likes.
+        jobs: Maximum number of concurrent jobs; unset: SLURM decides.
 
     Raises:
         MissingExtraError: If submitit is not installed.
-        InputError: If there is no such setting, or its value is none.
+        InputError: If a setting is unknown or its value is not valid.
     """
     if importlib.util.find_spec("submitit") is None:
         raise MissingExtraError("submitit", "slurm", "--launcher slurm")
@@ -55,11 +55,11 @@ def slurm_launcher(
     if jobs is not None:
         parameters["array_parallelism"] = jobs
     share = options.get("cpus_per_task", CORES)
-    _executor(files, parameters)  # what it refuses it refuses before anything starts
+    _executor(files, parameters)  # refuse invalid settings before anything starts
 
     def start(wanted: Sequence[Job]) -> list[Handle]:
         handles: dict[str, Handle] = {}
-        for group in _alike(wanted):
+        for group in _same_resources(wanted):
             resources = {"cpus_per_task": group[0].cores}
             if group[0].devices and not {"gpus_per_node", "gres", "num_gpus"} & set(options):
                 resources["gpus_per_node"] = group[0].devices
@@ -78,7 +78,7 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a job by SLURM's own names.
 
     Raises:
-        InputError: If there is no such setting, or a time is no number of minutes.
+        InputError: If a setting is unknown, or a time is not a number of minutes.
 
     Example:
         >>> checked({"timeout_min": 60, "slurm_partition": "gpu", "mem_gb": 16})
@@ -95,7 +95,7 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
         )
         if name not in known:
             raise InputError(
-                f"slurm.{key}: there is no such setting.{did_you_mean(name, known)} "
+                f"slurm.{key}: unknown setting.{did_you_mean(name, known)} "
                 f"Known: {', '.join(sorted(known))}"
             )
         found[name] = value
@@ -106,7 +106,9 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(share, bool) or not isinstance(share, int) or share < 1:
         raise InputError(f"slurm.cpus_per_task: {share!r} should be a whole number above 0")
     if found.get("ntasks_per_node", 1) != 1 or found.get("nodes", 1) != 1:
-        raise InputError("slurm.nodes, slurm.tasks_per_node: each run is one task on one node")
+        raise InputError(
+            "slurm.nodes, slurm.tasks_per_node: each run is one task on one node. Leave them out"
+        )
     return found
 
 
@@ -123,7 +125,7 @@ def _executor(files: Path, parameters: Mapping[str, Any]) -> Any:
     try:
         executor.update_parameters(**{f"slurm_{key}": value for key, value in parameters.items()})
     except (AssertionError, NameError, TypeError, ValueError) as error:
-        raise InputError(f"slurm: submitit refuses these settings: {error}") from error
+        raise InputError(f"slurm: submitit rejected these settings: {error}") from error
     return executor
 
 
@@ -134,11 +136,11 @@ def _submit(executor: Any, commands: Sequence[Command]) -> list[Any]:
         with executor.batch():
             return [executor.submit(command) for command in commands]
     except (FailedJobError, FailedSubmissionError) as error:
-        raise InputError(f"slurm: sbatch refuses the jobs: {str(error).strip()}") from error
+        raise InputError(f"slurm: sbatch rejected the jobs: {str(error).strip()}") from error
 
 
-def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Jobs that ask for the same, which one array can hold."""
+def _same_resources(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Jobs grouped by the resources they ask for; each group can be one job array."""
     groups: dict[tuple[int, int], list[Job]] = {}
     for job in jobs:
         groups.setdefault((job.devices, job.cores), []).append(job)
@@ -167,13 +169,13 @@ def _without_slurm(files: Path, options: Mapping[str, Any], jobs: int | None) ->
             handles.append(ClusterJob(submitted, job.log, functools.partial(shares.give, taken)))
         return handles
 
-    note = "there is no srun here: submitit runs the jobs on this machine, with slurm.time alone"
+    note = "srun not found: submitit runs the jobs on this machine and uses only slurm.time"
     return Launcher(start, slots, cores=max(1, cores() // slots), note=note)
 
 
 @contextlib.contextmanager
 def _deaf_to_keyboard() -> Iterator[None]:
-    """Start processes that the keyboard's Ctrl-C does not reach; the sweep stops them itself."""
+    """Start processes that Ctrl-C on the keyboard does not reach; the sweep stops them itself."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,7 +1,7 @@
-"""A member as a job of submitit: what the job does, and how the sweep follows it.
+"""A member as a submitit job: what the job does, and how the sweep follows it.
 
-The job runs the member as a process of its own. When its time is over it has the run save its
-state, and the cluster starts it again: it goes on from there.
+The job runs the member as a separate process. At its time limit it makes the run save its state,
+and the cluster starts it again: the run resumes from there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medldr.folders.files import append_line
-from medldr.sweeps.launchers.dies_with_parent import guarded
+from medldr.sweeps.launchers.dies_with_parent import dies_with_parent
 
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission
@@ -28,12 +28,12 @@ _FAILED_STATES: Final = ("FAILED", "FINISHED", "UNKNOWN", "NO PROCESS AND NO RES
 
 @dataclass
 class Command:
-    """What a job does: run a command as a process of its own and give its exit code.
+    """What a job does: run a command as a separate process and return its exit code.
 
     Attributes:
         words: The command.
-        log: File that gets what it prints.
-        devices: Value of CUDA_VISIBLE_DEVICES; None: as the job finds it.
+        log: File that receives its output.
+        devices: Value of CUDA_VISIBLE_DEVICES; None: unchanged.
     """
 
     words: tuple[str, ...]
@@ -42,16 +42,16 @@ class Command:
     process: int | None = field(default=None, repr=False)
 
     def __call__(self) -> int:
-        """Run it to its end; on a cluster, wait for what follows when it was asked to stop."""
+        """Run it to its end; on a cluster, wait for what follows if it was asked to stop."""
         environment = dict(os.environ)
-        # The run starts its own further processes; without this name it would expect srun to.
+        # The run starts its other processes itself; without this name it would expect srun to.
         environment["SLURM_JOB_NAME"] = "interactive"
         if self.devices is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self.devices
         on_cluster = "SLURM_JOB_ID" in environment
         with Path(self.log).open("ab") as log:
             child = subprocess.Popen(
-                guarded(self.words),
+                dies_with_parent(self.words),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -64,12 +64,12 @@ class Command:
         _wait(child.pid)
         code = child.wait()
         if on_cluster and code == 128 + signal.SIGTERM:
-            # SLURM wants the node: the job is about to be started again elsewhere, or cancelled.
+            # SLURM wants the node back: the job will be restarted elsewhere, or cancelled.
             time.sleep(_GRACE_S)
         return code
 
     def checkpoint(self) -> DelayedSubmission:
-        """Called when the job's time is over: save, and be started again."""
+        """Called at the time limit: save the state and ask to be started again."""
         from submitit.helpers import DelayedSubmission
 
         if self.process is not None:
@@ -84,7 +84,7 @@ def _send(process: int, number: int) -> None:
 
 
 def _wait(process: int) -> None:
-    """Wait for a child without taking its exit code away, so that a signal handler can do so."""
+    """Wait for a child without reaping it, because a signal handler may wait for it too."""
     with contextlib.suppress(ChildProcessError):
         os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
 
@@ -94,7 +94,7 @@ class ClusterJob:
 
     Args:
         job: What submitit returned.
-        log: The member's log; gets the reason where the job itself failed.
+        log: The member's log; receives the reason if the job itself failed.
         ended: Called once when it has ended.
     """
 
@@ -106,7 +106,7 @@ class ClusterJob:
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """The exit code of its run, minus the signal that killed it, or None while it runs."""
+        """Its exit code, minus the number of the signal that killed it, or None while it runs."""
         if self._code is None and self._job.done(force_check=self._stopping):
             self._code = self._outcome()
             self._when_ended()
@@ -114,7 +114,7 @@ class ClusterJob:
 
     def _outcome(self) -> int:
         state = str(self._job.state).split(" ")[0].upper()
-        # A network file system may show the result some seconds late; submitit waits for it.
+        # A network file system may show the result a few seconds late; submitit waits for it.
         if self._job.paths.result_pickle.exists() or state == "COMPLETED":
             error = self._job.exception()
             if error is None:
@@ -137,7 +137,7 @@ class ClusterJob:
             self._job.cancel(check=False)
 
     def kill(self) -> None:
-        """End it without waiting for a state to be saved."""
+        """End it without waiting for its state to be saved."""
         self.stop()
 
 

@@ -1,4 +1,4 @@
-"""Whether the files that runs will read are there, asked before any of them starts."""
+"""Whether the files that runs will read exist, checked before any of them starts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from medldr.sweeps.plan.expand import Planned
 
 
 def absent_files(folder: SweepFolder, planned: Sequence[Planned]) -> list[str]:
-    """What is absent, each thing once, with the runs that need it.
+    """What is missing, each item once, with the runs that need it.
 
-    Runs that are done need nothing more. What only reading a file can tell is told by the run.
+    Finished runs need nothing more. What only reading a file can reveal, the run itself reports.
 
     Args:
         folder: The sweep's folder.
-        planned: The runs that are to be started.
+        planned: The runs that will be started.
     """
     needed: dict[str, list[str]] = {}
     known: dict[str, str | None] = {}
@@ -70,5 +70,5 @@ def _absent_weights(model: PluginSection, root: Path | None) -> str | None:
 def _finished(folder: SweepFolder, name: str) -> bool:
     try:
         return is_done(folder.run(name))
-    except InputError:  # its record is damaged, which is told where its state is
+    except InputError:  # its record is damaged, which is reported with its state
         return True

@@ -1,4 +1,4 @@
-"""The combinations of entries and axes, each checked once, whatever the number of seeds."""
+"""The combinations of entries and axes, each checked once, however many seeds there are."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from medldr.errors import InputError
 from medldr.folders.table_names import RUN
 from medldr.sweeps.plan.labels import LONGEST
 from medldr.sweeps.plan.parts import Axis, Entry, SweepFile
-from medldr.sweeps.plan.replaced_keys import lost_keys
+from medldr.sweeps.plan.replaced_keys import replaced_keys
 
 AFTER: Final = "after"
-"""Stands in `training.init_from` for the folder of the run that comes before."""
+"""Value of `training.init_from` that means the folder of the preceding run."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Case:
         names: Name of its value on each axis, and under ``run`` its entry's label.
         label: Its label.
         before: Label of the case that must be done first: same values, another entry.
-        depth: How many cases come before it, one after the other.
+        depth: Length of the chain of cases before it.
     """
 
     entry: Entry
@@ -47,7 +47,7 @@ class Checked:
 
     Attributes:
         case: The case.
-        config: Checked, with some seed.
+        config: The checked configuration, with an arbitrary seed.
         starts_from_before: Whether its weights come from the case before it.
     """
 
@@ -60,7 +60,7 @@ def cases(sweep: SweepFile) -> list[Case]:
     """All combinations; entries in the order of the file, those that wait for others later.
 
     Raises:
-        InputError: If two of them have one label, or one is too long.
+        InputError: If two of them have the same label, or a label is too long.
     """
     after = {entry.label: entry.after for entry in sweep.entries}
     found: list[Case] = []
@@ -73,12 +73,12 @@ def cases(sweep: SweepFile) -> list[Case]:
             label = _label(entry.label, choice, sweep.name)
             what = ", ".join(f"{key} {name}" for key, name in names.items())
             if label in owners:
-                problems.append(f"label {label!r} belongs to two: {owners[label]}; and {what}")
+                problems.append(f"label {label!r} is used twice: {owners[label]}; and {what}")
             owners[label] = what
             if len(label) > LONGEST:
                 problems.append(
-                    f"the label {label[:40]}... has {len(label)} characters, {LONGEST} are "
-                    "allowed: give the values of an axis short names (NAME: value)"
+                    f"the label {label[:40]}... has {len(label)} characters, but at most {LONGEST} "
+                    "are allowed: give the values of an axis short names (NAME: value)"
                 )
             before = None if entry.after is None else _label(entry.after, choice, sweep.name)
             depth, earlier = 0, entry.after
@@ -101,9 +101,9 @@ def check_cases(sweep: SweepFile, found: list[Case], out: Path) -> list[Checked]
     Raises:
         InputError: Naming every problem once, with the cases that have it.
     """
-    lost = lost_keys(sweep)
-    if lost:
-        raise refusal(f"the sweep {sweep.source}", lost)
+    replaced = replaced_keys(sweep)
+    if replaced:
+        raise refusal(f"the sweep {sweep.source}", replaced)
     problems: dict[str, list[str]] = {}
     done = []
     bases: dict[str | None, Layers | InputError] = {}
@@ -125,7 +125,7 @@ def check_cases(sweep: SweepFile, found: list[Case], out: Path) -> list[Checked]
 
 
 def _base(sweep: SweepFile, entry: Entry) -> Layers | InputError:
-    """What is common and what the entry says, or why that cannot be read."""
+    """What is common and what the entry sets, or why it cannot be read."""
     layers = Layers()
     try:
         layers.add_document(sweep.common, sweep.folder)
@@ -167,7 +167,7 @@ def _said(axis: Axis, name: str) -> Document:
 
 
 def _strength(axis: Axis) -> tuple[int, int]:
-    """Whole sections come before names and these before single keys, as on the command line."""
+    """Order of merging: whole sections, then names, then single keys, as on the command line."""
     words = axis.key.split(".")
     if len(words) == 1:
         return (0 if words[0] == "extends" else 1, 0)
@@ -180,7 +180,7 @@ def _init_from(merged: Merged) -> object:
 
 
 def _label(entry: str | None, choice: tuple[str, ...], otherwise: str) -> str:
-    """Label of an entry with values of the axes; the sweep's name where there is neither."""
+    """Label of an entry with values of the axes; the sweep's name if there is neither."""
     return "_".join([*([] if entry is None else [entry]), *choice]) or otherwise
 
 
@@ -190,7 +190,7 @@ def in_some(problem: str, labels: list[str]) -> str:
 
 
 def _some(labels: list[str]) -> str:
-    """The first label and how many there are besides.
+    """The first label and how many more there are.
 
     Example:
         >>> _some(["a"]), _some(["a", "b", "c"])

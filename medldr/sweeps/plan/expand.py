@@ -19,7 +19,7 @@ from medldr.sweeps.plan.parts import SweepFile
 
 @dataclass(frozen=True)
 class Planned:
-    """A member and what it is to run.
+    """A member and what it will run.
 
     Attributes:
         member: Its name and its place in the table.
@@ -33,16 +33,16 @@ class Planned:
 def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
     """All runs of a sweep, in the order in which they start.
 
-    The first seed of everything comes first, so that a whole table is there early; a run that
-    waits for another comes after it. Each combination is checked once, whatever the seeds.
+    The first seed of everything comes first, which completes a whole table early; a run that waits
+    for another comes after it. Each combination is checked once, however many seeds there are.
 
     Args:
         sweep: The sweep.
-        out: Its folder; runs that start from others find these there.
+        out: Its folder, where runs that start from other runs find these.
 
     Raises:
         InputError: Naming every problem and the runs that have it; or runs that share a label or a
-            place of the table, or that are the same.
+            cell of the table, or that are identical.
 
     Example:
         >>> from medldr.sweeps.plan.file import load_sweep
@@ -83,11 +83,11 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
 
 
 def as_record(sweep: SweepFile, planned: Sequence[Planned]) -> Sweep:
-    """What the folder of a sweep says of it.
+    """What the folder of a sweep records about it.
 
     Args:
         sweep: The sweep.
-        planned: All that `expand` made of it, also what is not started this time.
+        planned: Everything that `expand` returned, including what is not started this time.
 
     Example:
         >>> from medldr.sweeps.plan.file import load_sweep
@@ -105,18 +105,18 @@ def as_record(sweep: SweepFile, planned: Sequence[Planned]) -> Sweep:
 
 
 def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
-    """The runs that a pattern means, and those that they wait for, in their order.
+    """The runs that match a pattern, and those that they wait for, in their order.
 
     Args:
-        planned: What `expand` made.
+        planned: What `expand` returned.
         pattern: A shell pattern (``derma*_erm``) for a label, ``<label>-s<seed>`` or the name of a
             run; without ``*``, ``?`` and ``[`` a part of ``<label>-s<seed>`` or a run's name.
 
     Raises:
-        InputError: If it means none, with the nearest label, or is empty.
+        InputError: If it matches none, with the nearest label, or is empty.
     """
     if not pattern:
-        raise InputError("--only: the pattern is empty, and would mean every run. Leave --only out")
+        raise InputError("--only: the pattern is empty and would match every run. Leave --only out")
     wild = any(sign in pattern for sign in "*?[")
     wanted = set()
     for entry in planned:
@@ -128,7 +128,7 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
         labels = list(dict.fromkeys(entry.member.label for entry in planned))
         near = did_you_mean(pattern.strip("*"), labels)
         raise InputError(
-            f"--only {pattern!r} means no run of this sweep.{near} Labels: {', '.join(labels)}"
+            f"--only {pattern!r} matches no run of this sweep.{near} Labels: {', '.join(labels)}"
         )
     waits = {entry.member.run: entry.member.after for entry in planned}
     open_ = list(wanted)
@@ -141,7 +141,7 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
 
 
 def _seeded(checked: Checked, seed: int, folder: Path, before: tuple[str, ...]) -> RunConfig:
-    """The configuration with its seed, and with the run that it starts from."""
+    """The configuration with its seed and the run that it starts from."""
     changed: dict[str, object] = {"seed": seed}
     if checked.starts_from_before:
         changed["training"] = checked.config.training.model_copy(

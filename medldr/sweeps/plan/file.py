@@ -1,8 +1,8 @@
 """Reading a sweep file: what is common, the runs, the axes, the seeds, the table.
 
-``common`` and each of the runs are like run files and are checked when they are expanded; all the
-rest is checked here. On the command line ``seeds=``, ``axes.KEY=``, ``table.KEY=``, ``title=`` and
-``slurm.KEY=`` change the sweep, any other key goes to every run.
+``common`` and each of the runs are like run files and are checked when they are expanded;
+everything else is checked here. On the command line ``seeds=``, ``axes.KEY=``, ``table.KEY=``,
+``title=`` and ``slurm.KEY=`` change the sweep; any other key goes to every run.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] 
     Args:
         source: A packaged name (``medmnist_table``), a YAML file, or a mapping with the content of
             such a file.
-        overrides: ``KEY=VALUE`` texts as on the command line; values are YAML. ``seeds=3`` is that
-            one seed. For an axis whose values have names, such names choose among them.
+        overrides: ``KEY=VALUE`` texts as on the command line; values are YAML. ``seeds=3`` means
+            the single seed 3. If the values of an axis have names, these names select among them.
 
     Raises:
         InputError: Naming every problem at once, with file and line.
@@ -69,10 +69,10 @@ def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] 
 
 
 def find_sweep(source: str | Path) -> Path:
-    """The file that a packaged name or a path means.
+    """The file that a packaged name or a path refers to.
 
     Raises:
-        InputError: If there is no such file, with the nearest packaged name.
+        InputError: If the file does not exist, with the nearest packaged name.
     """
     known = packaged_names("sweep")
     if isinstance(source, str) and source in known:
@@ -81,20 +81,20 @@ def find_sweep(source: str | Path) -> Path:
     if path.is_file():
         return path
     if path.is_dir():
-        raise InputError(f"{source} is a folder: give the file or the name of a sweep")
+        raise InputError(f"{source} is a folder: give a sweep file or the name of a packaged sweep")
     near = did_you_mean(path.stem, known)
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         raise InputError(f"there is no file {source}{near}")
     if str(source) in packaged_names("run"):
         near = f" It is the name of a run: `medldr train {source}`."
     raise InputError(
-        f"there is no packaged sweep {str(source)!r}, nor a file of that name.{near} "
-        "`medldr list sweeps` names them all"
+        f"there is no packaged sweep named {str(source)!r}, nor a file of that name.{near} "
+        "`medldr list sweeps` lists them all"
     )
 
 
 class _Reader:
-    """Reads one sweep file; problems are collected and told together."""
+    """Reads one sweep file; problems are collected and reported together."""
 
     def __init__(self, document: Document, folder: Path, name: str, texts: Sequence[str]) -> None:
         self.document = document
@@ -108,22 +108,22 @@ class _Reader:
 
     def read(self) -> SweepFile:
         """The sweep; InputError with all problems."""
-        content = checked(self.merged.values, self.tell)
+        content = checked(self.merged.values, self.report)
         axes = self._axes(content)
         entries = tuple(
             Entry(entry.label, entry.after, self._part(("runs", number), ("label", "after")))
             for number, entry in enumerate(content.runs)
         )
-        check_entries([(entry.label, entry.after) for entry in entries], self.tell)
+        check_entries([(entry.label, entry.after) for entry in entries], self.report)
         self.problems += check_not_an_axis(list(content.axes), self.overrides.of_runs)
         for key in ("seed", "label"):
             if key in content.common:
-                self.tell(("common", key), "is made by the sweep, from seeds, axes and labels")
+                self.report(("common", key), "is set by the sweep, from its seeds, axes and labels")
         for number, entry in enumerate(entries):
             if "seed" in entry.document.values:
-                self.tell(("runs", number, "seed"), "a sweep has seeds: seeds: [0, 1, 2]")
+                self.report(("runs", number, "seed"), "a sweep sets seeds, as in seeds: [0, 1, 2]")
         if len(set(content.seeds)) < len(content.seeds):
-            self.tell(("seeds",), f"stands twice: {list(content.seeds)}")
+            self.report(("seeds",), f"contains duplicates: {list(content.seeds)}")
         names = names_of(self.name, entries, axes)
         table, gone, notes = self._table(content.table, names)
         if self.problems:
@@ -145,7 +145,7 @@ class _Reader:
             notes=notes,
         )
 
-    def tell(self, path: KeyPath, said: str) -> None:
+    def report(self, path: KeyPath, said: str) -> None:
         """Add a problem at a place of the file."""
         self.problems.append(f"{head(path, self.merged)}: {said}")
         self.faulty.add(path[0])
@@ -160,14 +160,14 @@ class _Reader:
         return Merged([file, Layer(COMMAND_LINE, Path.cwd(), self.overrides.nested())])
 
     def _part(self, path: KeyPath, without: Sequence[str] = ()) -> Document:
-        """What stands at a place of the file, as a document with the file's lines."""
+        """The content at a place of the file, as a document with the file's line numbers."""
         values: Any = self.document.values
         for step in path:
             if isinstance(values, Mapping):
                 values = values.get(step)
             elif isinstance(values, Sequence) and isinstance(step, int) and step < len(values):
                 values = values[step]
-        if not isinstance(values, Mapping):  # nothing, or what has been told to be ill-typed
+        if not isinstance(values, Mapping):  # nothing, or of a wrong type, reported already
             values = {}
         lines = {
             place[len(path) :]: line
@@ -182,14 +182,14 @@ class _Reader:
         found = []
         for key, written in content.axes.items():
             place: KeyPath = ("axes", key)
-            check_axis(key, written, self.tell)
+            check_axis(key, written, self.report)
             named = of_file.get(key) if isinstance(of_file, Mapping) else None
             chosen = _chosen(written, named) if place in self.overrides.of_sweep else None
             by_file = chosen is not None or place not in self.overrides.of_sweep
             try:
                 values = named_values(key, written if chosen is None else chosen)
             except ValueError as error:
-                self.tell(place, str(error))
+                self.report(place, str(error))
                 continue
             folder = self.folder if by_file else Path.cwd()
             found.append(Axis(key, values, self.merged.where(place), folder))
@@ -198,29 +198,29 @@ class _Reader:
     def _table(
         self, table: TableContent, names: Names
     ) -> tuple[TableContent, frozenset[str], tuple[str, ...]]:
-        """The table of these rows, the names that are no more, and notes on what that leaves out.
+        """The table of these rows, the names that were removed, and notes on what that leaves out.
 
-        Rows that the command line took away are no mistake. What depends on faulty axes or runs
-        is not checked: it would only be told to be missing.
+        Rows that the command line removed are not a mistake. What depends on faulty axes or runs
+        is not checked: it would only be reported as missing.
         """
-        check_metrics(table, self.tell)
+        check_metrics(table, self.report)
         if "axes" not in self.faulty:
-            check_sides(table, names, self.tell)
+            check_sides(table, names, self.report)
         if self.faulty & {"runs", "axes", "table"}:
             return table, frozenset(), ()
         sided = with_sides(table, names)
         rows = side_names(methods(sided), names)
         gone_rows, gone = self._gone(rows, known_names(sided, names))
-        settled, notes = settled_rows(sided, rows, gone_rows, self.tell)
+        settled, notes = settled_rows(sided, rows, gone_rows, self.report)
         return settled, gone, notes
 
     def _gone(self, rows: Sequence[str], there: set[str]) -> tuple[set[str], frozenset[str]]:
-        """Rows, and names of any kind, that the file has without the command line."""
+        """Rows, and names of any kind, that only the file without the command line has."""
         if not self.overrides.of_sweep:
             return set(), frozenset()
         try:
             before = _Reader(self.document, self.folder, self.name, ()).read()
-        except InputError:  # a file that is faulty by itself has nothing to be taken away
+        except InputError:  # nothing can be removed from a file that is faulty by itself
             return set(), frozenset()
         names = names_of(before.name, before.entries, before.axes)
         known = known_names(before.table, names)
@@ -228,7 +228,7 @@ class _Reader:
 
 
 def _chosen(written: Any, named: Any) -> dict[str, Any] | None:
-    """The values of the file's axis that the command line chooses by their names, if it does."""
+    """The values of the file's axis that the command line selects by name, if it does."""
     words = written if isinstance(written, list) else [written]
     if not words or not isinstance(named, Mapping):
         return None

@@ -1,4 +1,4 @@
-"""How the values of an axis are called in labels and in tables."""
+"""Names of the values of an axis in labels and tables."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Final
 from medldr.config import PLUGIN_SECTIONS
 
 ALLOWED: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
-"""What a name is made of; each may begin a label."""
+"""A valid name; any of them may begin a label."""
 LONGEST: Final = 200
-"""Characters of a label; hash and seed follow it in the name of a folder."""
+"""Maximum length of a label; hash and seed follow it in the name of a folder."""
 
 
 def last_word(key: str) -> str:
@@ -25,15 +25,15 @@ def last_word(key: str) -> str:
 
 
 def value_name(key: str, value: Any) -> str:
-    """Name of a value of an axis that was given no name of its own.
+    """Name of an axis value that was not given one.
 
     Args:
         key: The axis, a key of a run.
         value: A text, number, boolean, None or a list of these. A section's bare word stays as
-            it is, before others stands the last word of the key; numbers stay as written.
+            it is; all others are prefixed with the last word of the key. Numbers stay as written.
 
     Raises:
-        ValueError: If the value is too rich to be its own name.
+        ValueError: If the value is too complex to be its own name.
 
     Example:
         >>> value_name("algorithm", "latentdr_pool"), value_name("training.batch_size", 12)
@@ -46,8 +46,7 @@ def value_name(key: str, value: Any) -> str:
     items = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(item, (dict, list, tuple)) for item in items):
         raise ValueError(
-            "a mapping or a list of lists has no name of its own; write the axis as a mapping, "
-            "NAME: value"
+            "a mapping or a list of lists has no name; write the axis as a mapping, NAME: value"
         )
     text = "-".join(_written(item) for item in items) or "empty"
     return f"{last_word(key)}-{text}"
@@ -61,7 +60,7 @@ def named_values(key: str, written: Any) -> dict[str, Any]:
         written: A list of values, a mapping of names to values, or one value alone.
 
     Raises:
-        ValueError: If there is no value, or two have one name, or a name cannot be part of a label.
+        ValueError: If there is no value, two have the same name, or a name cannot be in a label.
 
     Example:
         >>> named_values("seedless", [1, 2])
@@ -83,7 +82,7 @@ def named_values(key: str, written: Any) -> dict[str, Any]:
         for value in written if several else [] if written is None else [written]:
             name = value_name(key, value)
             if name in found:
-                raise ValueError(f"two values have the name {name!r}")
+                raise ValueError(f"two values have the same name {name!r}")
             found[name] = value
     if not found:
         raise ValueError("has no value")

@@ -1,4 +1,4 @@
-"""Where each run stands in the table; no two at one place, no run under two labels."""
+"""The place of each run in the table; no two share a cell, no run has two labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from medldr.sweeps.plan.table import known_names, methods, side_values
 
 
 class Place(NamedTuple):
-    """Where a case stands in the table: the name of its value on each axis, by the axis."""
+    """The place of a case in the table: the name of its value on each axis, by axis."""
 
     row: Mapping[str, str]
     column: Mapping[str, str]
@@ -39,7 +39,7 @@ def place(case: Case, config: RunConfig, sweep: SweepFile) -> Place:
 
 
 def check_places(sweep: SweepFile, found: Sequence[Checked], places: Sequence[Place]) -> list[str]:
-    """Lines on cases that share a place of the table, and on titles of nothing."""
+    """One line per pair of cases that share a cell of the table, and per title of nothing."""
     problems: dict[tuple[str, ...], str] = {}
     owners: dict[tuple[str, str], Case] = {}
     texts = [at.texts for at in places]
@@ -49,14 +49,14 @@ def check_places(sweep: SweepFile, found: Sequence[Checked], places: Sequence[Pl
             keys = tuple(key for key in two.names if one.names[key] != two.names[key])
             problems.setdefault(
                 keys,
-                f"{one.label} and {two.label} stand at one place of the table, row {at[0]!r} and "
+                f"{one.label} and {two.label} share one cell of the table, row {at[0]!r} and "
                 f"column {at[1]!r}: add {' or '.join(keys)} to table.rows or table.columns",
             )
     return [*problems.values(), *_titles_of_nothing(sweep, [column for _, column in texts])]
 
 
 def same_runs(found: Sequence[tuple[str, str]]) -> list[str]:
-    """Lines on labels that mean one run.
+    """One line per group of labels that mean the same run.
 
     Args:
         found: Label and hash of the members of one seed.
@@ -69,15 +69,15 @@ def same_runs(found: Sequence[tuple[str, str]]) -> list[str]:
     for label, digits in found:
         labels.setdefault(digits, []).append(label)
     return [
-        f"{' and '.join(named)} are the same run ({digits}); where its data lie and the section "
-        "machine do not tell runs apart. Leave one out"
+        f"{' and '.join(named)} are the same run ({digits}); the location of the data and the "
+        "section machine do not distinguish runs. Leave one out"
         for digits, named in labels.items()
         if len(named) > 1
     ]
 
 
 def layout(sweep: SweepFile) -> Layout:
-    """What the report is told of the table."""
+    """How the report lays out the table."""
     table = sweep.table
     names = names_of(sweep.name, sweep.entries, sweep.axes)
     sides = [side_values(side, names) for side in (methods(table), table.columns) if side]
@@ -103,11 +103,11 @@ def layout(sweep: SweepFile) -> Layout:
 def _titles_of_nothing(sweep: SweepFile, columns: Sequence[str]) -> Iterator[str]:
     known = {*known_names(sweep.table, names_of(sweep.name, sweep.entries, sweep.axes)), *columns}
     if sweep.overrides and not sweep.table.columns:
-        return  # the data sets of the file alone, which may have titles, are not known here
+        return  # data sets that only the unchanged file has may have titles; unknown here
     for name in sweep.table.titles:
         if name not in known and name not in sweep.gone:
             near = did_you_mean(name, sorted(known))
-            yield f"table.titles.{name} ({sweep.source}): there is no such row or column.{near}"
+            yield f"table.titles.{name} ({sweep.source}): no row or column has this name.{near}"
 
 
 def _heading(keys: Sequence[str] | None) -> str:

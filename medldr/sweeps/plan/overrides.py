@@ -16,11 +16,11 @@ _REFUSED: Final = {
     "axes": "name the axis: axes.KEY=[...]",
     "table": "name the key: table.KEY=...",
     "slurm": "name the key: slurm.KEY=...",
-    "seed": "a sweep has seeds: write seeds=[...]",
+    "seed": "a sweep has several seeds: write seeds=[...]",
     "label": "the labels of a sweep come from its runs and axes; change them in its file",
-    "runs": "the runs of a sweep are changed in its file; --only chooses among them",
-    "common": "leave out 'common.': a key of a run goes to every run",
-    "after": "what a run comes after is changed in the file of the sweep",
+    "runs": "change the runs of a sweep in its file; --only selects among them",
+    "common": "leave out 'common.': a key of a run applies to every run",
+    "after": "change the order of runs in the sweep file",
 }
 
 
@@ -29,9 +29,9 @@ class Overrides:
     """The command line of a sweep, sorted.
 
     Attributes:
-        of_sweep: Places in the sweep file and what is put there; the last one holds.
+        of_sweep: Values by their place in the sweep file; the last one wins.
         of_runs: Texts that go to every run.
-        problems: What is wrong with others, one line each.
+        problems: What is wrong with the rest, one line each.
     """
 
     of_sweep: dict[KeyPath, Any] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Overrides:
     problems: list[str] = field(default_factory=list)
 
     def nested(self) -> dict[str, Any]:
-        """What is put in the sweep file, as a mapping like the file's."""
+        """The values for the sweep file, nested like the file."""
         values: dict[str, Any] = {}
         for path, value in self.of_sweep.items():
             inner = values
@@ -50,7 +50,7 @@ class Overrides:
 
 
 def sorted_out(texts: Iterable[str]) -> Overrides:
-    """Sort the texts; one that is no ``KEY=VALUE`` goes to the runs, where it is told.
+    """Sort the texts; one that is not ``KEY=VALUE`` goes to the runs, which report it.
 
     Example:
         >>> found = sorted_out(["seeds=[0, 1]", "axes.training.lr=0.1", "training.epochs=3"])

@@ -17,9 +17,9 @@ class Entry:
     """One of the runs of a sweep file, before axes and seeds multiply it.
 
     Attributes:
-        label: Its label; None where it is alone and has none.
+        label: Its label; None if it is the only one and has none.
         after: Label of the entry that must be done first.
-        document: What it says, like a run file.
+        document: Its content, like a run file.
     """
 
     label: str | None
@@ -51,18 +51,18 @@ class SweepFile:
     Attributes:
         name: Name of the file, without its ending.
         source: The file, as messages name it.
-        title: What the report is called.
-        common: What all runs begin with, like a run file.
+        title: Title of the report.
+        common: What all runs share, like a run file.
         entries: The runs, at least one.
         axes: What multiplies them, in the order of the file.
         seeds: The seeds of each.
-        table: How the report lays it out; ``rows`` are set, without ``columns`` they are the data.
-        slurm: What goes to the SLURM launcher.
+        table: How the report lays it out; ``rows`` is set; without ``columns`` they are the data.
+        slurm: Settings for the SLURM launcher.
         folder: What its relative paths are relative to.
         overrides: Every ``KEY=VALUE`` text.
         run_overrides: Those among them that go to every run.
-        gone: Names that the file knows and that the command line took away.
-        notes: What was left out of the table because of that, for people.
+        gone: Names in the file that the command line removed.
+        notes: For the user, what was left out of the table because of that.
     """
 
     name: str
@@ -85,7 +85,7 @@ def names_of(name: str, entries: Sequence[Entry], axes: Sequence[Axis]) -> dict[
     """Names of the values of each axis, and under ``run`` the labels of the entries.
 
     Args:
-        name: The sweep's, which an entry without a label has.
+        name: Name of the sweep, used for an entry without a label.
         entries: The runs.
         axes: What multiplies them.
     """

@@ -1,4 +1,4 @@
-"""Keys of a section that an axis over that section would silently take away."""
+"""Keys of a section that an axis over that section would silently drop."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from medldr.config.yaml import Document
 from medldr.sweeps.plan.parts import Axis, SweepFile
 
 
-def lost_keys(sweep: SweepFile) -> list[str]:
-    """One line for each key that `common` or an entry states and an axis would drop.
+def replaced_keys(sweep: SweepFile) -> list[str]:
+    """One line for each key that `common` or an entry sets and an axis would drop.
 
-    A bare word for a section, and a mapping with another ``name``, replace the whole section. What
-    parts brought is meant to go then; what the sweep file itself says is not.
+    A bare word for a section, and a mapping with another ``name``, replace the whole section. That
+    is intended for keys from parts, but not for keys that the sweep file itself sets.
     """
     problems = []
     documents = [sweep.common, *(entry.document for entry in sweep.entries)]
@@ -27,12 +27,12 @@ def lost_keys(sweep: SweepFile) -> list[str]:
             if not isinstance(stated, Mapping) or not _replaces(axis, stated):
                 continue
             keys = [key for key in flatten(dict(stated)) if key != "name"]
-            problems += [_told(axis, document, key) for key in keys]
+            problems += [_problem(axis, document, key) for key in keys]
     return list(dict.fromkeys(problems))
 
 
 def _replaces(axis: Axis, stated: Mapping[str, Any]) -> bool:
-    """Whether any of its values drops what a section had before."""
+    """Whether any of its values drops the previous content of a section."""
     values = axis.values.values()
     return any(
         isinstance(value, str)
@@ -44,7 +44,7 @@ def _replaces(axis: Axis, stated: Mapping[str, Any]) -> bool:
     )
 
 
-def _told(axis: Axis, document: Document, key: str) -> str:
+def _problem(axis: Axis, document: Document, key: str) -> str:
     words = (axis.key, *key.split("."))
     line = next(
         (document.lines[words[:n]] for n in (len(words), 1) if words[:n] in document.lines), None

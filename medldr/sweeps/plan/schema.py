@@ -1,4 +1,4 @@
-"""What stands in a sweep file, and how a part of it that is ill-typed is told."""
+"""The content of a sweep file, and the messages about values of a wrong type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAID: Final = {
 
 
 def _several(value: Any) -> Any:
-    """One value alone is a list of one."""
+    """A single value is a list of one."""
     return [value] if isinstance(value, (str, int, float)) else value
 
 
@@ -45,7 +45,7 @@ class _Content(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _commented_out(cls, values: Any) -> Any:
-        """A key whose content is all commented out says nothing."""
+        """A key whose content is all commented out counts as absent."""
         if not isinstance(values, dict):
             return values
         return {key: value for key, value in values.items() if value is not None}
@@ -69,7 +69,7 @@ class TableContent(_Content):
 
 
 class EntryContent(_Content):
-    """One of the runs: like a run file, with a label and what it comes after."""
+    """One of the runs: like a run file, with a label and the run it comes after."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -89,25 +89,25 @@ class Content(_Content):
     slurm: dict[str, Any] = {}
 
 
-def checked(values: Mapping[str, Any], tell: Callable[[KeyPath, str], None]) -> Content:
-    """The content of a sweep file; what is wrong is told and left at its default.
+def checked(values: Mapping[str, Any], report: Callable[[KeyPath, str], None]) -> Content:
+    """The content of a sweep file; what is wrong is reported and left at its default.
 
     Args:
-        values: What the file and the command line say.
-        tell: Called with the place and the words of each problem.
+        values: What the file and the command line set.
+        report: Called with the place and the words of each problem.
     """
     rest = dict(values)
     try:
         return Content.model_validate(rest)
     except ValidationError as error:
         for path, said in dict(_faults(error, values)).items():
-            tell(path, said)
+            report(path, said)
             rest.pop(str(path[0]), None)
         return Content.model_validate(rest)
 
 
 def head(path: KeyPath, merged: Merged) -> str:
-    """A key, its value if that is short, and where it stands."""
+    """A key, its value if that is short, and its file and line."""
     value: Any = merged.values
     for step in path:
         if isinstance(value, Mapping) and step not in value:  # a key that YAML reads as a number
@@ -125,7 +125,7 @@ def _faults(error: ValidationError, values: Mapping[str, Any]) -> Iterator[tuple
         if fault["type"] == "too_short" and any(
             len(inner) > len(path) and inner[: len(path)] == path for inner, _ in faults
         ):
-            continue  # a list is not short of what is told to be wrong in it
+            continue  # the list is not too short: its wrong items are reported
         if fault["type"] == "extra_forbidden":
             yield path, _unknown(path)
         else:
@@ -136,6 +136,6 @@ def _unknown(path: KeyPath) -> str:
     known = Content if len(path) == 1 else TableContent
     key = str(path[-1])
     if known is Content and key in {*RunConfig.model_fields, "extends"} and key != "seed":
-        return "a key of all runs stands under common"
+        return "a key that all runs share belongs under common"
     near = " Did you mean 'seeds'?" if key == "seed" else did_you_mean(key, known.model_fields)
     return f"there is no such key.{near} Known: {', '.join(known.model_fields)}"

@@ -13,19 +13,19 @@ from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.schema import TableContent
 
 Names = Mapping[str, Sequence[str]]
-Tell = Callable[[KeyPath, str], None]
+Report = Callable[[KeyPath, str], None]
 
 
 def with_sides(table: TableContent, names: Names) -> TableContent:
     """The table with its rows, and with its columns unless these are the data sets.
 
     Args:
-        table: As the file says.
+        table: As in the file.
         names: Names of the values of each axis, and under ``run`` the labels of the entries.
 
-    Left open by the file, an axis over data makes the columns, else the entries do where axes make
-    rows, else each run stands under its data set. All that is left over makes the rows. So do the
-    axes under ``search``, whose values the report takes off the rows again.
+    If the file does not choose, an axis over data makes the columns; otherwise the entries do if
+    axes make rows; otherwise each run appears under its data set. Everything left over makes the
+    rows, as do the axes under ``search``, whose values the report removes from the rows again.
 
     Example:
         >>> names = {"algorithm": ["erm", "mixup"], "run": ["a", "b"]}
@@ -54,7 +54,7 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
 
 
 def methods(table: TableContent) -> tuple[str, ...]:
-    """What makes the rows once a setting of each is chosen.
+    """What makes the rows once one setting of each is chosen.
 
     Example:
         >>> names = {"algorithm": ["erm"], "training.lr": ["a", "b"], "run": ["x"]}
@@ -81,43 +81,43 @@ def side_names(keys: Sequence[str], names: Names) -> list[str]:
 
 
 def known_names(table: TableContent, names: Names) -> set[str]:
-    """All that a title can be given to, apart from data sets."""
+    """Everything that can be given a title, apart from data sets."""
     sides = [
         side_names(side, names) for side in (table.rows, table.columns, methods(table)) if side
     ]
     return {name for group in [*sides, *names.values()] for name in group}
 
 
-def check_sides(table: TableContent, names: Names, tell: Tell) -> None:
-    """Tell rows and columns that are no axes."""
+def check_sides(table: TableContent, names: Names, report: Report) -> None:
+    """Report rows and columns that are not axes."""
     for side in ("rows", "columns", "search"):
         keys = getattr(table, side) or ()
         for number, key in enumerate(keys):
             if key in keys[:number]:
-                said = f"{key!r} stands twice"
+                said = f"{key!r} appears twice"
             elif key not in names:
                 near = [name for name in names if last_word(name) == key]
                 hint = f" Did you mean {near[0]!r}?" if near else did_you_mean(key, names)
-                said = f"{key!r} is no axis of this sweep.{hint} Known: {', '.join(names)}"
+                said = f"{key!r} is not an axis of this sweep.{hint} Known: {', '.join(names)}"
             elif side == "columns" and key in (table.rows or ()):
-                said = f"{key!r} makes the rows already"
+                said = f"{key!r} already makes the rows"
             elif side == "search" and key in (table.columns or ()):
-                said = f"{key!r} makes the columns, and no setting of a row"
+                said = f"{key!r} makes the columns and cannot be a setting of a row as well"
             else:
                 continue
-            tell(("table", side), said)
+            report(("table", side), said)
 
 
 def settled_rows(
-    table: TableContent, rows: Sequence[str], gone: Collection[str], tell: Tell
+    table: TableContent, rows: Sequence[str], gone: Collection[str], report: Report
 ) -> tuple[TableContent, tuple[str, ...]]:
-    """The table without the rows that the command line took away, and a note if that left any out.
+    """The table without the rows that the command line removed, and a note if there were any.
 
     Args:
         table: With its sides.
-        rows: The rows there are.
-        gone: Rows that the file has and that are no more.
-        tell: Called for each row that never was.
+        rows: The existing rows.
+        gone: Rows of the file that no longer exist.
+        report: Called for each row that never existed.
     """
     left_out: list[str] = []
 
@@ -127,7 +127,7 @@ def settled_rows(
         for name in missing:
             if name not in gone:
                 near = did_you_mean(name, rows)
-                tell(path, f"{name!r} is no row of this sweep.{near} Rows: {'; '.join(rows)}")
+                report(path, f"{name!r} is not a row of this sweep.{near} Rows: {'; '.join(rows)}")
         if missing:
             left_out.append(f"{key.removesuffix('s')} {' - '.join(named)}")
         return not missing
@@ -139,8 +139,8 @@ def settled_rows(
     contrasts = [pair for n, pair in enumerate(table.contrasts) if holds("contrasts", n, pair)]
     for number, (one, other) in enumerate(table.contrasts):
         if one == other:
-            tell(("table", "contrasts", number), f"{one!r} is compared with itself")
-    note = f"the table is without {', '.join(left_out)}: this selection lacks these rows"
+            report(("table", "contrasts", number), f"{one!r} is compared with itself")
+    note = f"left out of the table: {', '.join(left_out)}, because this selection lacks these rows"
     settled = table.model_copy(
         update={
             "reference": reference,
@@ -151,11 +151,11 @@ def settled_rows(
     return settled, (note,) if left_out else ()
 
 
-def check_metrics(table: TableContent, tell: Tell) -> None:
-    """Tell metrics that do not exist."""
+def check_metrics(table: TableContent, report: Report) -> None:
+    """Report metrics that do not exist."""
     known = [*METRICS, *ALIASES]
     for number, metric in enumerate(table.metrics):
         key = last_word(metric.replace("/", "."))
         if key not in known:
             near = did_you_mean(key, known)
-            tell(("table", "metrics", number), f"{metric!r} is not a metric.{near}")
+            report(("table", "metrics", number), f"{metric!r} is not a metric.{near}")

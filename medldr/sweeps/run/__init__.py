@@ -1,1 +1,1 @@
-"""Starting the runs of a sweep and following them to their end."""
+"""Starting the runs of a sweep and following them until they end."""

@@ -1,4 +1,4 @@
-"""The log of a member's process, and how it ended in words; see `medldr.folders.exit_record`."""
+"""The log of a member's process, and in words how it ended; see `medldr.folders.exit_record`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LONGEST = 400
 
 
 def begin_log(path: Path, command: tuple[str, ...]) -> None:
-    """Add a line that says when and by which words a process was started."""
+    """Add a line with the time and the command that a process was started with."""
     path.parent.mkdir(parents=True, exist_ok=True)
     append_line(path, f"{HEADER}{provenance.now()} {' '.join(command)}")
 
 
 def last_line(path: Path) -> str:
-    """The last line of a log that says something; empty if its last process said nothing.
+    """The last line of a log that is not blank; empty if its last process printed nothing.
 
-    A message of ours wins over what a library prints after it, and comes with its further lines.
+    Our own error message wins over what a library prints after it, and includes its further lines.
     """
     try:
         with path.open("rb") as file:
@@ -52,16 +52,16 @@ def describe(code: int, line: str) -> str:
 
     Example:
         >>> describe(-9, "epoch 3/12, step 40/160")
-        'killed by SIGKILL, often for want of memory'
+        'killed by SIGKILL, often because memory ran out'
         >>> describe(2, "machine.device: there is no cuda device here")
         'machine.device: there is no cuda device here'
     """
     if code >= 0:
-        return line or f"ended with exit code {code} and said nothing"
+        return line or f"ended with exit code {code} without any output"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-    cause = ", often for want of memory" if code == -signal.SIGKILL else ""
-    # How far it was does not explain it, and is told elsewhere.
-    last = f"; its last line: {line}" if line and not line.startswith("epoch ") else ""
+    cause = ", often because memory ran out" if code == -signal.SIGKILL else ""
+    # Its progress does not explain the ending, and is shown elsewhere.
+    last = f"; last line of its log: {line}" if line and not line.startswith("epoch ") else ""
     return f"killed by {name}{cause}{last}"
 
 

@@ -1,4 +1,4 @@
-"""Starting a sweep: everything is checked first, then its folder made ready, then runs start."""
+"""Starting a sweep: everything is checked, then its folder is prepared, then the runs start."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from medldr.sweeps.run.stopping import StopWatch, SweepStopped
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep that was expanded and checked; nothing was written in its folder.
+    """A sweep that was expanded and checked; nothing has been written to its folder yet.
 
     Attributes:
-        folder: Where it goes.
-        record: What `sweep.json` will say.
+        folder: Its folder.
+        record: The content of `sweep.json`.
         planned: All members.
-        chosen: Those to be started.
-        slurm: What the sweep file says for SLURM.
-        notes: What the user should know.
+        chosen: The members to start.
+        slurm: Settings of the sweep file for SLURM.
+        notes: Notes for the user.
     """
 
     folder: SweepFolder
@@ -47,13 +47,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """A sweep that was brought to its end, as far as it came.
+    """The outcome of a sweep.
 
     Attributes:
         folder: Its folder.
         done: Names of the runs that are done.
         failed: Error of each run that failed, by name.
-        left_out: Why others were not brought to their end, by name.
+        left_out: Why the others were not finished, by name.
     """
 
     folder: Path
@@ -73,16 +73,16 @@ def make_plan(
     out: Path | str | None = None,
     only: str | None = None,
 ) -> Plan:
-    """Expand a sweep file and check every member of it.
+    """Expand a sweep file and check all its members.
 
     Args:
         source: A packaged name, a YAML file, or a mapping with its content.
         overrides: ``KEY=VALUE`` texts.
         out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
-        only: Start the members that this pattern fits.
+        only: Start only the members that match this pattern.
 
     Raises:
-        InputError: If the file or any member is at fault, or the folder holds something else.
+        InputError: If the file or a member is invalid, or the folder holds something else.
     """
     sweep = load_sweep(source, overrides)
     where = Path(out).expanduser() if out is not None else Path("runs") / sweep.name
@@ -97,7 +97,7 @@ def make_plan(
 
 
 def write_plan(plan: Plan) -> None:
-    """Write `sweep.json` and each member's configuration, where they are not there yet."""
+    """Write `sweep.json`, and each member's configuration unless it is already there."""
     for entry in plan.planned:
         path, text = plan.folder.config(entry.member.run), dump_config(entry.config)
         if not (path.exists() and path.read_text(encoding="utf-8") == text):
@@ -117,8 +117,8 @@ def run_plan(
     Args:
         plan: From `make_plan`.
         launcher: How processes are started.
-        retry_failed: Start again what failed before.
-        progress: Where to tell; unset: standard error.
+        retry_failed: Retry members that failed before.
+        progress: Where progress is shown; unset: standard error.
 
     Raises:
         InputError: If its folder cannot be written, or another plan is at work there.
@@ -130,7 +130,7 @@ def run_plan(
     shown = progress or SweepProgress(len(configs))
     with at_work(plan.folder) as mine, shown, StopWatch().watching() as watch:
         note_plan(mine, plan.record)
-        refuse_others(plan.folder, plan.record, mine)  # one that began since
+        refuse_others(plan.folder, plan.record, mine)  # one that has started in the meantime
         write_plan(plan)
         for note in (*plan.notes, *filter(None, [launcher.note])):
             shown.note(note)
@@ -155,7 +155,7 @@ def run_plan(
 
 
 def check_machines(planned: Sequence[Planned]) -> None:
-    """Refuse what one process per member cannot start.
+    """Refuse members that a sweep cannot start.
 
     Raises:
         InputError: Naming the member.
@@ -164,13 +164,13 @@ def check_machines(planned: Sequence[Planned]) -> None:
         if entry.config.machine.nodes > 1:
             raise InputError(
                 f"machine.nodes: {entry.config.machine.nodes} in {entry.member.label}: a sweep "
-                "starts its runs on one node each. Train that one with `medldr train` under your "
-                "scheduler, with --out the folder of the sweep"
+                "starts each run on a single node. Train this one with `medldr train` under your "
+                "scheduler, and give the sweep's folder as --out"
             )
 
 
 def _job(name: str, *, folder: SweepFolder, configs: Mapping[str, RunConfig], cores: int) -> Job:
-    """The process of a member, as it has to be started now."""
+    """The process of a member, as it would be started now."""
     machine = configs[name].machine
     threads = threads_of(configs[name], folder.run(name), cores)
     where = folder.path.absolute()
@@ -196,8 +196,9 @@ def _job(name: str, *, folder: SweepFolder, configs: Mapping[str, RunConfig], co
 def threads_of(config: RunConfig, run: RunFolder, cores: int) -> int:
     """CPU threads of each process of a run.
 
-    What its configuration says counts. A run that goes on keeps the number that its state was
-    made with, because others would change its numbers. Else the job's cores are shared out.
+    The number in its configuration comes first. A resumed run keeps the number that its state was
+    made with, because another one would change its results. Otherwise its processes share the cores
+    of the job.
 
     Args:
         config: The run.

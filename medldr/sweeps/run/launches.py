@@ -1,9 +1,9 @@
-"""Which members a living sweep has launched, before their processes own anything.
+"""Which members a live sweep has launched, before their processes own their folders.
 
-A process imports for seconds, and a job may queue for hours, until it owns its run's folder. Till
-then a file of the sweep process that launched it says so: `logs/sweeps/<its own name>/<run>.json`
-holds ``{"starts"}``, how often the run had been started before. It counts for as long as that
-process lives, which the `owner.json` beside it tells, on other hosts too.
+A process imports for seconds, and a job may queue for hours, before it owns its run's folder. Until
+then the sweep process that launched it records this: `logs/sweeps/<its own name>/<run>.json` holds
+``{"starts"}``, how often the run had been started before. The record is valid as long as that
+process lives, which the `owner.json` next to it shows, on other hosts too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CURE = "Remove it"
 
 
 class LaunchRecord(Record):
-    """That a member was launched.
+    """The launch of a member.
 
     Attributes:
         starts: How often its run had been started before.
@@ -36,7 +36,7 @@ class LaunchRecord(Record):
 
 @contextlib.contextmanager
 def at_work(folder: SweepFolder) -> Iterator[Path]:
-    """Show that a sweep process lives, for the length of the block; yields its own folder."""
+    """Show that a sweep process is alive while the block runs; yields its own folder."""
     _remove_leftovers(folder)
     mine = RunFolder(_all(folder) / uuid.uuid4().hex[:12])
     try:
@@ -52,18 +52,18 @@ def note_launch(mine: Path, name: str, before: int) -> None:
     Args:
         mine: The sweep process's folder, from `at_work`.
         name: The member's run.
-        before: How often that was started before.
+        before: How often it was started before.
     """
     write_json(mine / f"{name}.json", LaunchRecord(starts=before).written())
 
 
 def forget_launch(mine: Path, name: str) -> None:
-    """Its process has ended."""
+    """Remove the record of a launch, because the process has ended."""
     (mine / f"{name}.json").unlink(missing_ok=True)
 
 
 def is_launched(folder: SweepFolder, name: str) -> bool:
-    """Whether a living sweep process has launched a member whose run did not start since.
+    """Whether a live sweep process has launched a member whose run has not started since.
 
     Raises:
         InputError: If the record of a launch, or the run's `run.json`, is damaged.
@@ -79,23 +79,23 @@ def is_launched(folder: SweepFolder, name: str) -> bool:
         except InputError:
             if path.is_file():
                 raise
-            continue  # its process has ended since
+            continue  # its process has just ended
         if launch.starts == starts(folder.run(name)) and is_owned(RunFolder(other)):
             return True
     return False
 
 
 def living(folder: SweepFolder) -> list[Path]:
-    """The own folders of the sweep processes that are at work in this folder."""
+    """The folders of the sweep processes that are at work in this sweep folder."""
     owners = sorted(_all(folder).glob("*/owner.json"))
     return [owner.parent for owner in owners if is_owned(RunFolder(owner.parent))]
 
 
 def _remove_leftovers(folder: SweepFolder) -> None:
-    """Remove what killed sweep processes left."""
+    """Remove what killed sweep processes left behind."""
     for owner in _all(folder).glob("*/owner.json"):
         with contextlib.suppress(FileNotFoundError):  # its sweep has just ended by itself
-            # An empty one is just being written.
+            # An empty file is just being written.
             if owner.stat().st_size and not is_owned(RunFolder(owner.parent)):
                 shutil.rmtree(owner.parent, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""How a sweep tells where it is: a bar on a terminal, a line per start and ending elsewhere."""
+"""Progress of a sweep: a bar on a terminal, otherwise a line per start and ending."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class SweepProgress:
     """Progress of a sweep, on standard error.
 
     Args:
-        total: Members of this start of the sweep.
-        console: Where to; unset: standard error.
+        total: Number of members to bring to an end.
+        console: Where to print; unset: standard error.
     """
 
     def __init__(self, total: int, console: Console | None = None) -> None:
@@ -66,14 +66,14 @@ class SweepProgress:
         left_out: Mapping[str, str],
         elsewhere: Sequence[str],
     ) -> None:
-        """What is known before anything starts."""
+        """Show what is known before anything starts."""
         self._ended = done + len(failed) + len(left_out)
         if done:
-            self._say(f"{done} of {self._total} runs are done already")
-        self._list("failed before, and --retry-failed tries again", failed)
+            self._say(f"{done} of {self._total} runs are already done")
+        self._list("failed before; add --retry-failed to retry", failed)
         self._list("left out", left_out)
         if elsewhere:
-            self._say(f"{len(elsewhere)} run(s) are being worked on by others; waiting for them")
+            self._say(f"{_runs(len(elsewhere))} in progress in another process; waiting")
         self._show()
 
     def started(self, name: str) -> None:
@@ -94,11 +94,11 @@ class SweepProgress:
         self._end(name, said, shown=True)
 
     def left_out(self, name: str, reason: str) -> None:
-        """A member will not be brought to its end now."""
+        """A member will not be finished this time."""
         self._end(name, f"left out: {reason}", shown=True)
 
     def interrupted(self, name: str) -> None:
-        """A member was stopped, and goes on at the next start."""
+        """A member was stopped and resumes at the next start."""
         self._begun.pop(name, None)
         self._say(f"{name} interrupted")
         self._show()
@@ -106,16 +106,16 @@ class SweepProgress:
     def elsewhere(self, name: str) -> None:
         """Another process works on a member that was started here."""
         self._begun.pop(name, None)
-        self._say(f"{name} is being worked on by another process; waiting for it")
+        self._say(f"{name} is in progress in another process; waiting for it")
         self._show()
 
     def stopping(self, running: int) -> None:
-        """A signal came."""
+        """A signal arrived."""
         if running:
-            self._say(f"stopping: {running} run(s) save their state; a second Ctrl-C ends them")
+            self._say(f"stopping: {_runs(running)} saving state; press Ctrl-C again to stop now")
 
     def note(self, text: str) -> None:
-        """A sentence that the user should know of."""
+        """A note for the user."""
         self._say(text)
 
     def tick(self) -> None:
@@ -133,7 +133,7 @@ class SweepProgress:
 
     def _list(self, what: str, errors: Mapping[str, str]) -> None:
         if errors:
-            self._say(f"{len(errors)} run(s) {what}:")
+            self._say(f"{_runs(len(errors))} {what}:")
         for line in error_lines(errors):
             self._say(f"  {line}")
 
@@ -153,3 +153,7 @@ class SweepProgress:
 
 def _clock(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

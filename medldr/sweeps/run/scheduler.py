@@ -1,4 +1,4 @@
-"""Which member starts when, and what becomes of it; how processes start is a launcher's matter."""
+"""Which member starts when, and what becomes of it; the launcher decides how it starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STOPPED_CODES: Final = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 """Exit codes of a run that was asked to stop."""
 
 SAVING_S: Final = 30.0
-"""Seconds that a run may still be at work after its job on a cluster has ended."""
+"""Seconds that a run may still be working after its cluster job has ended."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Outcome:
     Attributes:
         done: Finished, now or before.
         failed: Error of each that failed, now or before.
-        left_out: Why others were not brought to their end.
+        left_out: Why the others were not finished.
     """
 
     done: list[str] = field(default_factory=list)
@@ -44,19 +44,19 @@ class Outcome:
 class Scheduler:
     """Starts what is missing, in order, as many at once as the launcher takes.
 
-    A member that another process works on, or that another sweep has launched, is waited for; one
-    whose predecessors (`Member.after`) are not done waits for them; one whose predecessor failed is
-    left out.
+    It waits for members that another process is working on or another sweep has launched. A member
+    whose predecessors (`Member.after`) are not done waits for them; it is left out if one of them
+    failed.
 
     Args:
         folder: The sweep's folder.
         members: In the order in which they start.
-        job: Makes the process of a member, when it is about to start.
+        job: Makes the process of a member that is about to start.
         launcher: Starts processes.
-        progress: Is told of every start and ending.
+        progress: Is notified of every start and ending.
         mine: The folder of this sweep process, from `at_work`.
-        retry_failed: Whether members that failed before are started again.
-        watch: Tells whether a signal asks to stop.
+        retry_failed: Whether to retry members that failed before.
+        watch: Notices signals that ask to stop.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class Scheduler:
         self._sort(retry_failed)
 
     def run(self) -> Outcome:
-        """Start and wait until nothing is left to do, or a signal came.
+        """Start and wait until nothing is left to do or a signal arrives.
 
-        After a signal every process was asked to save and has ended; a second one ends them.
+        After a signal, every process is asked to save and end; a second signal kills them.
         """
-        self._tell()
+        self._report_start()
         if not (self.pending or self.elsewhere):
             return self.outcome
         try:
@@ -104,7 +104,7 @@ class Scheduler:
                     return self.outcome
                 self._pause()
             self._stop()
-        except BaseException:  # nothing that was started may go on unseen
+        except BaseException:  # no started process may continue unnoticed
             for handle in self.running.values():
                 handle.stop()
             raise
@@ -119,7 +119,7 @@ class Scheduler:
                 self.elsewhere.add(name)
             elif standing.state == "unreadable":
                 self.outcome.left_out[name] = standing.error
-            elif standing.goes_on or retry_failed:
+            elif standing.resumes or retry_failed:
                 self.pending.append(name)
                 if standing.state == "failed":
                     self.retried.add(name)
@@ -130,8 +130,8 @@ class Scheduler:
         self.folder.ending(name).unlink(missing_ok=True)
         self.outcome.done.append(name)
 
-    def _tell(self) -> None:
-        """What is known before anything starts."""
+    def _report_start(self) -> None:
+        """Report what is known before anything starts."""
         self.progress.begin(
             done=len(self.outcome.done),
             failed=self.outcome.failed,
@@ -160,7 +160,7 @@ class Scheduler:
             self.progress.started(name)
 
     def _is_ready(self, name: str) -> bool:
-        """Whether its predecessors are done; leaves it out where they never will be."""
+        """Whether its predecessors are done; leaves it out if they never will be."""
         for before in self.members[name].after:
             if before in self.outcome.done:
                 continue
@@ -173,14 +173,14 @@ class Scheduler:
         return True
 
     def _is_missing(self, name: str) -> bool:
-        """Whether a member still has to be started; another sweep may have done so meanwhile."""
+        """Whether a member still has to be started; another sweep may have done so."""
         standing = standing_of(self.folder, name)
         if standing.state == "done":
             self._done(name)
             self.progress.done(name)
         elif standing.state in AT_WORK:
             self._wait_for(name)
-        elif standing.goes_on or name in self.retried:
+        elif standing.resumes or name in self.retried:
             return True
         else:
             self._failed(name, standing.error)
@@ -188,7 +188,7 @@ class Scheduler:
         return False
 
     def _collect(self) -> None:
-        """Look at the processes that run."""
+        """Check the running processes."""
         for note in self.launcher.news():
             self.progress.note(note)
         for name, handle in list(self.running.items()):
@@ -204,20 +204,20 @@ class Scheduler:
             self._done(name)
             self.progress.done(name)
         elif standing.state == "running" and self.watch.received and code != 2:
-            self._interrupted(name)  # it still saves
+            self._interrupted(name)  # it is still saving
         elif standing.state in AT_WORK:
             self._wait_for(name)
         elif standing.state == "unreadable" or (standing.state == "failed" and self._began(name)):
             self._failed(name, standing.error)
         elif code == 2 and says_owned(last_line(self.folder.log(name))):
-            self.pending.append(name)  # its owner has left it unfinished meanwhile
+            self.pending.append(name)  # its owner has since left it unfinished
         elif code in STOPPED_CODES or self.watch.received:
             self._interrupted(name)
         else:
             self._failed(name, write_ending(self.folder, name, code))
 
     def _began(self, name: str) -> bool:
-        """Whether the run has started since it was launched: else its `run.json` is of before."""
+        """Whether the run has started since it was launched; if not, its `run.json` is older."""
         return starts(self.folder.run(name)) != self.starts[name]
 
     def _wait_for(self, name: str) -> None:
@@ -230,11 +230,11 @@ class Scheduler:
 
     def _interrupted(self, name: str) -> None:
         self.interrupted += 1
-        self.outcome.left_out[name] = "it was stopped, and goes on at the next start"
+        self.outcome.left_out[name] = "it was stopped and resumes at the next start"
         self.progress.interrupted(name)
 
     def _visit(self) -> None:
-        """Look at the members that other processes work on."""
+        """Check the members that other processes are working on."""
         for name in sorted(self.elsewhere):
             standing = standing_of(self.folder, name)
             if standing.state in AT_WORK:
@@ -253,7 +253,7 @@ class Scheduler:
         self.watch.wait(self.launcher.pause_s if self.running else max(1.0, self.launcher.pause_s))
 
     def _stop(self) -> None:
-        """Have every process save and end; a second signal does not wait for that."""
+        """Make every process save and end; a second signal does not wait for that."""
         self.progress.stopping(len(self.running))
         started = list(self.running)
         for handle in self.running.values():
@@ -273,5 +273,5 @@ class Scheduler:
             time.sleep(0.1)
 
     def _is_saving(self, name: str) -> bool:
-        """Whether a member whose handle has ended is still at work, as one on a cluster may be."""
+        """Whether a member is still working after its handle has ended, as on a cluster."""
         return standing_of(self.folder, name).state == "running" and name not in self.elsewhere

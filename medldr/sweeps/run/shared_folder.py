@@ -1,7 +1,7 @@
-"""What may share the folder of a sweep: starts of one plan, one after another or side by side.
+"""What may share a sweep folder: starts of the same plan, one after another or at the same time.
 
 A sweep process keeps its plan as `sweep.json` in its own folder, `logs/sweeps/<its own name>/`,
-for as long as it lives. Another plan is refused till then: it would change the table under it.
+while it lives. Any other plan is refused for that time: it would change the table in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from medldr.sweeps.status import standing_of
 def note_plan(mine: Path, record: Sweep) -> None:
     """Show other sweep processes what this one works on.
 
-    Two that start in the same moment cannot miss each other: each shows its plan before it looks
+    Two that start at the same moment cannot miss each other: each shows its plan before it looks
     for others.
 
     Args:
@@ -30,37 +30,37 @@ def note_plan(mine: Path, record: Sweep) -> None:
 
 
 def refuse_others(folder: SweepFolder, record: Sweep, mine: Path | None = None) -> None:
-    """Keep two sweeps, two plans at work, or a sweep and a run, out of one folder.
+    """Refuse a folder with another sweep, another plan at work, or a run.
 
     Args:
-        folder: Where the sweep goes.
+        folder: The sweep's folder.
         record: Its plan.
-        mine: The folder of the asking sweep process, if it is at work already.
+        mine: The folder of this sweep process, if it is already at work.
 
     Raises:
-        InputError: Naming what is there.
+        InputError: Naming what the folder contains.
     """
     if folder.path.is_file():
         raise InputError(f"{folder.path} is a file. Choose another folder with --out")
     if RunFolder(folder.path).run.exists():
-        raise InputError(f"{folder.path} is the folder of a run. Choose another one with --out")
+        raise InputError(f"{folder.path} is a run folder. Choose another folder with --out")
     there = _recorded(folder)
     if there is not None and there.name != record.name:
         raise InputError(
-            f"{folder.path} holds the sweep {there.name!r}, and this one is {record.name!r}. "
+            f"{folder.path} already holds the sweep {there.name!r}; this one is {record.name!r}. "
             "Choose another folder with --out"
         )
     for process in living(folder):
         other = _recorded(SweepFolder(process)) if process != mine else None
         if other is not None and not _same(other, record):
             raise InputError(
-                f"{folder.path} is at work with another plan ({_described(other)}); wait for it, "
-                "or name another folder with --out"
+                f"another plan is running in {folder.path} ({_described(other)}). Wait for it, "
+                "or choose another folder with --out"
             )
 
 
 def left_behind(folder: SweepFolder, record: Sweep) -> str | None:
-    """A note on finished runs that a new plan takes out of the table; None: there are none.
+    """A note on finished runs that a new plan removes from the table; None if there are none.
 
     Args:
         folder: The sweep's folder.
@@ -74,17 +74,17 @@ def left_behind(folder: SweepFolder, record: Sweep) -> str | None:
     done = sum(standing_of(folder, run).state == "done" for run in gone)
     if not done:
         return None
-    runs, they = ("1 finished run", "is") if done == 1 else (f"{done} finished runs", "are")
-    stays = "it stays" if done == 1 else "they stay"
+    runs, do = ("1 finished run", "does") if done == 1 else (f"{done} finished runs", "do")
+    kept_as = "it is" if done == 1 else "they are"
     before = " ".join(there.overrides) or "the sweep without changes"
     return (
-        f"{runs} in {folder.path} {they} not of this plan; {stays}, but not in its table (it was: "
-        f"{before})"
+        f"{runs} in {folder.path} {do} not belong to this plan; {kept_as} kept, but left out of "
+        f"its table (the earlier plan was: {before})"
     )
 
 
 def _recorded(folder: SweepFolder) -> Sweep | None:
-    """The plan on record; None where there is none, or a damaged or old one to be written anew."""
+    """The recorded plan; None if there is none, or if it is damaged or old and to be rewritten."""
     try:
         return read_sweep(folder)
     except InputError:
@@ -92,7 +92,7 @@ def _recorded(folder: SweepFolder) -> Sweep | None:
 
 
 def _same(one: Sweep, other: Sweep) -> bool:
-    """Whether two plans have the same runs and the same table, by whatever words."""
+    """Whether two plans have the same runs and the same table, whatever their overrides."""
     return dataclasses.replace(one, overrides=()) == dataclasses.replace(other, overrides=())
 
 

@@ -1,4 +1,4 @@
-"""Stopping a sweep: the first SIGINT or SIGTERM asks, the second insists."""
+"""Stopping a sweep: the first SIGINT or SIGTERM asks, the second one forces it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medldr.training.machine.signals import SIGNALS
 
 
 class SweepStopped(BaseException):
-    """A signal stopped the sweep; what was done stays done.
+    """A signal stopped the sweep; finished runs stay finished.
 
     Attributes:
         signum: Number of the signal.
@@ -21,7 +21,7 @@ class SweepStopped(BaseException):
 
     def __init__(self, signum: int, done: int, interrupted: int) -> None:
         super().__init__(
-            f"stopped; {done} done, {interrupted} interrupted: the same command goes on"
+            f"stopped: {done} done, {interrupted} interrupted. Run the same command to resume"
         )
         self.signum = signum
 
@@ -31,7 +31,7 @@ class StopWatch:
 
     Attributes:
         received: Number of the first one, or 0.
-        count: How many came.
+        count: How many have arrived.
     """
 
     def __init__(self) -> None:
@@ -39,19 +39,19 @@ class StopWatch:
         self.count = 0
 
     def note(self, signum: int, frame: FrameType | None = None) -> None:
-        """A signal came."""
+        """Record a signal."""
         self.received = self.received or signum
         self.count += 1
 
     def wait(self, seconds: float) -> None:
-        """Wait, but not much beyond a signal (a lock must not be waited for in its handler)."""
+        """Wait, but stop soon after a signal (its handler must not wait for a lock)."""
         end = time.monotonic() + seconds
         while not self.received and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[StopWatch]:
-        """Take SIGINT and SIGTERM within the block; only the main thread can.
+        """Handle SIGINT and SIGTERM within the block; only the main thread can.
 
         Example:
             >>> with StopWatch().watching() as watch:

@@ -218,11 +218,11 @@ def test_a_sweep_file_names_the_axes_that_are_settings():
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"search": ["training.rl"]}, "'training.rl' is no axis of this sweep. Did you mean"),
+        ({"search": ["training.rl"]}, "'training.rl' is not an axis of this sweep. Did you mean"),
         ({"search": ["lr"]}, "Did you mean 'training.lr'?"),
-        ({"search": "training.lr", "columns": "training.lr"}, "makes the columns, and no setting"),
-        ({"search": ["training.lr", "training.lr"]}, "stands twice"),
-        ({"search": "training.lr", "reference": "erm, lr-0.1"}, "is no row of this sweep"),
+        ({"search": "training.lr", "columns": "training.lr"}, "makes the columns and cannot be"),
+        ({"search": ["training.lr", "training.lr"]}, "appears twice"),
+        ({"search": "training.lr", "reference": "erm, lr-0.1"}, "is not a row of this sweep"),
     ],
 )
 def test_a_faulty_search_is_told_before_anything_starts(table, said):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from medldr.sweeps.launchers import dies_with_parent as guarded
+from medldr.sweeps.launchers import dies_with_parent
 
 SAVES = (
     "import signal, sys, time\n"
@@ -31,7 +31,7 @@ def _says(path, text):
 
 def test_it_is_the_same_process_with_the_same_words(tmp_path):
     code = "import os, sys; print(os.getpid(), sys.argv[1:])"
-    command = guarded.guarded([sys.executable, "-c", code, "a b", "--c"])
+    command = dies_with_parent.dies_with_parent([sys.executable, "-c", code, "a b", "--c"])
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     said, _ = process.communicate()
     assert said == f"{process.pid} ['a b', '--c']\n"
@@ -40,7 +40,10 @@ def test_it_is_the_same_process_with_the_same_words(tmp_path):
 
 def test_a_program_that_is_not_there_is_an_error():
     ended = subprocess.run(
-        guarded.guarded(["no-such-program"]), capture_output=True, text=True, check=False
+        dies_with_parent.dies_with_parent(["no-such-program"]),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.returncode == 1
     assert "FileNotFoundError" in ended.stderr
@@ -51,8 +54,8 @@ def test_it_is_told_when_who_started_it_is_killed(tmp_path):
     log = tmp_path / "a.log"
     parent = (
         "import subprocess, sys, time\n"
-        "from medldr.sweeps.launchers import dies_with_parent as guarded\n"
-        f"subprocess.Popen(guarded.guarded([sys.executable, '-c', {SAVES!r}]), "
+        "from medldr.sweeps.launchers import dies_with_parent\n"
+        f"subprocess.Popen(dies_with_parent.dies_with_parent([sys.executable, '-c', {SAVES!r}]), "
         f"stdout=open({str(log)!r}, 'w'), start_new_session=True)\n"
         "time.sleep(60)"
     )
@@ -66,10 +69,10 @@ def test_it_is_told_when_who_started_it_is_killed(tmp_path):
 def test_a_parent_that_is_gone_already_ends_it(monkeypatch):
     monkeypatch.setattr(os, "execvp", lambda *words: pytest.fail("it went on"))
     before = signal.getsignal(signal.SIGUSR2)
-    monkeypatch.setattr(guarded.ctypes, "CDLL", lambda *_, **__: _NoSystem())
+    monkeypatch.setattr(dies_with_parent.ctypes, "CDLL", lambda *_, **__: _NoSystem())
     try:
         with pytest.raises(SystemExit) as end:
-            guarded.become(-1, ["anything"])
+            dies_with_parent.become(-1, ["anything"])
     finally:
         signal.signal(signal.SIGUSR2, before)
     assert end.value.code == 143

@@ -178,7 +178,7 @@ def test_when_the_server_is_killed_its_members_save_and_go_on_by_themselves(play
     assert members.end(handle) == 0
     assert members.log("a").endswith("saved\nwent on\n")
     assert not members.server.takes(members.job("b", "pass"))
-    assert [("by itself" in note) for note in members.server.news()] == [True]
+    assert [("as a new process" in note) for note in members.server.news()] == [True]
     assert members.server.news() == []
     assert members.end(members.start("b", "print('still')")) == 0
 
@@ -188,7 +188,7 @@ def test_one_that_was_stopped_is_not_started_again_by_the_end_of_its_server(play
     handle = members.start("a", GOES_ON)
     members.says("a", "ready")
     _, server = _pids(members, "a")
-    os.kill(server, signal.SIGSTOP)  # it can neither pass the signal on nor tell of an ending
+    os.kill(server, signal.SIGSTOP)  # it can neither pass the signal on nor report an ending
     handle.stop()
     os.kill(server, signal.SIGKILL)
     assert members.end(handle) == -signal.SIGTERM
@@ -202,7 +202,7 @@ def test_one_that_was_stopped_is_not_started_again_by_the_end_of_its_server(play
         (
             "import threading, time\n"
             "threading.Thread(target=time.sleep, args=(60,), name='beat').start()",
-            "importing has started threads: beat",
+            "imports started threads: beat",
         ),
     ],
 )

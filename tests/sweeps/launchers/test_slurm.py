@@ -88,7 +88,7 @@ def test_without_srun_it_runs_on_this_machine_and_says_so(tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     launcher = slurm.slurm_launcher(SweepFolder(tmp_path / "S"), {"partition": "gpu"}, jobs=3)
     assert launcher.slots == 3
-    assert "no srun" in launcher.note
+    assert "srun not found" in launcher.note
     code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     job = Job("a", (sys.executable, "-c", code), tmp_path / "a.log")
     (handle,) = launcher.start([job])
@@ -117,7 +117,7 @@ def test_a_setting_that_is_none_is_refused(tmp_path, settings, words):
 
 
 def test_a_value_that_submitit_refuses_is_the_users_mistake_and_nothing_starts(tmp_path, cluster):
-    with pytest.raises(InputError, match="slurm: submitit refuses"):
+    with pytest.raises(InputError, match="slurm: submitit rejected"):
         slurm.slurm_launcher(SweepFolder(tmp_path / "S"), {"additional_parameters": 3})
     assert not (cluster / "script0").exists()
 

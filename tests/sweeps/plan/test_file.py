@@ -124,14 +124,14 @@ def test_narrowing_drops_what_the_table_says_of_rows_that_are_gone(small):
     table = sweep.table
     assert (table.reference, table.controls, table.contrasts) == (None, (), ())
     assert sweep.notes == (
-        "the table is without reference erm, control erm_half_lr, "
-        "contrast latentdr_pool - erm_half_lr: this selection lacks these rows",
+        "left out of the table: reference erm, control erm_half_lr, contrast latentdr_pool - "
+        "erm_half_lr, because this selection lacks these rows",
     )
     kept = load_sweep(small, ["axes.algorithm=[latentdr_pool, erm]"])
     assert (kept.table.reference, kept.table.controls) == ("erm", ())
     assert kept.notes == (
-        "the table is without control erm_half_lr, contrast latentdr_pool - erm_half_lr: "
-        "this selection lacks these rows",
+        "left out of the table: control erm_half_lr, contrast latentdr_pool - erm_half_lr, "
+        "because this selection lacks these rows",
     )
 
 
@@ -170,43 +170,43 @@ def test_all_other_keys_go_to_the_runs(small):
     ("old", "new", "said"),
     [
         ("title: Two", "titel: Two", "titel = 'Two sets' (FILE:2): there is no such key. Did you"),
-        ("title: Two sets", "training: {}", "training (FILE:2): a key of all runs stands under"),
+        ("title: Two sets", "training: {}", "training (FILE:2): a key that all runs share belo"),
         ("seeds: [0, 3]", "seed: 3", "seed = 3 (FILE:13): there is no such key. Did you mean 's"),
         ("seeds: [0, 3]", "seeds: [0, -1]", "seeds[1] = -1 (FILE:13): should be 0 or more"),
-        ("seeds: [0, 3]", "seeds: [0, 0]", "seeds (FILE:13): stands twice: [0, 0]"),
+        ("seeds: [0, 3]", "seeds: [0, 0]", "seeds (FILE:13): contains duplicates: [0, 0]"),
         ("seeds: [0, 3]", "seeds: []", "seeds (FILE:13): needs at least one value"),
         ("seeds: [0, 3]", "seeds: [a]", "seeds[0] = 'a' (FILE:13): should be a whole number"),
         ("seeds: [0, 3]", "seeds: [true]", "seeds[0] = True (FILE:13): should be a whole number"),
         ("seeds: [0, 3]", "seeds: 0.5", "seeds = 0.5 (FILE:13): should be a whole number"),
         ("[erm, latentdr_pool, erm_half_lr]", "[]", "axes.algorithm (FILE:12): has no value"),
         ("[erm, latentdr_pool, erm_half_lr]", "", "axes.algorithm (FILE:12): has no value"),
-        ("[erm, latentdr_pool, erm_half_lr]", "[erm, erm]", "two values have the name 'erm'"),
+        ("[erm, latentdr_pool, erm_half_lr]", "[erm, erm]", "two values have the same name 'erm'"),
         ("[erm, latentdr_pool, erm_half_lr]", "[{name: erm}]", "write the axis as a mapping"),
         ("[erm, latentdr_pool, erm_half_lr]", "{a b: erm}", "'a b' cannot be part of a label"),
         ("[erm, latentdr_pool, erm_half_lr]", "{+a: erm}", "should begin with a letter or a digit"),
         ("algorithm: [erm", "algoritm: [erm", "a run has no key 'algoritm'. Did you mean 'algo"),
-        ("algorithm: [erm", "seed: [erm", "seeds have a key of their own"),
+        ("algorithm: [erm", "seed: [erm", "seeds have their own key"),
         ("axes:", "axes:\n  training: {lr: [1, 2]}", "write training.lr: [...]"),
         ("rows: algorithm", "rows: algorith", "table.rows = 'algorith' (FILE:15): 'algorith' is"),
-        ("columns: run", "columns: data", "table.columns = 'data' (FILE:16): 'data' is no axis"),
-        ("columns: run", "columns: algorithm", "'algorithm' makes the rows already"),
-        ("rows: algorithm", "rows: [algorithm, algorithm]", "'algorithm' stands twice"),
+        ("columns: run", "columns: data", "table.columns = 'data' (FILE:16): 'data' is not an ax"),
+        ("columns: run", "columns: algorithm", "'algorithm' already makes the rows"),
+        ("rows: algorithm", "rows: [algorithm, algorithm]", "'algorithm' appears twice"),
         ("axes:", "axes:\n  3: [1]", "axes.3 (FILE:12): a run has no key '3'"),
         ("columns: run", "column: run", "table.column = 'run' (FILE:16): there is no such key. Di"),
-        ("reference: erm", "reference: emr", "table.reference = 'emr' (FILE:17): 'emr' is no row"),
+        ("reference: erm", "reference: emr", "table.reference = 'emr' (FILE:17): 'emr' is not a r"),
         ("controls: [erm_half_lr]", "controls: [half]", "table.controls[0] = 'half' (FILE:18)"),
         ("[[latentdr_pool, erm_half_lr]]", "[[erm, half]]", "table.contrasts[0] (FILE:19): 'half'"),
         ("[[latentdr_pool, erm_half_lr]]", "[[erm, erm]]", "'erm' is compared with itself"),
         ("[[latentdr_pool, erm_half_lr]]", "[[erm]]", "should be a pair of rows, [one, other]"),
         ("[[latentdr_pool, erm_half_lr]]", "[erm]", "table.contrasts[0] = 'erm' (FILE:19): should"),
-        ("titles: {erm: ERM", "titles: {err: ERM", "table.titles.err (FILE): there is no such row"),
+        ("titles: {erm: ERM", "titles: {err: ERM", "table.titles.err (FILE): no row or column has"),
         ("titles: {", "metrics: [acuracy]\n  titles: {", "'acuracy' is not a metric. Did you mean"),
         ("label: retina", "label: derma", "runs[1].label = 'derma' (FILE:8): run 1 of the list"),
-        ("- label: retina\n    ", "- ", "runs[1] (FILE:8): needs a label, as there are several"),
+        ("- label: retina\n    ", "- ", "runs[1] (FILE:8): needs a label, because there are"),
         ("label: retina", "label: re tina", "runs[1].label = 're tina' (FILE:8): should begin"),
         ("label: retina", "label: retina\n    after: dermo", "this label. Did you mean 'derma'?"),
-        ("label: retina", "label: retina\n    seed: 3", "runs[1].seed = 3 (FILE:9): a sweep has s"),
-        ("training: {epochs: 5}", "label: x", "common.label = 'x' (FILE:4): is made by the sweep"),
+        ("label: retina", "label: retina\n    seed: 3", "runs[1].seed = 3 (FILE:9): a sweep sets"),
+        ("training: {epochs: 5}", "label: x", "common.label = 'x' (FILE:4): is set by the sweep"),
         ("common:\n  training: {epochs: 5}", "common: 3", "common = 3 (FILE:3): should be a map"),
     ],
 )  # fmt: skip
@@ -249,13 +249,13 @@ def test_all_mistakes_are_told_at_once(small, refusal):
     ("text", "said"),
     [
         ("algorithm=erm", "algorithm is an axis of this sweep; write axes.algorithm=erm"),
-        ("seed=3", "a sweep has seeds: write seeds=[...]"),
+        ("seed=3", "a sweep has several seeds: write seeds=[...]"),
         ("label=x", "the labels of a sweep come from its runs and axes"),
-        ("runs=[a]", "--only chooses among them"),
+        ("runs=[a]", "--only selects among them"),
         ("common.training.epochs=3", "leave out 'common.'"),
         ("axes=[1]", "name the axis: axes.KEY=[...]"),
         ("seeds=[0", "YAML syntax"),
-        ("seeds=[0, 0]", "seeds (command line): stands twice"),
+        ("seeds=[0, 0]", "seeds (command line): contains duplicates"),
         ("axes.algorithm=[]", "axes.algorithm (command line): has no value"),
         ("axes.algoritm=[erm]", "axes.algoritm (command line): a run has no key"),
         ("table.row=run", "table.row = 'run' (command line): there is no such key. Did you mean"),

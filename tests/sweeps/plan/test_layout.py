@@ -81,7 +81,7 @@ def test_titles_of_single_values_make_titles_of_joint_rows():
 
 def test_two_runs_at_one_place_of_the_table_are_an_error_that_names_the_axis(small, refusal):
     message = refusal(small, "axes.training.lr=[0.1, 0.2]")
-    assert message.count("stand at one place") == 1
+    assert message.count("share one cell of the table") == 1
     assert "derma_erm_lr-0.1 and derma_erm_lr-0.2" in message
     assert "add training.lr to table.rows or table.columns" in message
     assert "row 'erm' and column 'derma'" in message

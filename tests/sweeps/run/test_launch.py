@@ -165,7 +165,7 @@ def test_ctrl_c_waits_until_every_process_has_saved(tmp_path):
 
     user = threading.Thread(target=press)
     user.start()
-    with pytest.raises(SweepStopped, match="stopped; 0 done, 2 interrupted") as stop:
+    with pytest.raises(SweepStopped, match="stopped: 0 done, 2 interrupted") as stop:
         launch.run_plan(plan, dataclasses.replace(local, start=start))
     user.join()
     assert stop.value.signum == signal.SIGINT
@@ -196,7 +196,7 @@ def test_of_two_plans_checked_in_the_same_moment_the_second_is_refused(tmp_path)
     same = launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S")
 
     def meanwhile(job):
-        with pytest.raises(InputError, match="at work with another plan"):
+        with pytest.raises(InputError, match="another plan is running"):
             launch.run_plan(late, _launcher([], _finish(plan.folder)))
         return _finish(plan.folder)(job)
 

@@ -300,7 +300,7 @@ def test_what_another_sweep_has_launched_is_waited_for_until_that_sweep_is_gone(
 
     stage.plays["b"] = meanwhile
     stage.watch.wait = lambda seconds: (
-        "c is being worked on" in stage.text.getvalue() and other.__exit__(None, None, None)
+        "c is in progress" in stage.text.getvalue() and other.__exit__(None, None, None)
     )
     outcome = stage.run()
     assert stage.events == [f"{what} {name}" for name in "bac" for what in ("start", "end")]

@@ -37,12 +37,12 @@ def _finish(folder, *seeds):
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
     write_sweep(SweepFolder(tmp_path / "other"), dataclasses.replace(PLAN, name="another"))
-    with pytest.raises(InputError, match=r"'another', and this one is 'demo'.*--out"):
+    with pytest.raises(InputError, match=r"'another'; this one is 'demo'.*--out"):
         refuse_others(SweepFolder(tmp_path / "other"), PLAN)
     run = RunFolder(tmp_path / "run")
     run.path.mkdir()
     run.run.write_text("{}")
-    with pytest.raises(InputError, match="folder of a run"):
+    with pytest.raises(InputError, match="is a run folder"):
         refuse_others(SweepFolder(run.path), PLAN)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is a file"):
@@ -58,8 +58,8 @@ def test_another_plan_is_refused_while_one_is_at_work(folder, plan):
         with pytest.raises(InputError) as caught:
             refuse_others(folder, plan)
     assert str(caught.value) == (
-        f"{folder.path} is at work with another plan (3 runs: seeds=[0,1,2] training.epochs=1); "
-        "wait for it, or name another folder with --out"
+        f"another plan is running in {folder.path} (3 runs: seeds=[0,1,2] training.epochs=1). "
+        "Wait for it, or choose another folder with --out"
     )
     refuse_others(folder, plan)
 
@@ -86,13 +86,13 @@ def test_finished_runs_that_a_plan_leaves_out_are_counted(folder):
     _finish(folder, 1)
     assert left_behind(folder, PLAN) is None
     assert left_behind(folder, OTHER) == (
-        f"1 finished run in {folder.path} is not of this plan; it stays, but not in its table (it "
-        "was: seeds=[0,1,2] training.epochs=1)"
+        f"1 finished run in {folder.path} does not belong to this plan; it is kept, but left out "
+        "of its table (the earlier plan was: seeds=[0,1,2] training.epochs=1)"
     )
     _finish(folder, 2)
     assert left_behind(folder, OTHER) == (
-        f"2 finished runs in {folder.path} are not of this plan; they stay, but not in its table "
-        "(it was: seeds=[0,1,2] training.epochs=1)"
+        f"2 finished runs in {folder.path} do not belong to this plan; they are kept, but left out "
+        "of its table (the earlier plan was: seeds=[0,1,2] training.epochs=1)"
     )
     write_sweep(folder, dataclasses.replace(PLAN, overrides=()))
-    assert left_behind(folder, OTHER).endswith("(it was: the sweep without changes)")
+    assert left_behind(folder, OTHER).endswith("plan was: the sweep without changes)")

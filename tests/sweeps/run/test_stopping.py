@@ -43,5 +43,5 @@ def test_another_thread_can_run_a_sweep_but_not_take_signals():
 
 def test_the_exit_code_is_that_of_the_signal():
     stopped = SweepStopped(signal.SIGTERM, 3, 2)
-    assert str(stopped) == "stopped; 3 done, 2 interrupted: the same command goes on"
+    assert str(stopped) == "stopped: 3 done, 2 interrupted. Run the same command to resume"
     assert stopped.signum == signal.SIGTERM
