@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,9 +12,9 @@ from pydantic import ValidationError
 from medldr.config import RunConfig
 from medldr.config.identity import Change
 from medldr.config.identity import changes as changes_of
+from medldr.config.sections import section
 from medldr.config.yaml import write_yaml
 from medldr.errors import InputError
-from medldr.folders.privacy import hide_in_config
 from medldr.reporting.read.run import RunFiles
 
 LEFT_OUT = ("config_version", "pinned")
@@ -44,13 +45,14 @@ def changes(files: RunFiles) -> tuple[list[Change], str]:
         reason = str(error).splitlines()[0]
     else:
         shown = [change for change in changes_of(config) if change.key not in LEFT_OUT]
-        return [_hidden(change, files) for change in shown], ""
+        return [_as_written(change, files.config) for change in shown], ""
     return [], f"What differs from the defaults cannot be told by this installation ({reason})."
 
 
-def _hidden(change: Change, files: RunFiles) -> Change:
-    key = change.key.rsplit(".", 1)[-1]
-    return change._replace(value=hide_in_config({key: change.value}, files.ids)[key])
+def _as_written(change: Change, config: Mapping[str, Any]) -> Change:
+    """With the value as `config.yaml` has it, without ids."""
+    *path, name = change.key.split(".")
+    return change._replace(value=reduce(section, path, config).get(name, change.value))
 
 
 def show(value: Any) -> str:
