@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medldr.config.schema import RunConfig
 from medldr.config.section import PluginSection, Section
@@ -77,6 +78,34 @@ def diff_from_defaults(config: RunConfig) -> dict[str, Any]:
     values = differing(config)
     values.pop("pinned", None)
     return flatten(values)
+
+
+class Change(NamedTuple):
+    """A setting next to its default, which is `NO_DEFAULT` for what every file must state."""
+
+    key: str
+    value: Any
+    default: Any
+
+
+NO_DEFAULT: Final = "–"
+
+
+def changes(section: Section, prefix: str = "") -> Iterator[Change]:
+    """What was chosen, next to its default, for a page; names of plug-ins always."""
+    plain = section.model_dump(mode="json")
+    for name, info in type(section).model_fields.items():
+        key, value = prefix + name, getattr(section, name)
+        if isinstance(value, Section):
+            yield from changes(value, f"{key}.")
+            continue
+        if name == "name" or info.is_required():
+            yield Change(key, plain[name], NO_DEFAULT)
+            continue
+        default = info.get_default(call_default_factory=True)
+        if value != default:
+            nested = isinstance(default, Section)
+            yield Change(key, plain[name], default.model_dump(mode="json") if nested else default)
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -226,17 +226,14 @@ def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
     Raises:
         InputError: If the folder holds no runs, or its `sweep.json` is damaged.
     """
-    if isinstance(folder, SweepReport):
-        sweep, files = folder.sweep, folder.files
-        given = SweepFolder(folder.page.parent)
-    else:
-        given, files = _sweep_folder(folder), ()
-        sweep = sweep_page(given)
-    out = console()
-    known = given.sweep.is_file()  # else there is nothing that `medldr sweep status` could read
-    hint = f"{given.path}" if known else ""
-    print_document(terminal_page(sweep, hint, styled=out.is_terminal), out)
-    for file in files:
+    if not isinstance(folder, SweepReport):
+        given = _sweep_folder(folder)
+        folder = SweepReport(sweep_page(given), given.report, ())
+    out, given = console(), SweepFolder(folder.page.parent)
+    # Without a sweep.json there is nothing that `medldr sweep status` could read.
+    hint = f"{given.path}" if given.sweep.is_file() else ""
+    print_document(terminal_page(folder.sweep, hint, styled=out.is_terminal), out)
+    for file in folder.files:
         out.print(f"{file}", soft_wrap=True, highlight=False, markup=False)
 
 

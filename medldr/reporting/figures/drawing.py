@@ -153,7 +153,7 @@ def draw_axes(
     return draw(name, on_figure, **words)
 
 
-def look(place: int) -> dict[str, str]:
+def look(place: int) -> dict[str, Any]:
     """Colour and dashes of a curve by its place; after the last colour the dashes shift."""
     dash = DASHES[(place + place // len(COLOURS)) % len(DASHES)]
     return {"color": COLOURS[place % len(COLOURS)], "ls": dash}

@@ -78,8 +78,8 @@ def forest_figure(
         ):  # fmt: skip
             points = [(row.value, i) for i, row in enumerate(scaled) if row.unseen == unseen]
             if points:
-                style = {"color": ink, "ms": 6.5, "label": label if legend else None}
-                axes.plot(*zip(*points, strict=True), marker, **style)
+                x, y = zip(*points, strict=True)
+                axes.plot(x, y, marker, color=ink, ms=6.5, label=label if legend else None)
         if zero:
             axes.axvline(0, color=INK, lw=1)
         limit = 44 if zero else 30

@@ -89,7 +89,7 @@ def _mean(lines: Sequence[Line]) -> Line:
 
 def _paint(axes: Axes, found: Mapping[str, Sequence[Line]]) -> None:
     for place, (method, lines) in enumerate(found.items()):
-        style = {**look(place), "ms": 4, "lw": 1.8 if len(lines) == 1 else 1.1}
+        style = look(place) | {"ms": 4, "lw": 1.8 if len(lines) == 1 else 1.1}
         for i, (x, y) in enumerate(lines):
             marker = "o" if len(x) < 4 else None
             axes.plot(x, y, marker=marker, label=method if i == 0 else None, **style)

@@ -9,18 +9,15 @@ from enum import Enum
 from medldr.config.method import augmentation_id, method_id
 from medldr.config.protocol import MODIFIED
 from medldr.config.sections import dataset_name, section
-from medldr.reporting.published.numbers import (
-    SELECTIONS,
-    TRAINING_DOMAIN,
-    Published,
-    published,
-    same_domain,
-)
+from medldr.reporting.published import numbers
+from medldr.reporting.published.numbers import Published, published, same_domain
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 
 PAPER = "LatentDR paper"
-RULES = dict.fromkeys(("val_domain_accuracy", "id_val_domain_accuracy", "swad"), TRAINING_DOMAIN)
+RULES = dict.fromkeys(
+    ("val_domain_accuracy", "id_val_domain_accuracy", "swad"), numbers.TRAINING_DOMAIN
+)
 """Rules of ours that choose weights as benchmarks with held-out domains do."""
 
 
@@ -119,11 +116,9 @@ def relation(ours: Ours, entry: Published, *, searched: bool = False) -> Relatio
         return Relation.MODIFIED
     if ours.model != entry.model:  # one id may cover several published networks
         return Relation.OTHER_NETWORK
-    if not entry.domain:
-        return Relation.SAME
-    if RULES.get(ours.rule) != entry.selection:
+    if entry.domain and RULES.get(ours.rule) != entry.selection:
         return Relation.OTHER_SELECTION
-    if searched == bool(entry.search):
+    if not entry.domain or searched == bool(entry.search):
         return Relation.SAME
     return Relation.THEY_SEARCHED if entry.search else Relation.WE_SEARCHED
 
@@ -140,13 +135,9 @@ def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
         return []
     ours = Ours.of(files)
     found = published(
-        ours.dataset,
-        metric=metric,
-        method=ours.method,
-        model=ours.model,
-        augmentation=ours.augmentation.removesuffix(MODIFIED),
-        domain="",
-    )
+        ours.dataset, metric=metric, method=ours.method, model=ours.model,
+        augmentation=ours.augmentation.removesuffix(MODIFIED), domain="",
+    )  # fmt: skip
     near = [e for e in found if e.protocol == ours.protocol.removesuffix(MODIFIED)]
     entries = sorted(near or found, key=lambda e: (e.source != PAPER, e.source, e.protocol))
     return [Beside(entry, ours, relation(ours, entry)) for entry in entries]
@@ -197,7 +188,7 @@ def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Pu
     groups: dict[tuple[int, str, str], list[Published]] = {}
     for entry in published(dataset, method=method):
         if entry.domain:
-            place = (SELECTIONS.index(entry.selection), entry.source, entry.protocol)
+            place = (numbers.SELECTIONS.index(entry.selection), entry.source, entry.protocol)
             groups.setdefault(place, []).append(entry)
     found = [
         [next((e for e in groups[place] if same_domain(e.domain, name)), None) for name in domains]

@@ -17,8 +17,6 @@ from __future__ import annotations
 import csv
 import functools
 import importlib.resources
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,30 +87,13 @@ class Published:
         return f"{method}, {model_title(self.model)}"
 
 
-def published(
-    dataset: str,
-    *,
-    metric: str | None = None,
-    method: str | None = None,
-    model: str | None = None,
-    protocol: str | None = None,
-    augmentation: str | None = None,
-    selection: str | None = None,
-    domain: str | None = None,
-    source: str | None = None,
-) -> tuple[Published, ...]:
+def published(dataset: str, **asked: str | None) -> tuple[Published, ...]:
     """Published numbers of a data set; several where several groups report the same thing.
 
     Args:
         dataset: The data set.
-        metric: One metric alone.
-        method: One method alone.
-        model: One network alone.
-        protocol: One protocol alone.
-        augmentation: One augmentation alone.
-        selection: One way to choose settings and weights alone.
-        domain: One held-out domain alone, or `MEAN`; empty: numbers of a fixed test split alone.
-        source: One source alone.
+        asked: What fields of `Published` must be, for example ``metric="auc"``; None: anything.
+            ``domain=""`` asks for numbers of a fixed test split alone.
 
     Returns:
         By file, and in a file as printed there.
@@ -136,14 +117,9 @@ def published(
         >>> published("phantom_fracture")
         ()
     """
-    wanted = {
-        "metric": metric, "method": method, "model": model, "protocol": protocol,
-        "augmentation": augmentation, "selection": selection, "domain": domain, "source": source,
-    }  # fmt: skip
-    asked = {key: value for key, value in wanted.items() if value is not None}
     return tuple(
         entry for entry in _by_dataset().get(dataset, ())
-        if all(getattr(entry, key) == value for key, value in asked.items())
+        if all(value in (None, getattr(entry, key)) for key, value in asked.items())
     )  # fmt: skip
 
 
@@ -169,24 +145,18 @@ def same_domain(one: str, other: str) -> bool:
 
 
 def _letters(name: str) -> str:
-    return "".join(letter for letter in name.casefold() if letter.isalnum())
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 @functools.cache
 def _by_dataset() -> dict[str, list[Published]]:
     found: dict[str, list[Published]] = {}
-    for entry in _read():
-        found.setdefault(entry.dataset, []).append(entry)
-    return found
-
-
-def _read() -> Iterator[Published]:
     folder = importlib.resources.files("medldr.reporting.published") / "tables"
     files = [file for file in folder.iterdir() if file.name.endswith(".csv")]
     for file in sorted(files, key=lambda file: file.name):
         lines = file.read_text(encoding="utf-8").splitlines()
-        for row in csv.DictReader(itertools.dropwhile(lambda line: line.startswith("#"), lines)):
-            fields: dict[str, Any] = dict(row)
-            for key in ("value", "sd", "se"):
-                fields[key] = float(row[key]) if row[key] else None
-            yield Published(**fields)
+        for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+            numbers = {key: float(row[key]) if row[key] else None for key in ("value", "sd", "se")}
+            fields: dict[str, Any] = {**row, **numbers}
+            found.setdefault(row["dataset"], []).append(Published(**fields))
+    return found

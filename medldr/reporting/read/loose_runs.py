@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -58,59 +58,40 @@ class OpenFolder:
         return {**self._configs[of_all], "seed": record.seed}
 
 
-class LooseRuns(NamedTuple):
-    """A folder of run folders, laid out.
-
-    Attributes:
-        sweep: What a sweep file would have said.
-        unreadable: Names of folders whose files cannot be read.
-        folders: What was read of the others, by their names.
-    """
-
-    sweep: Sweep
-    unreadable: list[str]
-    folders: dict[str, OpenFolder]
-
-
 class _Place(NamedTuple):
-    """The column of a run: its data, its protocol, the held-out domains, and a changed pin."""
+    """The column of a run. A method may change a pin (`modified`) and is compared all the same."""
 
     dataset: str
     protocol: str
     held_out: str
     modified: bool
 
-    @property
-    def place(self) -> tuple[str, str, str]:
-        """What runs of one column share. A method may change a pin and is compared all the same."""
-        return self[:3]
-
 
 def is_run_folder(folder: Path | str) -> bool:
     """Whether a folder is that of one run, and no sweep's."""
-    files, sweep = RunFolder(folder), SweepFolder(folder).sweep
-    return (files.run.is_file() or files.config.is_file()) and not sweep.is_file()
+    return _holds_a_run(RunFolder(folder)) and not SweepFolder(folder).sweep.is_file()
 
 
-def run_folders(folder: Path) -> list[RunFolder]:
-    """Run folders right below a folder, in alphabetical order."""
-    found = [RunFolder(path) for path in sorted(folder.iterdir()) if path.is_dir()]
-    return [
-        files for files in found
-        if ASIDE not in files.path.name and (files.run.is_file() or files.config.is_file())
-    ]  # fmt: skip
+def _holds_a_run(files: RunFolder) -> bool:
+    return files.run.is_file() or files.config.is_file()
 
 
-def lay_out(folder: SweepFolder) -> LooseRuns:
+def lay_out(folder: SweepFolder) -> tuple[Sweep, list[str], dict[str, OpenFolder]]:
     """Lay out what a folder holds: methods down, data sets and protocols across.
+
+    Returns:
+        What a sweep file would have said; names of folders whose files cannot be read; and what
+        was read of the others, by their names.
 
     Raises:
         InputError: If there is no run folder in it.
     """
     if not folder.path.is_dir():
         raise InputError(f"there is no folder {folder.path}")
+    below = [RunFolder(path) for path in sorted(folder.path.iterdir()) if path.is_dir()]
+    runs = [files for files in below if ASIDE not in files.path.name and _holds_a_run(files)]
+    folders = {files.path.name: OpenFolder(files) for files in runs}
     found, unreadable = list[tuple[Member, _Place]](), list[str]()
-    folders = {files.path.name: OpenFolder(files) for files in run_folders(folder.path)}
     for name, opened in folders.items():
         try:
             found.append(_member(name, opened))
@@ -122,11 +103,13 @@ def lay_out(folder: SweepFolder) -> LooseRuns:
             f"{folder.path} is no run folder and holds none, nor a sweep.json. Give a folder that "
             f"`medldr train` or `medldr sweep` wrote{told}"
         )
-    headings = _headings(place for _, place in found)
-    members = [replace(member, column=headings[place.place]) for member, place in found]
+    changed: dict[tuple[str, ...], set[bool]] = {}
+    for _, (*where, modified) in found:
+        changed.setdefault(tuple(where), set()).add(modified)
+    members = [replace(m, column=_heading(place, changed[place[:3]])) for m, place in found]
     members.sort(key=_erm_first)
     name = folder.path.resolve().name
-    return LooseRuns(Sweep(name, Layout(title=name), tuple(members)), unreadable, folders)
+    return Sweep(name, Layout(title=name), tuple(members)), unreadable, folders
 
 
 def _erm_first(member: Member) -> tuple[bool, str, str, int]:
@@ -136,20 +119,19 @@ def _erm_first(member: Member) -> tuple[bool, str, str, int]:
 
 def _member(name: str, opened: OpenFolder) -> tuple[Member, _Place]:
     config, record = opened.config or {}, opened.record
-    label = str((None if record is None else record.label) or config["label"])
+    label, seed = str(config.get("label") or ""), int(config.get("seed", 0))
+    protocol = config.get("protocol")
+    if record is not None:
+        label, protocol = record.label or label, record.protocol or protocol
+        seed = seed if record.seed is None else record.seed
     dataset = dataset_name(config, {} if record is None else record.content)
-    stated = str((None if record is None else record.protocol) or config.get("protocol") or "")
-    protocol = stated.removesuffix(MODIFIED)
-    place = _Place(dataset, protocol, ", ".join(held_out(config)), stated != protocol)
-    seed = None if record is None else record.seed
-    member = Member(
-        run=name,
-        label=label,
-        seed=int(config.get("seed", 0)) if seed is None else seed,
-        row=row_name(label, dataset, protocol) or method_title(config),
-        column="",
-    )
-    return member, place
+    stated = str(protocol or "")
+    plain = stated.removesuffix(MODIFIED)
+    if not label:
+        raise InputError(f"{opened.files.path} says no label")
+    place = _Place(dataset, plain, ", ".join(held_out(config)), stated != plain)
+    row = row_name(label, dataset, plain) or method_title(config)
+    return Member(run=name, label=label, seed=seed, row=row, column=""), place
 
 
 def row_name(label: str, dataset: str, protocol: str) -> str:
@@ -170,18 +152,10 @@ def row_name(label: str, dataset: str, protocol: str) -> str:
     return "_".join(words)
 
 
-def _headings(places: Iterable[_Place]) -> dict[tuple[str, str, str], str]:
-    """What stands above each column; it says where runs in it changed what their protocol pins."""
-    changed: dict[tuple[str, str, str], set[bool]] = {}
-    for found in places:
-        changed.setdefault(found.place, set()).add(found.modified)
-    marks = {(False,): "", (True,): MODIFIED, (False, True): f", some runs {MODIFIED}"}
-    return {
-        place: _heading(*place, marks[tuple(sorted(kinds))]) for place, kinds in changed.items()
-    }
-
-
-def _heading(dataset: str, protocol: str, held_out: str, mark: str) -> str:
-    held = f"{held_out} held out" if held_out else ""
-    details = [text for text in (f"{protocol}{mark}", held) if text]
-    return f"{dataset} ({', '.join(details)})" if details else dataset
+def _heading(place: _Place, modified: set[bool]) -> str:
+    """The heading of a column; it says where runs in it changed what their protocol pins."""
+    mark = "" if True not in modified else MODIFIED
+    mark = f", some runs {MODIFIED}" if len(modified) > 1 else mark
+    held = f"{place.held_out} held out" if place.held_out else ""
+    details = ", ".join(filter(None, (f"{place.protocol}{mark}", held)))
+    return f"{place.dataset} ({details})" if details else place.dataset

@@ -13,13 +13,7 @@ from medldr.evaluation import read_predictions
 from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
 from medldr.folders.files import RunFolder
 from medldr.folders.metrics_log import LogRow, read_log
-from medldr.folders.privacy import (
-    hide_ids,
-    hide_in_command,
-    hide_in_config,
-    ids_of,
-    read_ids,
-)
+from medldr.folders.privacy import hide_ids, hide_in_command, hide_in_config, ids_of, read_ids
 from medldr.folders.run_record import RunRecord, Selection, read_run_record
 from medldr.types import Predictions
 
@@ -68,10 +62,12 @@ class RunFiles:
         if reported is None:
             return {}
         others = {} if self.record is None else self.record.selections
-        found = {rule: (chosen, self.further.get(rule)) for rule, chosen in others.items()}
-        return {reported.rule: (reported, self.evaluation)} | {
-            rule: pair for rule, pair in found.items() if rule != reported.rule
+        further = {
+            rule: (chosen, self.further.get(rule))
+            for rule, chosen in others.items()
+            if rule != reported.rule
         }
+        return {reported.rule: (reported, self.evaluation), **further}
 
     @property
     def protocol(self) -> str:

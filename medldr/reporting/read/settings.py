@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from medldr.config import RunConfig
+from medldr.config.identity import Change
+from medldr.config.identity import changes as changes_of
+from medldr.config.sections import section
 from medldr.config.yaml import write_yaml
 from medldr.errors import InputError
-from medldr.folders.privacy import hide_in_config
 from medldr.reporting.read.run import RunFiles
 
-NO_DEFAULT = "–"
-"""Shown for keys that every configuration must state."""
-
 LEFT_OUT = ("config_version", "pinned")
-
-
-@dataclass(frozen=True)
-class Change:
-    """A setting that differs from its default."""
-
-    key: str
-    value: Any
-    default: Any
 
 
 def changes(files: RunFiles) -> tuple[list[Change], str]:
@@ -44,7 +35,7 @@ def changes(files: RunFiles) -> tuple[list[Change], str]:
     if not files.stated:
         return [], ""
     try:
-        run = RunConfig.model_validate(files.stated)
+        config = RunConfig.model_validate(files.stated)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -53,32 +44,15 @@ def changes(files: RunFiles) -> tuple[list[Change], str]:
     except InputError as error:
         reason = str(error).splitlines()[0]
     else:
-        return [_hidden(change, files) for change in _walk(run, files.stated, "")], ""
+        shown = [change for change in changes_of(config) if change.key not in LEFT_OUT]
+        return [_as_written(change, files.config) for change in shown], ""
     return [], f"What differs from the defaults cannot be told by this installation ({reason})."
 
 
-def _hidden(change: Change, files: RunFiles) -> Change:
-    key = change.key.rsplit(".", 1)[-1]
-    return replace(change, value=hide_in_config({key: change.value}, files.ids)[key])
-
-
-def _walk(section: BaseModel, stated: Mapping[str, Any], prefix: str) -> Iterator[Change]:
-    for name, info in type(section).model_fields.items():
-        key, value = f"{prefix}{name}", getattr(section, name)
-        text = stated.get(name, value)
-        if name in LEFT_OUT:
-            continue
-        if isinstance(value, BaseModel):
-            yield from _walk(value, text if isinstance(text, Mapping) else {}, f"{key}.")
-            continue
-        if info.is_required():
-            yield Change(key, text, NO_DEFAULT)
-            continue
-        default = info.get_default(call_default_factory=True)
-        if isinstance(default, BaseModel):
-            default = default.model_dump(mode="json")
-        if name == "name" or value != default:
-            yield Change(key, text, NO_DEFAULT if name == "name" else default)
+def _as_written(change: Change, config: Mapping[str, Any]) -> Change:
+    """With the value as `config.yaml` has it, without ids."""
+    *path, name = change.key.split(".")
+    return change._replace(value=reduce(section, path, config).get(name, change.value))
 
 
 def show(value: Any) -> str:
@@ -96,23 +70,10 @@ def show(value: Any) -> str:
         return "{" + ", ".join(f"{k}: {show(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(show(v) for v in value) + "]"
-    return str(value) if str(value) else "''"
+    return str(value) or "''"
 
 
 def as_yaml(config: Mapping[str, Any]) -> str:
     """The whole configuration as YAML text."""
-    return write_yaml({key: _plain(value) for key, value in config.items()})
-
-
-def _plain(value: Any) -> Any:
     # Numbers that were read from YAML remember how they were written; a writer needs plain ones.
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, bool) or value is None:
-        return value
-    for kind in (int, float):
-        if isinstance(value, kind):
-            return kind(value)
-    return str(value)
+    return write_yaml(json.loads(json.dumps(config, default=str)))

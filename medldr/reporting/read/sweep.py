@@ -33,11 +33,10 @@ def read_study(folder: SweepFolder) -> Study:
         InputError: If it holds neither, or its `sweep.json` is damaged.
     """
     sweep, unreadable, folders = read_sweep(folder), list[str](), dict[str, OpenFolder]()
-    # A planned run may have a configuration of its own for each seed: it starts from another run.
-    identity = _label if sweep is not None else _identity
+    planned = sweep is not None
     if sweep is None:
         sweep, unreadable, folders = lay_out(folder)
-    members = one_configuration_a_row(sweep.members, identity)
+    members = one_configuration_a_row(sweep.members, planned=planned)
     if not members:
         raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
     configs: Configs = {}
@@ -114,14 +113,6 @@ def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
         found |= read_ids(files.predictions) if entry.files is None else entry.files.ids
         found |= read_split_ids(files.splits)
     return frozenset(found)
-
-
-def _label(member: Member) -> str:
-    return member.label
-
-
-def _identity(member: Member) -> str:
-    return member.run.rpartition("-s")[0]
 
 
 def _printed(

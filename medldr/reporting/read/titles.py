@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from medldr.folders.sweep_record import Member
@@ -42,22 +42,28 @@ def printed_titles(
     }
 
 
-def one_configuration_a_row(
-    members: Iterable[Member], identity: Callable[[Member], str]
-) -> list[Member]:
-    """Give configurations that share a cell a row each, for they are different methods."""
-    members = list(members)
+def one_configuration_a_row(members: Sequence[Member], *, planned: bool) -> list[Member]:
+    """Give configurations that share a cell a row each, for they are different methods.
+
+    Args:
+        members: The runs.
+        planned: Whether a sweep file names them. Runs of one label are one method then, though
+            each seed may have a configuration of its own, as it starts from another run.
+    """
+
+    def identity(member: Member) -> str:
+        return member.label if planned else member.run.rpartition("-s")[0]
+
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for member in members:
         cells.setdefault((member.row, member.column), {})[identity(member)] = member.label
-    split: set[str] = {row for (row, _), found in cells.items() if len(found) > 1}
+    split = {row for (row, _), found in cells.items() if len(found) > 1}
 
     def own(member: Member) -> Member:
         if member.row not in split:
             return member
         labels = list(cells[member.row, member.column].values())
-        alone = labels.count(member.label) == 1
-        name = member.label if alone else identity(member)
+        name = member.label if labels.count(member.label) == 1 else identity(member)
         *_, last = member.row_values
         values = {**member.row_values, last: f"{member.row_values[last]} ({name})"}
         return replace(member, row=f"{member.row} ({name})", row_values=values)

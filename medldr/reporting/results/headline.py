@@ -18,11 +18,7 @@ def headline_split(evaluation: EvaluationRecord | None) -> str:
         >>> headline_split(EvaluationRecord(task="binary", splits=scored)), headline_split(None)
         ('test', '')
     """
-    splits = {} if evaluation is None else evaluation.splits
-    for name in ("test", "id_test", "val", "id_val", "train"):
-        if name in splits:
-            return name
-    return next(iter(splits), "")
+    return "" if evaluation is None else next(iter(page_order(evaluation)), "")
 
 
 def headline(evaluation: EvaluationRecord | None) -> SplitRecord | None:

@@ -50,7 +50,7 @@ def _letter(letter: str) -> str:
         return _NAMED.get(letter, " ")
     if letter.isascii():
         return letter if letter.isprintable() else ""
-    base, *accents = unicodedata.normalize("NFD", letter)
+    base, *accents = list(unicodedata.normalize("NFD", letter))
     accented = base.isascii() and len(accents) == 1 and accents[0] in _ACCENTS
     if letter in _LETTERS or (accented and ord(letter) < 0x180):
         return letter

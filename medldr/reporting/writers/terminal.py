@@ -97,8 +97,8 @@ def _part(
     drawn.add_column(table.columns[0], overflow="fold", min_width=min(names, 12), max_width=names)
     for head, texts in columns:
         widest = max(map(_wide, texts), default=0)
-        width = {"min_width": widest, "max_width": max(widest, _HEAD)}
-        drawn.add_column(Text(head, overflow="fold"), justify="right", **width)
+        title, most = Text(head, overflow="fold"), max(widest, _HEAD)
+        drawn.add_column(title, justify="right", min_width=widest, max_width=most)
     apart = False
     for number, row in enumerate(table.rows):
         if row.apart and not apart:
