@@ -82,7 +82,9 @@ def evaluate(
         split: SplitScores(table, config.bins, positive, point, config.per_group)
         for split, table in tables.items()
     }
-    found = {s: SplitEntry(scores, s, config) for s, scores in by_split.items()}
+    found: dict[str, SplitEntry] = {
+        split: SplitEntry(scores, split, config) for split, scores in by_split.items()
+    }
     said = [note for split, scores in by_split.items() for note in split_notes(split, scores)]
     chosen = None if selection is None else Selection.model_validate(selection)
     return {
