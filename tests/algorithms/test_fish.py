@@ -339,7 +339,7 @@ def test_a_batch_of_other_domains_than_asked_for_is_an_error(build):
 
 
 def test_more_steps_than_source_domains_are_refused(build):
-    with pytest.raises(InputError, match=r"meta_steps: 4.*of 3 \(north, south, west\)"):
+    with pytest.raises(InputError, match=r"meta_steps: 4.*from 3 \(north, south, west\)"):
         build(meta_steps=4)
 
 

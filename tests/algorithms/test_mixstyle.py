@@ -340,7 +340,7 @@ def test_cross_domain_needs_domains_and_says_so(standins, build):
     with pytest.raises(InputError, match="cross_domain needs the domain of every"):
         build(spec=standins.make_spec(domains=False), partners="cross_domain")
     one = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8), ("north", "south"), ("south",))
-    with pytest.raises(InputError, match=r"two training domains.*are of south.*partners: random"):
+    with pytest.raises(InputError, match=r"two training domains.*are from south.*partners: random"):
         build(spec=one, partners="cross_domain")
 
 

@@ -256,9 +256,9 @@ def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[s
             others = {run.name: _to_compare(run, fact) for run in method.runs}
             odd = {name: value for name, value in others.items() if value != standard}
             if odd:
-                each = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
+                different = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
                 reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
-                texts.append(f"{fact} differs: {each}; {reference}.")
+                texts.append(f"{fact} differs: {different}; {reference}.")
                 marks[method.name].append(len(texts))
     return texts, marks
 
