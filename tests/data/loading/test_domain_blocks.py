@@ -222,7 +222,7 @@ def test_a_domain_smaller_than_its_share_is_refused_with_its_name_and_the_cure()
     message = str(caught.value)
     for words in (
         "training.batch_size: with 32",
-        "8 images of every source domain",
+        "8 images from each of its source domains",
         "west has 5, east has 7",
         "training.batch_size to 20 or less",
         "data.held_out",
@@ -260,7 +260,7 @@ def test_fewer_images_of_a_domain_than_processes_ask_for_fewer_processes():
 
 
 def test_more_domains_per_batch_than_there_are_is_refused():
-    with pytest.raises(InputError, match="asks for 3 source domains in each batch, and there are"):
+    with pytest.raises(InputError, match="needs 3 source domains in each batch, but there are"):
         sampler((10, 10), 8, domains_per_batch=3)
 
 
