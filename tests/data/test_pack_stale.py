@@ -159,17 +159,17 @@ def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_bloc
 def _truncate(folder):
     with (folder / "images.npy").open("r+b") as file:
         file.truncate(200)
-    return "has 200 bytes, and 288 were written"
+    return "has 200 bytes, but 288 were written"
 
 
 def _remove_images(folder):
     (folder / "images.npy").unlink()
-    return r"images\.npy is absent"
+    return r"images\.npy is missing"
 
 
 def _another_array(folder):
     np.save(folder / "images.npy", np.zeros((10, 1, 2, 8), np.uint8))
-    return r"is uint8 \(10, 1, 2, 8\), and pack\.json says uint8 \(10, 1, 4, 4\)"
+    return r"is uint8 \(10, 1, 2, 8\), but pack\.json says uint8 \(10, 1, 4, 4\)"
 
 
 def _no_array(folder):
@@ -240,5 +240,5 @@ def test_only_a_whole_pack_of_this_data_set_can_be_named(lazy, section, tmp_path
     with pytest.raises(InputError, match="is an unfinished pack"):
         read(tmp_path / "half.partial")
     folder, _ = make_pack(lazy, section, tmp_path / "pack")
-    with pytest.raises(InputError, match=r"is a pack of toys\.files \(nothing else set\), and .* "):
+    with pytest.raises(InputError, match=r"is a pack of toys\.files \(nothing else set\), but .* "):
         read(folder, variant="rotated")

@@ -275,7 +275,7 @@ def test_a_value_that_cannot_be_is_named_with_its_row(camelyon17_folder, column,
     change_column(camelyon17_folder, column, lambda n, old: value if n in (4, 9) else old)
     with pytest.raises(InputError) as told:
         camelyon17.load(config(camelyon17_folder))
-    assert f"column {column} holds 2 value(s)" in str(told.value)
+    assert f"column {column} holds 2 invalid value(s)" in str(told.value)
     assert f"{value!r} (row 4)" in str(told.value)
     assert needed in str(told.value)
 

@@ -119,7 +119,7 @@ def test_a_pack_without_some_patches_is_for_those_who_do_without_them(section, m
         load_table(section)
     shutil.rmtree(section.root / "camelyon17_v1.0")
     assert len(load_table(skipping(section)).bad_files) == 1
-    with pytest.raises(InputError, match=r"without 1 files .* data\.on_bad_file=skip"):
+    with pytest.raises(InputError, match=r"lacks 1 files .* data\.on_bad_file=skip"):
         load_table(section)
 
 

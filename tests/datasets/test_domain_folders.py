@@ -183,7 +183,7 @@ def test_folders_that_are_no_domain_of_a_set_are_told(vlcs):
 def test_the_number_of_classes_is_told_where_only_that_is_known(tmp_path, write_domain_tree):
     domains = ("Art", "Clipart", "Product", "Real World")
     root = write_domain_tree(tmp_path, {domain: {"Bed": 2, "Oven": 2} for domain in domains})
-    assert "Office-Home has 65 classes, and 2 are here" in notes(load(root, set="office_home"))
+    assert "Office-Home has 65 classes, but 2 were found" in notes(load(root, set="office_home"))
 
 
 # ---------------------------------------------------------------- patients

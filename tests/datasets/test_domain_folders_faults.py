@@ -88,7 +88,7 @@ def test_a_domain_of_a_set_without_pictures_is_refused(pacs):
 
 def test_a_single_domain_is_not_taken_for_a_tree(tree):
     message = refuses("is a single domain.*no, yes", tree / "a")
-    assert "beside a there: b" in message
+    assert "next to a: b" in message
     assert "<domain>/<class>/<image>" in message
 
 

@@ -98,7 +98,7 @@ def test_reading_the_catalogue_makes_no_folder_and_prints_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"flag": "dermmnist"}, r"no set 'dermmnist'\. Did you mean 'dermamnist'"),
+        ({"flag": "dermmnist"}, r"no data set 'dermmnist'\. Did you mean 'dermamnist'"),
         ({"flag": "pathmnist", "size": 100}, r"no size 100; allowed: 28, 64, 128, 224"),
         ({"flag": "organmnist3d", "size": 224}, r"no size 224; allowed: 28, 64$"),
         ({"flag": "pathmnist", "md5": "abc"}, r"'official', 'any', or an MD5"),

@@ -208,9 +208,11 @@ def test_a_domain_that_an_epoch_shows_several_times_is_noted():
 
 
 def test_batches_smaller_than_their_number_of_domains_are_refused():
-    with pytest.raises(InputError, match=r"batch_size: 2 is too small.*least is 3"):
+    with pytest.raises(InputError, match=r"batch_size: 2 is too small.*minimum is 3"):
         sampler((10, 10, 30), 2)
-    with pytest.raises(InputError, match=r"2 source domains on each of 4 processes; .*least is 8"):
+    with pytest.raises(
+        InputError, match=r"2 source domains on each of 4 processes; .*minimum is 8"
+    ):
         sampler((10, 10, 30), 4, domains_per_batch=2, world=4)
     with pytest.raises(InputError, match=r"least is 2$"):
         sampler((10, 10, 30), 1, batches_per_step=3, world=2)

@@ -29,7 +29,7 @@ def test_a_sound_table_has_no_notes(make_table):
         (lambda t: {"ids": t.ids[[0, 0, 1, 2]]}, r"id 'item_0' occurs more than once"),
         (lambda t: {"splits": np.array(["train", "x", "", ""])}, r"split 'x' is not one of train"),
         (lambda t: {"task": "regression"}, r"task 'regression' is not one of"),
-        (lambda t: {"task": "multi-label"}, r"multi-label labels are \(N, 3\)"),
+        (lambda t: {"task": "multi-label"}, r"multi-label labels must be \(N, 3\)"),
     ],
 )
 def test_a_broken_table_is_an_error_that_names_it(make_table, change, message):

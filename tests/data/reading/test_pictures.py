@@ -149,7 +149,7 @@ FAULTS = {
     "zeros at the end": "the file is truncated",
     "without its last chunk": "the file is truncated",
     "text": "not a PNG file",
-    "another size": "it has 20 x 12 pixels, not 12 x 20",
+    "another size": "it is 20 x 12 pixels, not 12 x 20",
 }
 
 

@@ -110,7 +110,7 @@ def test_rows_that_are_left_out_count_nowhere_and_a_domain_keeps_its_place(table
 def test_the_rule_and_an_unusual_part_are_noted(table):
     _, notes = make_splits(table, config(split_seed=2))
     assert len(notes) == 1
-    assert "DomainBed's split, trial 2: 20 % of each domain's rows held back" in notes[0]
+    assert "DomainBed's split, trial 2: 20% of each domain's rows held back" in notes[0]
     _, notes = make_splits(table, config(val_fraction=0.15))
     assert "data.val_fraction is 0.15; published numbers" in notes[1]
 
@@ -132,7 +132,7 @@ def test_a_part_of_the_training_rows_is_taken_from_the_in_parts(table):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"held_out": []}, r"none is\. Set data\.held_out to one or more of: a, b, c, d"),
+        ({"held_out": []}, r"none is held out\. Set data\.held_out to one or more of: a, b, c, d"),
         ({"held_out": ["bb"]}, r"no domain 'bb'.*Did you mean 'b'"),
         ({"held_out": list("abcd")}, "every domain of toy is held out"),
         ({"held_out_rows": "test"}, r"conflicts with data\.held_out_rows: test"),
