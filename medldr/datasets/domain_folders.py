@@ -102,7 +102,7 @@ class Config(DatasetConfig):
 
 
 def load(config: Config) -> ImageTable:
-    """List the pictures of a tree and check each; only decoded where first and last bytes do not suffice.
+    """List the pictures of a tree and check each, decoding it only if its ends do not suffice.
 
     Raises:
         InputError: If there is no such tree, it has another layout, a picture is broken

@@ -20,7 +20,7 @@ def fetch_weights(name: str, words: Sequence[str]) -> None:
         words: At most one: the data folder, or ``root=`` and the data folder.
 
     Raises:
-        InputError: If the id is unknown, the file cannot be obtained, or more than a folder is given.
+        InputError: If the id is unknown, the file cannot be had, or more than a folder is given.
     """
     folders = [word.removeprefix("data.").removeprefix("root=") for word in words]
     if len(folders) > 1 or any("=" in folder for folder in folders):

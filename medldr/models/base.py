@@ -17,7 +17,7 @@ from medldr.errors import InputError, did_you_mean
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
 NARROW = 8
-"""Stages with fewer channels have pictures stored channels first; see `FeatureModel.memory_format`."""
+"""With fewer channels in a stage, pictures are channels first; see `FeatureModel.memory_format`."""
 
 Tap = Callable[[Tensor], Tensor]
 """Receives a stage's output and returns the input of the next stage."""

@@ -17,8 +17,8 @@ Source:
     Our choice: the numbers of a training picture come from (seed, epoch, index) alone, and those of
     an augmented validation picture from (seed, 0, index), so it looks the same at every
     validation, where DomainBed draws again. Published codes round to 8 bits after the crop and
-    after every change of colour; here nothing is rounded after the picture was stored. The crop is cut
-    from the stored picture: from a set that is stored squashed to a square, its aspect ratio is
+    after every change of colour; here nothing is rounded once the picture is stored. The crop is
+    cut from the stored picture: from a set that is stored squashed to a square, its aspect ratio is
     relative to that.
 """
 

@@ -110,7 +110,7 @@ def test_equal_and_constant_patches_are_told(checked, camelyon17_folder):
     last.write_bytes(_patches(camelyon17_folder)[2].read_bytes())
     said = checked().out
     assert "1 constant train image: 0" in said
-    assert "1 image(s) are byte-equal to one of another split" in said
+    assert "1 image(s) are byte-identical to one in another split" in said
 
 
 def test_a_patch_that_only_decoding_finds_broken_is_named_or_left_out(checked, camelyon17_folder):

@@ -53,7 +53,7 @@ def test_all_problems_of_files_and_command_line_are_in_one_message(write, refusa
     for line in (
         f"training.lr = 'abc' ({path}:3): should be a number > 0",
         f"training.momentum = 2 ({path}:4): should be a number >= 0 and < 1",
-        f"data.flag = 'retinamist' ({path}:5): MedMNIST has no set 'retinamist'. Did you mean",
+        f"data.flag = 'retinamist' ({path}:5): MedMNIST has no data set 'retinamist'. Did you mean",
         "training.optimizer = 'sgdd' (command line): should be sgd, adam or adamw."
         " Did you mean 'sgd'?",
         "algorithm.name = 'latendr' (command line): there is no algorithm named 'latendr'."

@@ -20,12 +20,12 @@ from medldr.folders.files import StorageError
 def test_only_a_pack_is_ever_replaced(lazy, section, tmp_path, make_pack):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
-    with pytest.raises(InputError, match="is there and is no pack"):
+    with pytest.raises(InputError, match="exists and is not a pack"):
         make_pack(lazy, section, tmp_path / "mine")
     make_pack(lazy, section, tmp_path / "pack")
     with pytest.raises(InputError, match="is a pack of"):
         make_pack(lazy, section.model_copy(update={"variant": "x"}), tmp_path / "pack")
-    with pytest.raises(InputError, match="is a name of unfinished packs"):
+    with pytest.raises(InputError, match="is a name reserved for unfinished packs"):
         make_pack(lazy, section, tmp_path / "pack.partial")
     assert (tmp_path / "mine" / "thesis.txt").exists()
 
@@ -39,7 +39,7 @@ def test_every_unreadable_picture_is_named_and_there_is_no_pack(
     with pytest.raises(InputError) as error:
         make_pack(lazy, section, workers=workers)
     text = str(error.value)
-    assert text.startswith("3 of 10 images cannot be read, so there is no pack yet:")
+    assert text.startswith("3 of 10 images cannot be read, so the pack is not finished:")
     assert all(f"{row:03d}.raw is cut off" in text for row in (1, 2, 8))
     assert packs.find_pack(section) is None
 
@@ -109,7 +109,7 @@ def test_a_pack_that_is_there_is_left_alone(lazy, section, make_pack):
 def test_an_empty_table_is_no_pack(make_table, section, make_pack):
     table = make_table([0], classes=2)
     none = {n: getattr(table, n)[:0] for n in ("images", "labels", "ids", "splits", "groups")}
-    with pytest.raises(InputError, match="toy holds no images at all"):
+    with pytest.raises(InputError, match="toy has no images"):
         make_pack(replace(table, domains=table.domains[:0], **none), section)
 
 
@@ -151,7 +151,9 @@ def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
 
     monkeypatch.setattr(pack_write, "write_blocks", forgetful)
     (section.root / "pixels" / "009.raw").write_bytes(bytes(16))
-    with pytest.raises(StorageError, match=r"1 of 4 blocks of images\.npy in .* reads back other"):
+    with pytest.raises(
+        StorageError, match=r"1 of 4 blocks of images\.npy in .* does not read back"
+    ):
         make_pack(lazy, section)
     assert packs.find_pack(section) is None
     monkeypatch.setattr(pack_write, "write_blocks", write)

@@ -146,7 +146,7 @@ def test_a_killed_pack_leaves_nothing_that_looks_whole_and_goes_on(tmp_path):
     first.wait()
     assert not folder.exists()
     done = subprocess.run([*command, "0"], capture_output=True, text=True, check=True)
-    assert "going on with" in done.stdout
+    assert "resuming" in done.stdout
     assert done.stdout.splitlines()[-1] == "made"
     images = np.load(folder / "images.npy")
     assert np.array_equal(images, np.arange(400)[:, None, None, None] % 251 + np.zeros((1, 8, 8)))

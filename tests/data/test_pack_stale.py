@@ -39,7 +39,7 @@ def _rename_rows(lazy, section):
 
 def _reorder_rows(lazy, section):
     order = [1, 0, *range(2, 10)]
-    return replace(lazy, ids=lazy.ids[order]), "its rows are in another order"
+    return replace(lazy, ids=lazy.ids[order]), "its rows are in a different order"
 
 
 def _change_a_label(lazy, section):
@@ -52,7 +52,7 @@ def _change_a_label(lazy, section):
 
 
 def _change_a_checksum(lazy, section):
-    return replace(lazy, hashes={"list.csv": "00"}), r"list\.csv has another checksum"
+    return replace(lazy, hashes={"list.csv": "00"}), r"list\.csv has a different checksum"
 
 
 def _change_the_size(lazy, section):
@@ -78,7 +78,9 @@ def test_a_changed_source_is_told_with_what_changed_and_can_be_packed_again(
     folder, _ = make_pack(lazy, section)
     changed, told = change(lazy, section)
     sys.modules[section.name].table = changed
-    with pytest.raises(InputError, match=rf"toy is not what was packed in .*: .*{told}") as error:
+    with pytest.raises(
+        InputError, match=rf"toy has changed since it was packed in .*: .*{told}"
+    ) as error:
         load_table(section)
     assert "medldr data pack" in str(error.value)
     assert load_table(section.model_copy(update={"packed": "off"})) is changed
@@ -95,7 +97,7 @@ def test_pixels_in_memory_that_changed_are_told(make_table, section, make_pack):
     make_pack(table, section)
     assert isinstance(load_table(section).images, np.memmap)
     table.images[5, 0, 1, 1] ^= 1
-    with pytest.raises(InputError, match="pixels of rows 0 and following are others"):
+    with pytest.raises(InputError, match="pixels changed from row 0 on"):
         load_table(section)
 
 
@@ -126,7 +128,7 @@ def test_a_pack_that_was_made_anew_while_it_was_compared_is_not_written_over(
 
     with monkeypatch.context() as patch:
         patch.setattr(packs, "verify_source", meanwhile)
-        with pytest.raises(InputError, match="was packed anew while it was compared"):
+        with pytest.raises(InputError, match="was packed again during the comparison"):
             packs.verify(packs.find_pack(section), lazy, workers=0, console=Console(quiet=True))
     assert packs.find_pack(section).facts.stamp == lazy.images.stamp
 
@@ -138,9 +140,7 @@ def test_verifying_finds_a_picture_that_is_not_the_packed_one(
     _change_pixels(lazy, section)
     (section.root / "pixels" / "007.raw").write_bytes(bytes(3))
     pack = packs.find_pack(section)
-    told = (
-        r"2 of 10 images .* are not those of the source:\n  item_4: other pixels\n  item_7: .*cut"
-    )
+    told = r"2 of 10 images .* differ from the source:\n  item_4: different pixels\n  item_7: .*cut"
     with pytest.raises(InputError, match=told):
         packs.verify(pack, lazy, workers=2, console=Console(quiet=True))
 
@@ -150,24 +150,26 @@ def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_bloc
     content = bytearray((folder / "images.npy").read_bytes())
     content[-60] ^= 4  # in row 6, which is in rows 6 to 8
     (folder / "images.npy").write_bytes(content)
-    with pytest.raises(InputError, match=r"1 of 4 blocks are not what was written \(rows 6 to 8\)"):
+    with pytest.raises(
+        InputError, match=r"1 of 4 blocks differ from what was written \(rows 6 to 8\)"
+    ):
         packs.verify(packs.find_pack(section), None, workers=0, console=Console(quiet=True))
 
 
 def _truncate(folder):
     with (folder / "images.npy").open("r+b") as file:
         file.truncate(200)
-    return "has 200 bytes, and 288 were written"
+    return "has 200 bytes, but 288 were written"
 
 
 def _remove_images(folder):
     (folder / "images.npy").unlink()
-    return r"images\.npy is absent"
+    return r"images\.npy is missing"
 
 
 def _another_array(folder):
     np.save(folder / "images.npy", np.zeros((10, 1, 2, 8), np.uint8))
-    return r"is uint8 \(10, 1, 2, 8\), and pack\.json says uint8 \(10, 1, 4, 4\)"
+    return r"is uint8 \(10, 1, 2, 8\), but pack\.json says uint8 \(10, 1, 4, 4\)"
 
 
 def _no_array(folder):
@@ -177,7 +179,7 @@ def _no_array(folder):
 
 def _another_format(folder):
     write_json(folder / "pack.json", {"format": 2})
-    return "has format 2, and this medldr reads format 1"
+    return "has format 2, but this medldr reads format 1"
 
 
 def _half_a_description(folder):
@@ -238,5 +240,5 @@ def test_only_a_whole_pack_of_this_data_set_can_be_named(lazy, section, tmp_path
     with pytest.raises(InputError, match="is an unfinished pack"):
         read(tmp_path / "half.partial")
     folder, _ = make_pack(lazy, section, tmp_path / "pack")
-    with pytest.raises(InputError, match=r"is a pack of toys\.files \(nothing else set\), and .* "):
+    with pytest.raises(InputError, match=r"is a pack of toys\.files \(nothing else set\), but .* "):
         read(folder, variant="rotated")

@@ -202,7 +202,7 @@ def test_a_root_within_the_folder_is_told_the_folder(camelyon17_folder, inside):
 
 def test_a_root_that_is_no_folder_is_told_as_what_it_is(tmp_path):
     (tmp_path / "archive").touch()
-    with pytest.raises(InputError, match=r"archive is a file and no folder"):
+    with pytest.raises(InputError, match=r"archive is a file, not a folder"):
         camelyon17.load(config(tmp_path / "archive"))
     with pytest.raises(InputError, match=r"There is no folder .*nowhere"):
         camelyon17.load(config(tmp_path / "nowhere"))
@@ -215,7 +215,7 @@ def test_a_root_that_is_no_folder_is_told_as_what_it_is(tmp_path):
 def test_hospital_folders_in_place_of_patches_are_told_with_the_layout(camelyon17_folder):
     folder = camelyon17_folder / "camelyon17_v1.0"
     (folder / "patches").rename(folder / "hospital_0")
-    with pytest.raises(InputError, match=r"no patches/.*Found there:.*hospital_0/") as told:
+    with pytest.raises(InputError, match=r"no patches/.*Found:.*hospital_0/") as told:
         camelyon17.load(config(camelyon17_folder))
     assert "patches/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png" in str(
         told.value
@@ -275,7 +275,7 @@ def test_a_value_that_cannot_be_is_named_with_its_row(camelyon17_folder, column,
     change_column(camelyon17_folder, column, lambda n, old: value if n in (4, 9) else old)
     with pytest.raises(InputError) as told:
         camelyon17.load(config(camelyon17_folder))
-    assert f"column {column} holds 2 value(s)" in str(told.value)
+    assert f"column {column} holds 2 invalid value(s)" in str(told.value)
     assert f"{value!r} (row 4)" in str(told.value)
     assert needed in str(told.value)
 
@@ -287,7 +287,7 @@ def test_a_value_that_cannot_be_is_named_with_its_row(camelyon17_folder, column,
         (lambda rows: rows[:1], "no rows"),
         (lambda rows: [], "is empty"),
         (lambda rows: [*rows[:5], rows[5][:4], *rows[6:]], "row 4 with 4"),
-        (lambda rows: [*rows, ["60", *rows[3][1:]]], "rows 2 and 60 name the same patch"),
+        (lambda rows: [*rows, ["60", *rows[3][1:]]], "rows 2 and 60 list the same patch"),
     ],
 )
 def test_a_broken_metadata_file_is_named(camelyon17_folder, change, said):
@@ -300,7 +300,7 @@ def test_a_broken_metadata_file_is_named(camelyon17_folder, change, said):
 
 def test_patients_without_their_zeros_are_absent_patches(camelyon17_folder):
     change_column(camelyon17_folder, "patient", lambda _, old: str(int(old)))
-    with pytest.raises(InputError, match=r"60 of the 60 patches .* are not there.*patient_4_node"):
+    with pytest.raises(InputError, match=r"60 of the 60 patches .* are missing.*patient_4_node"):
         camelyon17.load(config(camelyon17_folder, on_bad_file="skip"))
 
 
@@ -354,9 +354,9 @@ def test_bad_patches_are_counted_and_named_before_anything_else(camelyon17_folde
     with pytest.raises(InputError) as told:
         camelyon17.load(config(camelyon17_folder))
     text = str(told.value)
-    assert "1 of the 60 patches that metadata.csv names are not there" in text
-    assert "3 of the 60 patches that metadata.csv names cannot be used" in text
-    for word in (absent.name, cut.name, "cut off", "96 x 32 pixels, not 96 x 96", "no PNG"):
+    assert "1 of the 60 patches listed in metadata.csv are missing" in text
+    assert "3 of the 60 patches listed in metadata.csv cannot be used" in text
+    for word in (absent.name, cut.name, "truncated", "96 x 32 pixels, not 96 x 96", "not a PNG"):
         assert word in text
     assert "data.on_bad_file=skip" in text
 

@@ -59,12 +59,12 @@ def test_a_patch_that_was_replaced_or_taken_away_since_is_told(section, on_bad_f
     section = section.model_copy(update={"on_bad_file": on_bad_file})
     pack(section)
     Image.new("RGB", (96, 96)).save(patch(section, 7))
-    with pytest.raises(InputError, match="is not what was packed"):
+    with pytest.raises(InputError, match="has changed since it was packed"):
         load_table(section)
     pack(section)
     load_table(section)
     patch(section, 7).unlink()
-    with pytest.raises(InputError, match="is not what was packed"):
+    with pytest.raises(InputError, match="has changed since it was packed"):
         load_table(section)
 
 
@@ -79,7 +79,7 @@ def test_what_was_left_out_is_left_out_of_the_pack_and_still_listed(section):
     assert list_bad_files(packed) == list_bad_files(table)
     assert hash_table(packed) == hash_table(table)
     assert packed.notes == table.notes
-    with pytest.raises(InputError, match=rf"1 of the 60 patches .* not there.*{lost.name}"):
+    with pytest.raises(InputError, match=rf"1 of the 60 patches .* are missing.*{lost.name}"):
         load_table(section)  # that pack is none of a run that leaves nothing out
     shutil.rmtree(section.root / "camelyon17_v1.0")
     alone = load_table(skipping(section))
@@ -92,7 +92,7 @@ def test_a_patch_that_was_left_out_and_is_whole_again_is_told(section):
     patch(section, 3).write_text("no picture at all")
     pack(skipping(section))
     patch(section, 3).write_bytes(whole)
-    with pytest.raises(InputError, match="is not what was packed"):
+    with pytest.raises(InputError, match="has changed since it was packed"):
         load_table(skipping(section))
     pack(skipping(section))
     assert len(load_table(skipping(section))) == 60
@@ -119,7 +119,7 @@ def test_a_pack_without_some_patches_is_for_those_who_do_without_them(section, m
         load_table(section)
     shutil.rmtree(section.root / "camelyon17_v1.0")
     assert len(load_table(skipping(section)).bad_files) == 1
-    with pytest.raises(InputError, match=r"without 1 files .* data\.on_bad_file=skip"):
+    with pytest.raises(InputError, match=r"lacks 1 files .* data\.on_bad_file=skip"):
         load_table(section)
 
 

@@ -100,7 +100,7 @@ def test_hidden_files_are_passed_over_and_others_are_told(tree):
     (tree / "scanner_a" / "benign" / "moving.gif").touch()
     table = load(tree)
     assert np.array_equal(table.ids, before.ids)
-    assert "no pictures by their names: 2." in notes(table)
+    assert "their names are not those of pictures: 2." in notes(table)
 
 
 def test_a_folder_without_pictures_is_neither_a_domain_nor_a_class(tree):
@@ -110,7 +110,7 @@ def test_a_folder_without_pictures_is_neither_a_domain_nor_a_class(tree):
     assert table.class_names == ("benign", "malign", "normal")
     assert "docs" not in table.domains
     assert "no picture in docs" in notes(table)
-    assert "class folders without a picture, not used: figures, unsure" in notes(table)
+    assert "class folders not used because they are empty: figures, unsure" in notes(table)
 
 
 def test_pictures_below_their_class_belong_to_it_and_are_told(tree):
@@ -177,13 +177,13 @@ def test_folders_that_are_no_domain_of_a_set_are_told(vlcs):
     picture(vlcs / "ImageNet" / "bird" / "1.png")
     table = load(vlcs, set="vlcs")
     assert "ImageNet" not in table.domains
-    assert "folders that are no domain of VLCS, not used: ImageNet" in notes(table)
+    assert "folders not used because they are not domains of VLCS: ImageNet" in notes(table)
 
 
 def test_the_number_of_classes_is_told_where_only_that_is_known(tmp_path, write_domain_tree):
     domains = ("Art", "Clipart", "Product", "Real World")
     root = write_domain_tree(tmp_path, {domain: {"Bed": 2, "Oven": 2} for domain in domains})
-    assert "Office-Home has 65 classes, and 2 are here" in notes(load(root, set="office_home"))
+    assert "Office-Home has 65 classes, but 2 were found" in notes(load(root, set="office_home"))
 
 
 # ---------------------------------------------------------------- patients
@@ -208,7 +208,7 @@ def test_a_folder_may_name_the_patient(tmp_path):
     for domain in ("a", "b"):
         for patient in ("p1", "p2"):
             picture(tmp_path / domain / "yes" / patient / "1.png")
-    with pytest.raises(InputError, match=r"folders below those of its classes.*group_pattern"):
+    with pytest.raises(InputError, match=r"folders below its class folders.*group_pattern"):
         load(tmp_path)
     table = load(tmp_path, group_pattern="^([^/]+)/")
     assert table.groups.tolist() == ["p1", "p2", "p1", "p2"]
@@ -225,7 +225,7 @@ def test_pictures_on_a_blacklist_are_left_out(tree, tmp_path):
     table = load(tree, blacklist=tmp_path / "list.txt")
     gone = {"scanner_b/malign/001.png", "scanner_c/normal/000.png"}
     assert set(load(tree).ids.tolist()) - set(table.ids.tolist()) == gone
-    assert "2 pictures left out by data.blacklist. 1 of its paths are not there" in notes(table)
+    assert "2 pictures left out by data.blacklist. 1 of its paths do not exist" in notes(table)
     assert "none.png" not in notes(table)  # names of files may name patients
 
 
@@ -273,7 +273,7 @@ def test_a_picture_that_was_replaced_since_packing_is_told(tree):
     folder = packs.usual_place(section, table.name)
     packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
     picture(tree / "scanner_a" / "benign" / "000.png")
-    with pytest.raises(InputError, match="is not what was packed"):
+    with pytest.raises(InputError, match="has changed since it was packed"):
         load_table(section)
 
 

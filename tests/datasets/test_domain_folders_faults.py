@@ -51,9 +51,9 @@ def at_once(root, message, **keys):
 
 def test_any_tree_needs_its_folder(tmp_path):
     at_once(None, r"data\.root is not set.*<domain>/<class>/<image>.*data\.set")
-    at_once(tmp_path / "none", r"holds no folders of domains\. Found no such folder: .*none")
+    at_once(tmp_path / "none", r"has no domain folders\. Found no such folder: .*none")
     (tmp_path / "file").touch()
-    at_once(tmp_path / "file", r"Found that this is a file: .*file\. Expected")
+    at_once(tmp_path / "file", r"Found a file: .*file\. Expected")
     assert domain_folders.present(config(None)) == "absent (set data.root)"
 
 
@@ -80,7 +80,7 @@ def test_a_domain_by_another_name_is_told_with_the_nearest(pacs):
 def test_a_domain_of_a_set_without_pictures_is_refused(pacs):
     shutil.rmtree(pacs / "photo")
     (pacs / "photo").mkdir()
-    refuses("domain 'photo' of PACS holds no picture", pacs, set="pacs")
+    refuses("domain 'photo' of PACS has no pictures", pacs, set="pacs")
 
 
 # ---------------------------------------------------------------- how it is laid out
@@ -88,7 +88,7 @@ def test_a_domain_of_a_set_without_pictures_is_refused(pacs):
 
 def test_a_single_domain_is_not_taken_for_a_tree(tree):
     message = refuses("is a single domain.*no, yes", tree / "a")
-    assert "beside a there: b" in message
+    assert "next to a: b" in message
     assert "<domain>/<class>/<image>" in message
 
 
@@ -105,18 +105,18 @@ def test_a_tree_one_level_too_deep_is_told(tree):
 
 
 def test_pictures_at_the_top_and_an_empty_folder_are_told(tmp_path):
-    at_once(tmp_path, "holds no folders of domains. Found nothing in")
+    at_once(tmp_path, "has no domain folders. Found nothing in")
     Image.new("RGB", (9, 9)).save(tmp_path / "a.png")
-    at_once(tmp_path, r"holds no folders of domains. Found in .*: a\.png")
+    at_once(tmp_path, r"has no domain folders. Found in .*: a\.png")
     (tmp_path / "b").mkdir()
-    refuses("1 pictures lie directly in it", tmp_path)
+    refuses("1 pictures are directly in it", tmp_path)
     (tmp_path / "a.png").unlink()
-    refuses("it holds no picture", tmp_path)
+    refuses("it contains no pictures", tmp_path)
 
 
 def test_a_folder_that_is_no_class_of_a_set_is_told_with_the_nearest(pacs):
     (pacs / "photo" / "dog").rename(pacs / "photo" / "Dog")
-    refuses(r"photo/Dog is no class of PACS\. Did you mean 'dog'\?", pacs, set="pacs")
+    refuses(r"photo/Dog is not a class of PACS\. Did you mean 'dog'\?", pacs, set="pacs")
 
 
 def test_two_spellings_of_a_class_are_not_two_classes(tree):
@@ -187,14 +187,14 @@ def test_a_blacklist_that_names_nothing_is_refused(tree, tmp_path):
     file.write_text("clipart/clock/1.jpg\n")
     refuses("none of the 1 paths.*such as clipart/clock/1.jpg", tree, blacklist=file)
     file.write_bytes(b"\xff\xfe\x00")
-    refuses("it is no text in UTF-8", tree, blacklist=file)
+    refuses("it is not UTF-8 text", tree, blacklist=file)
     file.write_text("\n".join(p.relative_to(tree).as_posix() for p in tree.rglob("*.png")))
-    refuses("names every picture", tree, blacklist=file)
+    refuses("lists every picture", tree, blacklist=file)
 
 
 @pytest.mark.parametrize(
     ("pattern", "message"),
-    [("P(", "no regular expression"), (r"P\d+", "has no group: put brackets")],
+    [("P(", "not a valid regular expression"), (r"P\d+", "has no group: put parentheses")],
 )
 def test_a_group_pattern_that_cannot_work_is_refused_as_a_key(tree, pattern, message):
     mapping = {
@@ -209,7 +209,7 @@ def test_a_group_pattern_that_cannot_work_is_refused_as_a_key(tree, pattern, mes
 
 @pytest.mark.parametrize("pattern", [r"^(P\d+)", r"^(x?)\d"])
 def test_an_image_without_a_group_is_named(tree, pattern):
-    refuses("finds no group in 80 of 80 images, such as '000.png'", tree, group_pattern=pattern)
+    refuses("matches no group in 80 of 80 images, such as '000.png'", tree, group_pattern=pattern)
 
 
 # ---------------------------------------------------------------- held-out domains
@@ -225,7 +225,7 @@ def test_a_class_in_the_held_out_domain_alone_is_refused_before_the_first_step(t
     shutil.rmtree(tree / "a" / "yes")
     with pytest.raises(InputError, match=r"class 'yes' of .*0 training rows.*data\.held_out") as e:
         splits(tree, held_out=["b"], split_rule=rule)
-    assert "Class 'yes' is in 'b' alone, and held out." in str(e.value)
+    assert "Class 'yes' occurs in 'b' only, which is held out." in str(e.value)
     assert "allow_missing_classes=true" in str(e.value)
     notes = splits(tree, held_out=["b"], split_rule=rule, allow_missing_classes=True).notes
     assert any("it can never be predicted well" in note for note in notes)

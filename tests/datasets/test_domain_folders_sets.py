@@ -88,7 +88,7 @@ def test_a_domain_net_that_was_not_cleaned_says_how_to_clean_it():
 
 def test_other_counts_with_the_right_total_are_no_alarm():
     text = compare(*found("vlcs", LabelMe=1, SUN09=-1))
-    assert "10,729 pictures, the whole set, with other counts per domain" in text
+    assert "10,729 pictures, the whole set, with different counts per domain" in text
     assert "LabelMe 2,657 of 2,656; SUN09 3,281 of 3,282" in text
     assert "only the total is certain" in text
 

@@ -99,7 +99,7 @@ def test_reading_the_catalogue_makes_no_folder_and_prints_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"flag": "dermmnist"}, r"no set 'dermmnist'\. Did you mean 'dermamnist'"),
+        ({"flag": "dermmnist"}, r"no data set 'dermmnist'\. Did you mean 'dermamnist'"),
         ({"flag": "pathmnist", "size": 100}, r"no size 100; allowed: 28, 64, 128, 224"),
         ({"flag": "organmnist3d", "size": 224}, r"no size 224; allowed: 28, 64$"),
         ({"flag": "pathmnist", "md5": "abc"}, r"'official', 'any', or an MD5"),
@@ -200,7 +200,7 @@ def test_notes_tell_what_every_reader_must_know(tmp_path, medmnist_file):
     assert "lesions" in " ".join(any_md5(tmp_path, "dermamnist").notes)
     notes = " ".join(any_md5(tmp_path, "breastmnist").notes)
     assert "healthy" in notes
-    assert "not to the official checksum" in notes
+    assert "not the official checksum" in notes
 
 
 def test_official_files_carry_no_note_on_their_checksum(medmnist_root):
@@ -322,7 +322,7 @@ def test_a_pickle_in_the_file_is_refused_and_not_run(tmp_path, medmnist_file, mo
     objects = np.array([Bomb()] * 12, dtype=object)
     assert b"exploded" in pickle.dumps(objects)
     medmnist_file("breastmnist", change=replace_array(key, lambda _: objects))
-    with pytest.raises(InputError, match=rf"{key} holds Python objects"):
+    with pytest.raises(InputError, match=rf"{key} contains Python objects"):
         any_md5(tmp_path, "breastmnist")
     assert not (tmp_path / "exploded").exists()
 

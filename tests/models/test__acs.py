@@ -148,7 +148,7 @@ def normed():
 @pytest.mark.parametrize(
     ("layer", "reason"),
     [
-        (nn.ConvTranspose2d(2, 2, 2), "no 3D twin"),
+        (nn.ConvTranspose2d(2, 2, 2), "no 3D counterpart"),
         (nn.Conv2d(2, 2, 3, padding=1, padding_mode="reflect"), "zeros only"),
         (nn.Conv2d(2, 2, 2), "odd kernel size"),
         (nn.Conv2d(2, 2, (1, 3)), "not square"),
@@ -157,10 +157,10 @@ def normed():
         (nn.MaxPool2d((2, 1)), "not square"),
         (nn.AvgPool2d(2, divisor_override=3), "divisor_override"),
         (nn.Upsample(scale_factor=2, mode="bicubic"), "bicubic"),
-        (nn.PixelShuffle(2), "no 3D twin"),
-        (nn.ReflectionPad2d(1), "no 3D twin"),
-        (Odd(1, 1, 3), "no 3D twin"),
-        (Own(), "no 3D twin"),
+        (nn.PixelShuffle(2), "no 3D counterpart"),
+        (nn.ReflectionPad2d(1), "no 3D counterpart"),
+        (Odd(1, 1, 3), "no 3D counterpart"),
+        (Own(), "no 3D counterpart"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
@@ -176,7 +176,7 @@ def test_hooks_that_a_new_layer_would_lose_are_refused():
     hooked = nn.Conv2d(1, 1, 3)
     hooked.register_forward_hook(lambda *args: None)
     for layer in (normed(), hooked, nn.utils.parametrizations.weight_norm(nn.Conv2d(1, 1, 3))):
-        with pytest.raises(InputError, match=r"'0' \(.*cannot be turned 3D"):
+        with pytest.raises(InputError, match=r"'0' \(.*cannot be converted to 3D"):
             convert(nn.Sequential(layer), "acs")
 
 

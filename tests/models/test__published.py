@@ -58,11 +58,11 @@ def test_an_id_is_found_in_any_case(wanted, network, file, digest, tmp_path):
 def test_an_unknown_id_names_the_nearest_and_those_of_the_network():
     with pytest.raises(InputError, match=r"Did you mean 'ResNet18_Weights\.IMAGENET1K_V1'") as told:
         find("ResNet18_Weights.IMAGENET1K_V7", "resnet18")
-    assert "Those of resnet18: ResNet18_Weights.IMAGENET1K_V1; of timm" in str(told.value)
+    assert "Known for resnet18: ResNet18_Weights.IMAGENET1K_V1; for timm" in str(told.value)
 
 
 def test_without_a_network_those_of_all_of_ours_are_named():
-    with pytest.raises(InputError, match=r"Those of densenet121, resnet18, resnet50: DenseNet121"):
+    with pytest.raises(InputError, match=r"Known for densenet121, resnet18, resnet50: DenseNet121"):
         find("nothing like it")
 
 
@@ -95,7 +95,9 @@ def test_a_file_is_fetched_where_that_is_allowed_and_found_again(small, tmp_path
 
 def test_a_fetched_file_that_is_another_never_takes_the_name(small, tmp_path):
     small.write_bytes(CONTENT[:-1])
-    with pytest.raises(InputError, match=rf"begins with \w{{8}} and should with {SHA256[:8]}"):
+    with pytest.raises(
+        InputError, match=rf"begins with \w{{8}}, but should begin with {SHA256[:8]}"
+    ):
         present(find(ID), [tmp_path], download=True)
     assert not (tmp_path / "weights" / FILE).exists()
     assert (tmp_path / "weights" / f"{FILE}.rejected").read_bytes() == CONTENT[:-1]
@@ -116,7 +118,7 @@ def test_files_are_asked_for_without_being_read(small, tmp_path):
     require_weights(Config(name="resnet18"), tmp_path)
     wanted = Config(name="resnet18", stem="imagenet", pretrained=ID)
     require_weights(wanted, tmp_path)
-    with pytest.raises(InputError, match=r"model\.pretrained: ResNet18_Weights.* is absent"):
+    with pytest.raises(InputError, match=r"model\.pretrained: ResNet18_Weights.* is missing"):
         require_weights(wanted, tmp_path / "elsewhere")
     allowed = wanted.model_copy(update={"allow_download": True})
     require_weights(allowed, tmp_path / "elsewhere")
@@ -164,7 +166,7 @@ def test_the_command_refuses_an_unknown_id_and_other_keys(medldr):
     unknown = medldr("data", "fetch", "weights:ResNet18_Weights.IMAGENET1K")
     assert unknown.code == 2
     assert "Did you mean 'ResNet18_Weights.IMAGENET1K_V1'" in unknown.err
-    assert "Those of densenet121, resnet18, resnet50" in unknown.err
+    assert "Known for densenet121, resnet18, resnet50" in unknown.err
     more = medldr("data", "fetch", f"weights:{ID}", "size=64")
     assert more.code == 2
-    assert "take the data folder and nothing else" in more.err
+    assert "take only the data folder" in more.err

@@ -35,13 +35,13 @@ def test_a_head_of_another_shape_starts_fresh_and_says_so(build, tmp_path):
     fresh = build("resnet18", 3, 5, (8, 8), seed=2, **TINY)
     assert torch.equal(model.head.weight, fresh.head.weight)
     assert not torch.equal(body(model)["network.conv1.weight"], fresh.network.conv1.weight)
-    assert "head starts fresh" in model.notes[0]
+    assert "head is newly initialised" in model.notes[0]
 
 
 def test_a_linear_head_does_not_go_into_a_cosine_one(build, tmp_path):
     path = save(tmp_path, build("resnet18", 3, 2, (8, 8), seed=1, **TINY).state_dict())
     model = build("resnet18", 3, 2, (8, 8), seed=2, weights=path, head="cosine", **TINY)
-    assert "head starts fresh" in model.notes[0]
+    assert "head is newly initialised" in model.notes[0]
 
 
 @pytest.mark.parametrize(("conv", "depth"), [("acs", None), ("2.5d", 1), ("3d", 3)])
@@ -113,8 +113,8 @@ def wrong(state, change):
     ("change", "message"),
     [
         ("missing", r"has no key 'network.bn1.weight', .*Did you mean 'network.bn1.weigth'"),
-        ("unknown", r"holds the key 'network.extra', which the network has not"),
-        ("shape", r"holds 'network.bn1.bias' with shape \(3,\), and the network needs \(8,\)"),
+        ("unknown", r"holds the key 'network.extra', which the network does not have"),
+        ("shape", r"holds 'network.bn1.bias' with shape \(3,\), but the network needs \(8,\)"),
     ],
 )
 def test_any_other_mismatch_names_the_file_and_the_key(build, tmp_path, change, message):
@@ -133,7 +133,7 @@ def test_another_stem_is_a_mismatch_that_names_its_key(build, tmp_path):
 def test_a_3d_kernel_does_not_go_into_a_2d_one(build, tmp_path):
     source = build("resnet18", 3, 2, (8, 8, 8), conv="3d", **TINY)
     path = save(tmp_path, source.state_dict())
-    with pytest.raises(InputError, match="3D kernel does not go into a 2D one"):
+    with pytest.raises(InputError, match="3D kernel does not fit a 2D one"):
         build("resnet18", 3, 2, (8, 8, 8), conv="acs", weights=path, **TINY)
 
 

@@ -97,7 +97,7 @@ def test_a_note_says_which_weights_from_which_file(start, root):
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     (note,) = start(3, 32, 32).notes
     assert f"{ID}, {file.name} (sha256 {sha256})" in note
-    assert "the head starts fresh" in note
+    assert "the head is newly initialised" in note
 
 
 def test_one_channel_gets_the_sum_so_that_grey_images_give_the_same(start, theirs):
@@ -147,7 +147,7 @@ def test_the_older_names_of_published_densenets_are_understood(spec_of, publishe
 
 
 def test_weights_of_another_network_are_refused(start):
-    with pytest.raises(InputError, match=r"model\.pretrained: ResNet50_.* of the network resnet50"):
+    with pytest.raises(InputError, match=r"model\.pretrained: ResNet50_.* to the network resnet50"):
         start(3, 32, 32, pretrained="ResNet50_Weights.IMAGENET1K_V1")
 
 
@@ -161,7 +161,7 @@ def test_an_unknown_id_names_the_key(start):
     [
         ({"stem": "small"}, r"does not fit this stem.*Set model\.stem: imagenet"),
         ({"width": 0.5}, r"does not fit this width.*Set model\.width: 1"),
-        ({"weights": "mine.safetensors"}, r"pretrained and weights both say"),
+        ({"weights": "mine.safetensors"}, r"pretrained and weights both set"),
     ],
 )
 def test_keys_that_do_not_go_with_published_weights_are_refused(keys, message):

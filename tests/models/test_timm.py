@@ -124,8 +124,8 @@ def test_a_network_of_one_size_is_made_for_the_size_of_the_data(net):
         ("resnet5O", r"model\.network: timm has no network 'resnet5O'\. Did you mean 'resnet50'"),
         ("resnet50.a1_in1k", r"Set model\.network: resnet50, .*pretrained: timm/resnet50\.a1_in1k"),
         ("hf-hub:someone/net", r"timm has no network 'hf-hub:someone/net'"),
-        ("levit_128s", r"tells of 3 feature levels, and 4 are needed"),
-        ("hrnet_w18_small", r"stages of hrnet_w18_small cannot be told apart"),
+        ("levit_128s", r"reports 3 feature levels, but its stages need 4"),
+        ("hrnet_w18_small", r"stages of hrnet_w18_small cannot be identified"),
     ],
 )
 def test_what_is_no_usable_network_is_refused(net, network, message):
@@ -180,13 +180,13 @@ def test_the_address_is_that_of_a_safetensors_file():
     found = find_weights("ResNet50.A1_in1k")
     assert (found.name, found.network) == ("resnet50.a1_in1k", "resnet50")
     assert re.fullmatch(r"https://\S+/timm/resnet50\.a1_in1k/\S+/model\.safetensors", found.url)
-    assert found.pixels == "mean (0.485, 0.456, 0.406), deviation (0.229, 0.224, 0.225)"
+    assert found.pixels == "mean (0.485, 0.456, 0.406), standard deviation (0.229, 0.224, 0.225)"
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("resnet50", r"Of resnet50 there are: timm/resnet50\.a1_in1k, .*timm/resnet50\.tv_in1k"),
+        ("resnet50", r"Known for resnet50: timm/resnet50\.a1_in1k, .*timm/resnet50\.tv_in1k"),
         ("resnet50.a1_in1", r"Did you mean 'timm/resnet50\.a1_in1k'"),
         ("gcvit_tiny.in1k", r"not published as safetensors"),
     ],
@@ -237,7 +237,7 @@ def test_a_network_starts_from_timms_file(start, network, tag, edge):
         torch.testing.assert_close(ours.features(image), expected, rtol=1e-6, atol=1e-6)
     first, second = ours.notes
     assert f"timm/{network}.{tag}, {network}.{tag}.safetensors (sha256 " in first
-    assert second.endswith("mean (0.5, 0.5, 0.5), deviation (0.5, 0.5, 0.5)")
+    assert second.endswith("mean (0.5, 0.5, 0.5), standard deviation (0.5, 0.5, 0.5)")
     assert ours.head.out_features == 3
 
 
@@ -263,7 +263,7 @@ def test_a_file_that_lacks_a_name_is_refused(start):
 
 def test_weights_of_another_network_are_refused(spec_of, tmp_path):
     config = Config(network="test_vit", pretrained="timm/test_resnet.r160_in1k")
-    with pytest.raises(InputError, match=r"of the network timm with model\.network: test_resnet"):
+    with pytest.raises(InputError, match=r"to the network timm with model\.network: test_resnet"):
         build_model(config, spec_of(3, 2, 64, 64), 0, tmp_path)
 
 

@@ -98,7 +98,7 @@ def test_a_wrong_line_is_named_with_its_cure(entry, message):
 
 
 def test_a_refused_value_is_named():
-    with pytest.raises(InputError, match=r"RandAdjustContrast refuses its arguments"):
+    with pytest.raises(InputError, match=r"RandAdjustContrast rejects its arguments"):
         chain({"RandAdjustContrast": {"gamma": -1}})
 
 

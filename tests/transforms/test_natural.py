@@ -240,7 +240,7 @@ def test_grey_images_and_volumes_are_refused_with_the_cure(shape):
 @pytest.mark.parametrize("list_name", ["train", "eval"])
 def test_augmented_validation_beside_lists_of_transforms_is_refused(list_name):
     config = Config(augment_validation=True, **{list_name: ("RandFlip",)})
-    with pytest.raises(InputError, match=r"augment_validation: true.*Leave these lists out"):
+    with pytest.raises(InputError, match=r"augment_validation: true.*Remove these lists"):
         build_pixel_rule(config, ImageShape(3, (28, 28)))
 
 

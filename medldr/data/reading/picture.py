@@ -31,7 +31,7 @@ _KINDS = ("PNG", "JPEG", "TIFF", "BMP", "PPM", "WEBP", "GIF")
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
 """What Pillow raises for broken files."""
 
-ABSENT: Final = "no such file"
+ABSENT: Final = "there is no such file"
 _CUT_OFF: Final = "the file is truncated"
 _EMPTY: Final = "the file is empty"
 
@@ -111,7 +111,7 @@ def whole(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArray
 
 
 def ends_fault(path: Path, size: tuple[int, int]) -> str | None:
-    """What the ends of a file show: signature, size and last chunk of a PNG, else that it exists."""
+    """What the ends of a file show: signature, size and last chunk of a PNG, else its existence."""
     try:
         with path.open("rb", buffering=0) as file:
             start = file.read(24)

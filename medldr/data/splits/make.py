@@ -248,7 +248,7 @@ def _missing_classes(table: ImageTable, rows: dict[str, Rows], config: DatasetCo
 def _in_held_out_alone(
     table: ImageTable, rows: dict[str, Rows], config: DatasetConfig, classes: Rows
 ) -> str:
-    """Missing classes that occur in held-out domains only, as often happens when one is held out."""
+    """Missing classes that occur in held-out domains only, as often happens with one held out."""
     held = []
     used = np.concatenate(list(rows.values()))
     labels = _strata(table, used)

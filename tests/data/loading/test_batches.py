@@ -34,7 +34,7 @@ def test_a_plan_never_has_an_empty_or_uneven_batch(rows, per_process, drop_last,
 def test_33_images_in_batches_of_4_leave_the_lone_one_out_with_a_note():
     b = plan(33, 4, drop_last=False)
     assert (b.steps, b.last) == (8, 4)
-    assert "leave one alone" in b.notes[0]
+    assert "leave a last batch of one" in b.notes[0]
 
 
 def test_dropping_the_last_batch_needs_no_note():

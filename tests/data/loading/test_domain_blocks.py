@@ -208,9 +208,11 @@ def test_a_domain_that_an_epoch_shows_several_times_is_noted():
 
 
 def test_batches_smaller_than_their_number_of_domains_are_refused():
-    with pytest.raises(InputError, match=r"batch_size: 2 is too small.*least is 3"):
+    with pytest.raises(InputError, match=r"batch_size: 2 is too small.*minimum is 3"):
         sampler((10, 10, 30), 2)
-    with pytest.raises(InputError, match=r"2 source domains on each of 4 processes; .*least is 8"):
+    with pytest.raises(
+        InputError, match=r"2 source domains on each of 4 processes; .*minimum is 8"
+    ):
         sampler((10, 10, 30), 4, domains_per_batch=2, world=4)
     with pytest.raises(InputError, match=r"least is 2$"):
         sampler((10, 10, 30), 1, batches_per_step=3, world=2)
@@ -222,7 +224,7 @@ def test_a_domain_smaller_than_its_share_is_refused_with_its_name_and_the_cure()
     message = str(caught.value)
     for words in (
         "training.batch_size: with 32",
-        "8 images of every source domain",
+        "8 images from each of its source domains",
         "west has 5, east has 7",
         "training.batch_size to 20 or less",
         "data.held_out",
@@ -260,7 +262,7 @@ def test_fewer_images_of_a_domain_than_processes_ask_for_fewer_processes():
 
 
 def test_more_domains_per_batch_than_there_are_is_refused():
-    with pytest.raises(InputError, match="asks for 3 source domains in each batch, and there are"):
+    with pytest.raises(InputError, match="needs 3 source domains in each batch, but there are"):
         sampler((10, 10), 8, domains_per_batch=3)
 
 

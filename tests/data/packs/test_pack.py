@@ -100,8 +100,8 @@ def test_a_run_has_the_same_data_packed_or_not_and_alone(
     assert_equal_tables(packed.table, alone.table)
     assert alone.notes[:2] == (
         "a note",
-        "toy is read from its pack alone: its own files cannot be read here, so the pack was not "
-        "compared with them",
+        "toy is read from its pack alone: its original files cannot be read here, so the pack "
+        "was not compared with them",
     )
 
 

@@ -20,16 +20,16 @@ def test_a_sound_table_has_no_notes(make_table):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: {"images": t.images / 255}, r"toy: images are float64 .* needed is uint8"),
+        (lambda t: {"images": t.images / 255}, r"toy: images are float64 .* expected uint8"),
         (lambda t: {"images": t.images[:, 0]}, r"toy: images are uint8 with shape \(4, 4, 4\)"),
         (lambda t: {"labels": t.labels[:3]}, r"toy: labels has 3 rows, but there are 4 ids"),
         (lambda t: {"labels": t.labels + 1}, r"toy: the label of item_2 is 3, .* 0 to 2"),
         (lambda t: {"labels": t.labels - 1}, r"toy: the label of item_0 is -1"),
         (lambda t: {"labels": t.labels * 1.0}, r"toy: labels are float64 .* integers"),
         (lambda t: {"ids": t.ids[[0, 0, 1, 2]]}, r"id 'item_0' occurs more than once"),
-        (lambda t: {"splits": np.array(["train", "x", "", ""])}, r"split 'x' is none of train"),
-        (lambda t: {"task": "regression"}, r"task 'regression' is none of"),
-        (lambda t: {"task": "multi-label"}, r"multi-label labels are \(N, 3\)"),
+        (lambda t: {"splits": np.array(["train", "x", "", ""])}, r"split 'x' is not one of train"),
+        (lambda t: {"task": "regression"}, r"task 'regression' is not one of"),
+        (lambda t: {"task": "multi-label"}, r"multi-label labels must be \(N, 3\)"),
     ],
 )
 def test_a_broken_table_is_an_error_that_names_it(make_table, change, message):

@@ -142,7 +142,7 @@ def test_404_is_told_at_once(server, tmp_path):
 
 
 def test_a_server_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"could not be fetched: .*refused.*By hand") as told:
+    with pytest.raises(InputError, match=r"could not be downloaded: .*refused.*By hand") as told:
         fetch("http://127.0.0.1:9/file.npz", tmp_path / "file.npz", timeout=2, by_hand="By hand.")
     assert "urlopen" not in str(told.value)
     assert "are kept" not in str(told.value)  # nothing came

@@ -144,12 +144,12 @@ FAULTS = {
     "a folder": ABSENT,
     "a dead link": ABSENT,
     "empty": "the file is empty",
-    "a few bytes": "the file is cut off",
-    "half": "the file is cut off",
-    "zeros at the end": "the file is cut off",
-    "without its last chunk": "the file is cut off",
-    "text": "it is no PNG file",
-    "another size": "it has 20 x 12 pixels, not 12 x 20",
+    "a few bytes": "the file is truncated",
+    "half": "the file is truncated",
+    "zeros at the end": "the file is truncated",
+    "without its last chunk": "the file is truncated",
+    "text": "not a PNG file",
+    "another size": "it is 20 x 12 pixels, not 12 x 20",
 }
 
 

@@ -110,7 +110,7 @@ def test_rows_that_are_left_out_count_nowhere_and_a_domain_keeps_its_place(table
 def test_the_rule_and_an_unusual_part_are_noted(table):
     _, notes = make_splits(table, config(split_seed=2))
     assert len(notes) == 1
-    assert "DomainBed's split, trial 2: 20 % of each domain's rows held back" in notes[0]
+    assert "DomainBed's split, trial 2: 20% of each domain's rows held back" in notes[0]
     _, notes = make_splits(table, config(val_fraction=0.15))
     assert "data.val_fraction is 0.15; published numbers" in notes[1]
 
@@ -132,10 +132,10 @@ def test_a_part_of_the_training_rows_is_taken_from_the_in_parts(table):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"held_out": []}, r"none is\. Set data\.held_out to one or more of: a, b, c, d"),
+        ({"held_out": []}, r"none is held out\. Set data\.held_out to one or more of: a, b, c, d"),
         ({"held_out": ["bb"]}, r"no domain 'bb'.*Did you mean 'b'"),
         ({"held_out": list("abcd")}, "every domain of toy is held out"),
-        ({"held_out_rows": "test"}, r"Take data\.held_out_rows out"),
+        ({"held_out_rows": "test"}, r"conflicts with data\.held_out_rows: test"),
     ],
 )
 def test_keys_that_do_not_go_with_the_rule_are_named(table, keys, said):
@@ -145,7 +145,7 @@ def test_keys_that_do_not_go_with_the_rule_are_named(table, keys, said):
 
 def test_data_that_does_not_go_with_the_rule_is_named(make_table, table):
     own = make_table([0, 1] * 2, domains=["a", "b"] * 2, splits=["train", "test"] * 2)
-    with pytest.raises(InputError, match=r"toy, which has splits of its own\. Take the key out"):
+    with pytest.raises(InputError, match=r"toy, which has its own splits\. Remove the key"):
         make_splits(own, config())
     with pytest.raises(InputError, match=r"toy has none\. Set data\.split_rule: stratified"):
         make_splits(make_table([0, 1]), config(held_out=[]))

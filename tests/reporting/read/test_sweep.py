@@ -130,7 +130,7 @@ def test_what_helps_is_kept_and_what_may_name_somebody_goes(text, kept):
 
 def test_the_cure_of_a_missing_file_stays_readable():
     cure = (
-        "Set data.root to the folder that has it, or fetch it by hand from "
+        "Set data.root to the folder that has it, or download it by hand from "
         "https://zenodo.org/records/10519652/files/retinamnist.npz?download=1 "
         f"(MD5 {'bd4c' * 8}) into that folder, or allow the download with data.download=true."
     )
