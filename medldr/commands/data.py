@@ -20,9 +20,9 @@ from medldr.config import (
     load_part,
     packaged_names,
 )
-from medldr.data.build import load_table
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
+from medldr.data.load_table import load_table
 from medldr.data.reading.check import check_table, count_rows
 from medldr.data.reading.check import stats as pixel_stats
 from medldr.data.reading.statistics import Look, look_at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from medldr.config import RunConfig
-from medldr.data.config import DatasetConfig
 from medldr.data.hashes import hash_splits, hash_table
 from medldr.data.image_table import ImageTable, LazyImages
+from medldr.data.load_table import load_table_and_pack
 from medldr.data.loading import class_weights as weights
 from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
 from medldr.data.loading.pixel_store import Pixels
 from medldr.data.loading.samplers import build_sampler
-from medldr.data.packs.pack import Pack, read_table
+from medldr.data.packs.pack import Pack
 from medldr.data.reading.check import check_table
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
@@ -202,32 +202,6 @@ class Data:
         return weights.class_weights(setting, self.spec)
 
 
-def load_table(config: DatasetConfig) -> ImageTable:
-    """The table of a ``data`` section, checked, with the class names it asks for.
-
-    Its images are those of a pack where there is one; see `medldr.data.packs.pack`.
-
-    Raises:
-        InputError: If the dataset cannot be read or breaks its contract, or if its pack is damaged
-            or does not agree with it.
-    """
-    table, _ = _load(config)
-    return table
-
-
-def _load(config: DatasetConfig) -> tuple[ImageTable, Pack | None]:
-    table, pack = read_table(config)
-    names = config.class_names
-    if names is None:
-        return table, pack
-    if len(names) != len(table.class_names) or len(set(names)) != len(names) or not all(names):
-        raise InputError(
-            f"data.class_names: {table.name} needs {len(table.class_names)} different names, to "
-            f"replace {', '.join(table.class_names)}; given: {', '.join(names)}"
-        )
-    return replace(table, class_names=names), pack
-
-
 def build_data(config: RunConfig) -> Data:
     """Everything the later stages need to know about the data.
 
@@ -236,7 +210,7 @@ def build_data(config: RunConfig) -> Data:
     """
     section: Any = config.data
     transform: Any = config.transform
-    table, pack = _load(section)
+    table, pack = load_table_and_pack(section)
     seeded = section.with_seed(config.seed)
     rows, split_notes = make_splits(table, seeded)
     channels, *size = table.images.shape[1:]
