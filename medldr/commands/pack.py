@@ -84,9 +84,7 @@ def _make(
     for finding in open_pack(folder, section).facts.findings:
         console.print(f"note: {finding}", **_PLAIN)
     what = {"made": "packed", "there": "already packed", "replaced": "packed again"}[made]
-    use = (
-        "runs find it there" if folder == usual else f"to read from it, set data.packed={folder}"
-    )
+    use = "runs find it there" if folder == usual else f"to read from it, set data.packed={folder}"
     Console().print(f"{table.name}: {what} in {folder}; {use}", **_PLAIN)
     return folder
 

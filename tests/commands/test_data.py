@@ -62,7 +62,7 @@ def test_counts_stand_beside_the_published_ones(checked):
     assert ["split", "domain", "found", "published", "difference"] in lines
     assert ["train", "hospital_0", "8", "53,425", "-53,417"] in lines
     assert ["test", "hospital_2", "12", "85,054", "-85,042"] in lines
-    assert ["in", "all", "60", "455,954", "-455,894"] in lines
+    assert ["total", "60", "455,954", "-455,894"] in lines
     assert "0 files missing" in ended.out
     assert "images a run would use: train 24, id_val 12, val 12, test 12" in ended.out
     assert "60 images read" in ended.out

@@ -104,7 +104,9 @@ def test_what_is_left_out_is_counted_and_told_by_the_exit_code(medldr, camelyon1
 def test_a_source_and_a_pack_that_are_both_absent_are_one_error(medldr, tmp_path):
     ended = medldr("data", "pack", "retinamnist", tmp_path / "nowhere", "--verify")
     assert ended.code == 2
-    assert "there is no pack, and no source to make one from: retinamnist.npz is not in" in ended.err
+    assert (
+        "there is no pack, and no source to make one from: retinamnist.npz is not in" in ended.err
+    )
 
 
 def test_a_run_says_that_it_reads_from_a_pack_and_gives_the_same_numbers(
