@@ -1,16 +1,16 @@
 """Time of one update of every method, as a multiple of ERM's on the same images.
 
     python benchmarks/algorithm_cost.py [--rounds 7] [--only erm,coral] [--volumes] [--json FILE]
-    python benchmarks/algorithm_cost.py --quick    # a narrow network: does it still run?
+    python benchmarks/algorithm_cost.py --quick    # a narrow network, to check that it runs
 
 All methods train the same network on the same batch of three domains and take turns, two updates
-each (DANN and CDANN alternate between two kinds), so that a machine whose speed drifts slows all of
-them alike; a ratio is the median over the rounds. Beside it stands what arithmetic lets one expect:
-a forward pass is 1 and a backward pass 2, of which an update of ERM has one each. More than 1.3
-times that is flagged, and the exit code is 1.
+each (DANN and CDANN alternate between two kinds); if the machine's speed drifts, all of them slow
+down equally. A ratio is the median over the rounds, shown next to the ratio expected from the
+arithmetic: a forward pass counts 1 and a backward pass 2, and an update of ERM has one of each.
+More than 1.3 times the expected ratio is flagged, and the exit code is 1.
 
 The floor is the time that the operations of ERM's update (as defined, without padding) would take
-at the rate of large matrix products, measured here too.
+at the rate of large matrix products, also measured here.
 """
 
 import argparse
@@ -65,7 +65,7 @@ AT_MOST = 1.3
 DOMAINS = ("one", "two", "three")
 UPDATES = 2
 SETTINGS = {
-    # Its penalty shall be at work; its switch forgets the optimizer's state and is no usual step.
+    # The penalty should be active; the step that switches it on is unusual (optimizer reset).
     "fishr": {"anneal_steps": 0},
     "vrex": {"anneal_steps": 0},
     "irm": {"anneal_steps": 0},
@@ -103,11 +103,11 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--quick", action="store_true", help="one round of a narrow network, judged by nothing"
+        "--quick", action="store_true", help="one round of a narrow network, without a verdict"
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", type=methods, default=list(EXPECTED), help="separated by commas")
-    parser.add_argument("--volumes", action="store_true", help="3D: 28^3 in place of 64^2")
+    parser.add_argument("--volumes", action="store_true", help="3D: 28^3 instead of 64^2")
     parser.add_argument("--per-domain", type=int, default=32, help="images of each domain")
     parser.add_argument("--width", type=float, default=1.0)
     parser.add_argument("--precision", default="auto")
@@ -121,18 +121,18 @@ def arguments() -> argparse.Namespace:
 
 
 def methods(text: str) -> list[str]:
-    """Names that a user gave; a mistyped one is no reason to measure fewer."""
+    """Names that the user gave; a mistyped one is an error."""
     names = text.split(",")
     for name in names:
         if name not in EXPECTED:
             known = ", ".join(EXPECTED)
             near = did_you_mean(name, EXPECTED)
-            raise argparse.ArgumentTypeError(f"no method {name!r}.{near} Known: {known}")
+            raise argparse.ArgumentTypeError(f"unknown method {name!r}.{near} Known: {known}")
     return names
 
 
 def data(options: argparse.Namespace, device: torch.device) -> tuple[DataSpec, Batch]:
-    """A made-up batch of three domains and seven classes."""
+    """A synthetic batch of three domains and seven classes."""
     size = (28, 28, 28) if options.volumes else (64, 64)
     channels = 1 if options.volumes else 3
     classes = tuple(f"class {n}" for n in range(7))
@@ -199,7 +199,7 @@ def report(times, floor, options, precision) -> int:
     console.print(
         f"ResNet-18 (width {options.width:g}), {options.per_domain} x 3 images of {shape}, "
         f"{precision}, {torch.get_num_threads()} threads. ERM: {1000 * median:.0f} ms per update; "
-        f"floor {1000 * floor:.0f} ms, {100 * floor / median:.0f} % of it.",
+        f"floor {1000 * floor:.0f} ms, {100 * floor / median:.0f}% of it.",
         highlight=False,
     )
     table = Table("method", "x ERM", "range", "expected", "", "why")

@@ -1,24 +1,24 @@
-"""Images per second in random order: medldr's ways to read patches against the usual one.
+"""Images per second in random order: medldr's ways of reading patches against the usual one.
 
     python benchmarks/data_loading.py [--images 20000] [--workers 2] [--turns 5] [--json FILE]
-    python benchmarks/data_loading.py --quick    # 200 patches: does it still run?
+    python benchmarks/data_loading.py --quick    # 200 patches, to check that it runs
 
-Patches as Camelyon17's (RGBA PNGs of 96 pixels, about 23 KB, in its folders) are written to a
-temporary folder and packed; every packed image is compared with what Pillow shows. Then four
-loaders take turns, an epoch of the training rows each, in one process, so that a machine whose
-speed drifts slows all of them alike; rates and ratios are medians over the turns.
+Patches like those of Camelyon17 (RGBA PNGs of 96 pixels, about 23 KB, in its folders) are written
+to a temporary folder and packed; every packed image is compared with Pillow's result. Then four
+loaders take turns in one process, one epoch of the training images each; if the machine's speed
+drifts, all of them slow down equally. Rates and ratios are medians over the turns.
 
 1. torchvision's ImageFolder and torch's DataLoader: decode, to float, ImageNet's normalisation.
 2. medldr from the same folder; its workers decode, the pixel rule acts on whole batches.
 3. medldr from the pack, memory-mapped, in this process.
 4. medldr with the pixels on the training device; on the CPU an array in memory.
 
-All give normalised float32 batches of the same size on the same device. Files were read before, so
-the system holds them in memory if it can: what a disk adds is the same bytes for each of them.
+All yield normalised float32 batches of the same size on the same device. The files have been read
+before, so the system caches them if it can: a disk would add the same bytes for each loader.
 
-The floors are what the machine allows: for PNGs the rate at which one core decodes them in memory,
-times the cores that the workers can use; for pixels the bytes of an image (stored once, as float32
-once) over the rate of copying memory, measured here too.
+The floors are what the machine allows: for PNGs, the rate at which one core decodes them in memory,
+times the cores that the workers can use; for pixels, the bytes of an image (once as stored, once as
+float32) over the rate of copying memory, also measured here.
 """
 
 import argparse
@@ -245,7 +245,7 @@ def check(paths, folder, ids, cores):
 
 
 def show(found, console):
-    """Print the rates beside their floors."""
+    """Print the rates next to their floors."""
     table = Table(
         title=f"{found['images']:,} patches, batch {found['batch']}, {found['workers']} workers, "
         f"{found['turns']} turns, {found['device']}",
@@ -261,7 +261,7 @@ def show(found, console):
             title,
             f"{rate['median']:,.0f}",
             f"{rate['min']:,.0f} to {rate['max']:,.0f}",
-            f"{100 * rate['median'] / floor:.0f} %",
+            f"{100 * rate['median'] / floor:.0f}%",
         )
     console.print(table)
     console.print(
@@ -305,7 +305,7 @@ def main():
         folder, ids, rate = make_pack(root, given.workers, console)
         console.print(f"packed at {rate:,.0f} images/s, reading back and checking included")
         wrong = check(paths, folder, ids, cores)
-        console.print(f"{wrong} of {len(ids):,} packed images differ from what Pillow shows")
+        console.print(f"{wrong} of {len(ids):,} packed images differ from Pillow's result")
         if wrong:
             raise SystemExit(1)
         common = (root, given.batch, given.workers, device)
@@ -323,7 +323,7 @@ def main():
         )
         one_core, copying = decode_rate(paths), copy_rate(**copied)
         seconds = measure(loaders, given.turns, device, console.print)
-        # A busy moment before the turns must not raise a loader above its floor: look once more.
+        # A busy moment before the turns must not raise a loader above its floor: measure again.
         one_core, copying = max(one_core, decode_rate(paths)), max(copying, copy_rate(**copied))
     pixels = 3 * SIZE * SIZE
     found = {

@@ -1,12 +1,12 @@
 """What only an accelerator can show, in one script: training, exact resume, equal predictions.
 
     python benchmarks/gpu_check.py [--device cuda] [--json FILE]
-    python benchmarks/gpu_check.py --quick    # seconds; on the CPU where there is no accelerator
+    python benchmarks/gpu_check.py --quick    # seconds; on the CPU if there is no accelerator
 
-Small runs on the phantom, a few minutes in all. Each check prints one line, and the script ends
-with 1 if any failed. With ``--device cpu`` it tries itself where there is no accelerator; without
-the device it says so and ends with 0, because nothing depends on it. bfloat16 is skipped on a
-processor that has no units for it.
+Small runs on the phantom, a few minutes in total. Each check prints one line, and the exit code is
+1 if any failed. With ``--device cpu`` the script can be tried without an accelerator; if the device
+is missing, it says so and exits with 0, because nothing depends on it. bfloat16 is skipped on a
+processor without bfloat16 units.
 """
 
 import argparse
@@ -104,7 +104,7 @@ def agrees_with_the_cpu(folder, tolerance):
 
 
 def evaluates_again(folder):
-    """Evaluating anew changes no prediction."""
+    """Evaluating again changes no prediction."""
     before = (folder / "predictions.csv").read_bytes()
     evaluate_run(folder)
     assert (folder / "predictions.csv").read_bytes() == before

@@ -1,18 +1,18 @@
-"""Pictures per second of the batched stain jitter against one picture at a time, in one process.
+"""Images per second of the batched stain jitter against one image at a time, in one process.
 
     python benchmarks/stain_jitter.py [--turns 9] [--threads 1 2] [--json FILE]
-    python benchmarks/stain_jitter.py --quick    # one small batch: does it still run?
+    python benchmarks/stain_jitter.py --quick    # one small batch, to check that it runs
 
-Four ways take the same stored patches, from uint8 to the jittered float picture in [0, 1]: the
-published three steps in NumPy, one picture at a time, as a data set's item does it (float64, and
-float32); the same three steps in torch on the whole batch, the best ten lines one can write; and
-medldr's own. They take turns, so that a machine whose speed drifts slows all of them alike; ratios
-are medians over the turns. More than one thread tells something only where nobody else computes:
-each step of a batch waits for its slowest thread, and the pictures one by one wait for none.
+Four implementations turn the same stored patches from uint8 into jittered float images in [0, 1]:
+the three published steps in NumPy, one image at a time, as in a data set's item (float64, and
+float32); the same three steps in torch on the whole batch, in the best ten lines one can write; and
+medldr's own. They take turns; if the machine's speed drifts, all of them slow down equally. Ratios
+are medians over the turns. More than one thread is informative only on an otherwise idle machine:
+each step of a batch waits for its slowest thread, while single images wait for none.
 
-Two floors stand beside: every value needs one exponential (that of medldr takes its logarithms from
-a table of 256, so no logarithm is needed; the others take both), and it must be read as one byte
-and written as four. Rates of exp, log and copying are measured here, on batches of the same size.
+Two floors are shown as well: every value needs one exponential (medldr takes logarithms from a
+table of 256, so it computes none; the others compute both), and it must be read as one byte and
+written as four. Rates of exp, log and copying are measured here, on batches of the same size.
 """
 
 import argparse

@@ -1,15 +1,15 @@
-"""What starting costs: importing a run, and the members of a sweep.
+"""The cost of starting: importing a run, and the members of a sweep.
 
 `python benchmarks/start_up.py` prints the processor time (user and system) of `import torch` and of
-`import medldr.run`, each in processes of their own, in turn, and the difference of the medians. It
-may be 2 s: above it, the exit code is 1.
+`import medldr.run`, each in separate processes, in turn, and the difference of the medians. If it
+is above 2 s, the exit code is 1.
 
 `python benchmarks/start_up.py --sweep` runs a sweep of 20 runs of two tiny epochs, two at a time,
-with every run a process by itself and with runs forked from one process, and prints both wall and
-processor times. Forked, the sweep may take half as long. `--against DIR` takes the code of another
+with every run as a new process and with runs forked from one process, and prints both wall and
+processor times. Forked, the sweep may take half as long. `--against DIR` uses the code of another
 checkout for the first of the two, such as the one before a change.
 
-`--quick` takes fewer repeats, and a sweep of 4 runs, whose ratio is only shown.
+`--quick` uses fewer repeats, and a sweep of 4 runs, whose ratio is only shown.
 """
 
 import argparse

@@ -1,19 +1,19 @@
 """Images or volumes per second of medldr's training against plain loops, in one process.
 
     python benchmarks/train_step.py [--pairs 7] [--only 2d|3d] [--precision P] [--json FILE]
-    python benchmarks/train_step.py --quick    # tiny batches: does it still run?
+    python benchmarks/train_step.py --quick    # tiny batches, to check that it runs
 
 Three loops train the same network on the same images: a plain one in contiguous float32, the best
-ten lines one can write in bfloat16 with channels last, and medldr's own. They take turns, so that a
-machine whose speed drifts slows all of them alike; ratios are medians over the turns. In 3D the
+ten lines one can write in bfloat16 with channels last, and medldr's own. They take turns; if the
+machine's speed drifts, all of them slow down equally. Ratios are medians over the turns. In 3D the
 plain loops use the layers of the `acsconv` package; a fourth row runs the plain bfloat16 loop over
-medldr's layers, so that the loop and the layers are told apart. medldr's precision is what `auto`
-means on this machine: bfloat16 where the processor is faster with it, float32 elsewhere. A
-processor without bfloat16 units emulates them hundreds of times more slowly: there the bfloat16
-loops are left out, and the script says so, unless `--precision bfloat16` asks for them.
+medldr's layers, which separates the effect of the loop from that of the layers. medldr uses the
+precision that `auto` means on this machine: bfloat16 if the processor is faster with it, otherwise
+float32. A processor without bfloat16 units emulates them hundreds of times more slowly: there the
+bfloat16 loops are left out, and the script says so, unless `--precision bfloat16` asks for them.
 
 The floor is what the arithmetic alone would take: operations of one forward and backward pass (as
-defined, without padding) over the rate of large matrix products, measured here too.
+defined, without padding) over the rate of large matrix products, also measured here.
 """
 
 import argparse
@@ -204,7 +204,7 @@ def measure(case, batch, pairs, rates, asked, methods, say):
     Args:
         rates: Operations per second of each precision that this machine shall be measured in.
         asked: `training.precision` of medldr's loops.
-        methods: Algorithms beside ERM, by title.
+        methods: Algorithms besides ERM, by title.
         say: Called with what is about to be done.
     """
     volumes = case == "3d"
@@ -235,7 +235,7 @@ def measure(case, batch, pairs, rates, asked, methods, say):
                 start = time.perf_counter()
                 loops[title]()
                 seconds[title].append(time.perf_counter() - start)
-    # A busy moment before the turns must not raise a loop above its floor: look once more.
+    # A busy moment before the turns must not raise a loop above its floor: measure again.
     for name in rates:
         rates[name] = max(rates[name], matrix_rate(getattr(torch, name)))
     floor = {name: ops * batch / rate for name, rate in rates.items()}
@@ -292,7 +292,7 @@ def show(found, console):
             title,
             f"{rate['median']:.2f}",
             f"{rate['min']:.2f} to {rate['max']:.2f}",
-            f"{100 * rate['median'] / floor:.0f} %",
+            f"{100 * rate['median'] / floor:.0f}%",
         )
     console.print(table)
     floors = " and ".join(

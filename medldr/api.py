@@ -26,40 +26,40 @@ def train(
     *,
     restart: bool = False,
 ) -> RunResult:
-    """Train, evaluate and report one run; an unfinished one goes on where it stopped.
+    """Train, evaluate and report one run; an unfinished run resumes where it stopped.
 
     Args:
         config: A packaged name, a YAML file, or a mapping with its content.
         overrides: ``KEY=VALUE`` texts as on the command line.
-        out: Folder of run folders.
-        restart: Move an earlier run of the same configuration aside and begin anew.
+        out: Parent folder of the run folders.
+        restart: Move an earlier run of the same configuration aside and start over.
 
     Raises:
-        InputError: If the configuration, the data or the folder is at fault.
+        InputError: If there is a mistake in the configuration, the data or the folder.
     """
     return train_run(load_config(config, overrides), out, restart=restart)
 
 
 def evaluate(folder: str | Path) -> dict[str, Any]:
-    """Predict and score a run's selected weights again; the content of `evaluation.json`."""
+    """Predict and score with a run's selected weights again; returns `evaluation.json`."""
     return read_evaluation_content(RunFolder(evaluate_run(folder).folder))
 
 
 def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict[str, Any]:
-    """Compare finished runs, paired on the same items; nothing is written.
+    """Compare finished runs, paired on the same images; nothing is written.
 
     Args:
         folders: Run folders.
-        reference: Name of the method that the others are compared with; unset: the first one's.
+        reference: Name of the method that the others are compared with; unset: the first method.
 
     Returns:
         Plain values, as `medldr.evaluation.compare` describes them.
 
     Raises:
-        InputError: If they are no runs with results on the same items.
+        InputError: If they are not runs with results on the same images.
     """
     if isinstance(folders, str | Path):
-        raise InputError(f"give a list of run folders, not one: [{str(folders)!r}, ...]")
+        raise InputError(f"give a list of run folders, not just one: [{str(folders)!r}, ...]")
     return compare_runs(list(folders), reference=reference)
 
 
@@ -70,11 +70,11 @@ def report(folder: str | Path) -> Path:
         folder: A run folder, a sweep's folder, or any folder of run folders.
 
     Returns:
-        The page. For several runs `report.md`, `report.csv`, `report.tex` and `table.tex` are
-        written beside it.
+        The page. For several runs, `report.md`, `report.csv`, `report.tex` and `table.tex` are
+        written next to it.
 
     Raises:
-        InputError: If the folder holds no runs, or what it holds cannot be read.
+        InputError: If the folder contains no runs, or they cannot be read.
     """
     written = report_folder(folder)
     return written if isinstance(written, Path) else written.page
@@ -90,23 +90,23 @@ def sweep(
     only: str | None = None,
     retry_failed: bool = False,
 ) -> SweepResult:
-    """Run what is missing of a sweep, each run as a process of its own, and write its report.
+    """Start the missing runs of a sweep, each as a separate process, and write its report.
 
     Args:
         source: A packaged name, a YAML file, or a mapping with its content.
         overrides: ``KEY=VALUE`` texts; ``seeds=...`` and ``axes.KEY=...`` change the sweep, any
-            other key every run.
+            other key changes every run.
         out: Folder of the sweep; unset: ``runs/<its name>``.
-        jobs: Most runs at once; unset: one per GPU, and one where there is none.
+        jobs: Maximum number of concurrent runs; unset: one per GPU, or one without any.
         launcher: ``local`` or ``slurm``.
-        only: Start only the runs whose label fits this pattern.
-        retry_failed: Start again what failed before.
+        only: Start only the runs whose label matches this pattern.
+        retry_failed: Retry runs that failed before.
 
     Returns:
         Its folder, and the names of the runs that are done, failed or were left out.
 
     Raises:
-        InputError: If file, members, folder or launcher are at fault; then nothing was started.
+        InputError: If the file, a member, the folder or the launcher is invalid; nothing started.
     """
     return run_sweep(
         source, overrides, out, jobs=jobs, launcher=launcher, only=only, retry_failed=retry_failed

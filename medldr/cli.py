@@ -1,6 +1,6 @@
-"""The commands. Nothing heavy is imported until a command runs.
+"""The command line. Nothing heavy is imported until a command runs.
 
-Exit codes: 0 done; 1 a fault of ours; 2 the user's input is wrong; 3 done, but some inputs were
+Exit codes: 0 done; 1 a bug in medldr; 2 the user's input is wrong; 3 done, but some inputs were
 skipped; 130 and 143 stopped by a signal.
 """
 
@@ -21,9 +21,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Train and judge medical image classifiers that must hold up in an unseen hospital.",
+    help="Train and evaluate medical image classifiers that must work in unseen hospitals.",
 )
-data_app = typer.Typer(no_args_is_help=True, help="Look at data sets before training on them.")
+data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
 app.add_typer(data_app, name="data")
 
 Config = Annotated[
@@ -36,12 +36,12 @@ Overrides = Annotated[
 FolderAndOverrides = Annotated[
     list[str] | None,
     typer.Argument(
-        help="The folder of the files, where it is not the usual one, and changes: KEY=VALUE, for "
+        help="The folder with the files, if it is not the usual one, and changes: KEY=VALUE, for "
         "example data.size=64.",
         metavar="[DIR] [KEY=VALUE]",
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", help="Folder of run folders.")]
+Out = Annotated[Path, typer.Option("--out", help="Parent folder of the run folders.")]
 
 
 def _version(show: bool) -> None:
@@ -73,10 +73,10 @@ def train(
     overrides: Overrides = None,
     out: Out = Path("runs"),
     restart: Annotated[
-        bool, typer.Option("--restart", help="Move an earlier run aside and begin anew.")
+        bool, typer.Option("--restart", help="Move an earlier run aside and start over.")
     ] = False,
 ) -> None:
-    """Train, evaluate and report one run; an unfinished one goes on where it stopped.
+    """Train, evaluate and report one run; an unfinished run resumes where it stopped.
 
     The exit code is 3 if files were left out (data.on_bad_file=skip); bad_files.csv lists them.
     """
@@ -96,10 +96,10 @@ def train(
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="A finished run folder.")],
     device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: the run's own.")
+        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
     ] = None,
 ) -> None:
-    """Predict and score a run's selected weights again, and write its page anew."""
+    """Predict with a run's selected weights again, score them, and rewrite the run's page."""
     from medldr.reporting import print_run
     from medldr.run import evaluate_run
 
@@ -113,7 +113,7 @@ def compare(
     out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
     metric: Annotated[str, typer.Option(help="Metric of the terminal table.")] = "accuracy",
 ) -> None:
-    """Compare finished runs pair by pair, with intervals, as a table and a page."""
+    """Compare finished runs in pairs, with 95% CIs, as a table and a page."""
     from medldr.reporting import compare_runs
 
     compare_runs(folders, out, metric=metric)
@@ -132,8 +132,8 @@ def sweep(
     overrides: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Changes: seeds=[0,1] and axes.KEY=[...] change the sweep, any other KEY=VALUE "
-            "every run, for example training.epochs=2.",
+            help="Changes: seeds=[0,1] and axes.KEY=[...] change the sweep; any other KEY=VALUE "
+            "changes every run, for example training.epochs=2.",
             metavar="KEY=VALUE",
         ),
     ] = None,
@@ -143,30 +143,30 @@ def sweep(
     launcher: Annotated[
         str,
         typer.Option(
-            help="local: processes of this machine; slurm: jobs of a cluster, through submitit."
+            help="local: processes on this machine; slurm: cluster jobs, through submitit."
         ),
     ] = "local",
     jobs: Annotated[
         int | None,
-        typer.Option(help="Most runs at once; unset: one per GPU, and one where there is none."),
+        typer.Option(help="Maximum number of concurrent runs; unset: one per GPU, or 1 without."),
     ] = None,
     only: Annotated[
         str | None,
         typer.Option(
-            help="Start only the runs whose label fits, for example '*_erm'.", metavar="PATTERN"
+            help="Start only runs whose label matches, for example '*_erm'.", metavar="PATTERN"
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the runs and where they stand; do nothing.")
+        bool, typer.Option("--dry-run", help="Show the runs and their states; start nothing.")
     ] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Start again what failed before.")
+        bool, typer.Option("--retry-failed", help="Retry runs that failed before.")
     ] = False,
 ) -> None:
-    """Run what is missing of a sweep, several runs at once, and report it as one table.
+    """Start the missing runs of a sweep, several at once, and report all in one table.
 
-    `medldr sweep status DIR` tells how far a sweep is. Stopped, the same command goes on: nothing
-    that is done is done again. The exit code is 3 if some runs failed.
+    `medldr sweep status DIR` shows the progress of a sweep. After an interruption, the same command
+    resumes it; finished runs are not repeated. The exit code is 3 if some runs failed.
     """
     from medldr.sweeps.command import sweep_command
 
@@ -191,7 +191,7 @@ def report(
 ) -> None:
     """Write the page of each run, or the tables of each sweep, from the files in its folder.
 
-    A sweep gives report.html, report.md, report.csv, and table.tex with the document report.tex.
+    For a sweep: report.html, report.md, report.csv, and table.tex with the document report.tex.
     The exit code is 3 if a run could not be read or compared and was left out.
     """
     from medldr.reporting import SweepReport, print_sweep, report_folder
@@ -214,7 +214,7 @@ def list_(
         typer.Argument(help="runs, sweeps, algorithms, datasets, models, losses or transforms."),
     ] = "runs",
 ) -> None:
-    """List what can be named in a configuration, with one line each."""
+    """List the names that a configuration can use, with one line each."""
     from medldr.commands.list import print_catalogue
 
     print_catalogue(kind)
@@ -248,7 +248,7 @@ def schema(
 
 @data_app.command("list")
 def data_list() -> None:
-    """List the data sets that can be used by name, and whether their files are here."""
+    """List the data sets that have a name, and whether their files are on this machine."""
     from medldr.commands.list import print_datasets
 
     print_datasets()
@@ -283,8 +283,8 @@ def data_check(
 ) -> None:
     """Read a whole data set and report what is wrong or unusual in it.
 
-    What was published of it is shown beside what is found. The exit code is 2 if files are absent
-    or unreadable, and 3 if these are left out (data.on_bad_file=skip).
+    Published counts are shown next to the counts found. The exit code is 2 if files are missing or
+    unreadable, and 3 if these are left out (data.on_bad_file=skip).
     """
     from medldr.commands.data import check
 
@@ -301,17 +301,17 @@ def data_pack(
     ] = None,
     verify: Annotated[
         bool,
-        typer.Option("--verify", help="Read the pack and every source picture, and compare."),
+        typer.Option("--verify", help="Compare the pack with every source image."),
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=0, help="Processes that decode; unset: one per core."),
+        typer.Option(min=0, help="Number of decoding processes; unset: one per core."),
     ] = None,
 ) -> None:
-    """Decode a data set once into one memory-mapped array, from which runs then read.
+    """Decode a data set once into a single memory-mapped array that runs then read.
 
-    Stopped, the same command goes on. A pack that is there and up to date is left as it is. The
-    exit code is 3 if files were left out (data.on_bad_file=skip).
+    After an interruption, the same command resumes. An existing, up-to-date pack is left unchanged.
+    The exit code is 3 if files were left out (data.on_bad_file=skip).
     """
     from medldr.commands.pack import pack
 
@@ -330,11 +330,11 @@ def data_stats(
 
 
 def main() -> None:
-    """Run the command line and turn every ending into its exit code."""
+    """Run the command line and exit with the matching exit code."""
     sys.exit(_run())
 
 
-# Typer brings its own click or uses the installed one; this is the class of either.
+# Typer bundles its own click or uses the installed one; this is the class of whichever it is.
 UsageError: Any = typer.BadParameter.__base__
 
 
@@ -359,7 +359,7 @@ def _run() -> int:
             raise
         typer.echo(str(error), err=True)
         return 128 + int(signum)
-    if code == 130:  # typer swallows the keyboard's interruption
+    if code == 130:  # typer swallows KeyboardInterrupt
         typer.echo("stopped", err=True)
     return int(code or 0)
 

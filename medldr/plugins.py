@@ -10,20 +10,20 @@ What a plug-in module offers, by kind:
 kind              module-level names
 ================  =========================================================
 ``datasets``      ``Config``, ``load(config) -> ImageTable``,
-                  ``present(config) -> str`` (where its files are, for people);
-                  where there are files: ``require(config)`` (they are there);
-                  where looking at every file takes long:
-                  ``load_again(config, bad_files)`` (as ``load``, without looking);
-                  where something was published: ``examine(config, seen)``, ``submission``
+                  ``present(config) -> str`` (where its files are, for the user);
+                  if it has files: ``require(config)`` (raises if they are missing);
+                  if checking every file takes long:
+                  ``load_again(config, bad_files)`` (as ``load``, without checking);
+                  if counts were published: ``examine(config, seen)``, ``submission``
 ``transforms``    ``Config``, ``build(config, shape) -> PixelRule``
 ``losses``        ``Config``, ``LOSS``, a ``Loss`` class
-``models``        ``Config``, ``build(config, spec) -> FeatureModel``; where not both axes
-                  are served: ``SPATIAL_DIMS``; where published weights load in a way of
-                  their own: ``load_published(model, path)``
+``models``        ``Config``, ``build(config, spec) -> FeatureModel``; if it does not work
+                  in both 2D and 3D: ``SPATIAL_DIMS``; if published weights need special
+                  loading: ``load_published(model, path)``
 ``algorithms``    ``Config``, ``ALGORITHM``, an ``Algorithm`` class
 ================  =========================================================
 
-What a report or a test needs to know about a plug-in is stated in its module too, as literals that
+What a report or a test needs to know about a plug-in is also stated in its module, as literals that
 `facts` reads without importing anything:
 
 ===================  ======================================================
@@ -31,16 +31,16 @@ name                 meaning
 ===================  ======================================================
 ``TITLE``            its name in print; without it, the file name is printed
 ``TITLE_BY``         settings that the title names: key -> value -> word
-``FORMS``            algorithms: settings with a published id of their own, each
-                     ``{"id": ..., "when": {key: value}}``; other settings go by
+``FORMS``            algorithms: settings with their own published id, each
+                     ``{"id": ..., "when": {key: value}}``; other settings use
                      the file name
 ``PLAIN``            algorithms: settings that every form shares unless its entry
                      says otherwise, and what a missing key means
-``AUGMENTATION``     transforms: the published augmentation that it is
-``CONTRACT_CASES``   algorithms: how the contract tests train it, beside its defaults
+``AUGMENTATION``     transforms: the published augmentation that it implements
+``CONTRACT_CASES``   algorithms: how the contract tests train it, besides its defaults
 ``CONTRACT_KEYS``    datasets, models: keys with which the contract tests build a small
                      one
-``COLOUR_ONLY``      transforms: whether grey pictures and volumes are refused
+``COLOUR_ONLY``      transforms: whether grey images and volumes are refused
 ===================  ======================================================
 """
 
@@ -68,7 +68,7 @@ SINGULAR: dict[Kind, str] = {
 
 
 def names(kind: Kind) -> list[str]:
-    """Names offered by a kind of plug-in, sorted, found by reading the folder.
+    """Names of the plug-ins of a kind, sorted, found by listing the folder.
 
     Example:
         >>> "latentdr" in names("algorithms"), "base" in names("algorithms")
@@ -106,8 +106,8 @@ def load(kind: Kind, name: str) -> ModuleType:
 def facts(kind: Kind, name: str) -> Mapping[str, Any]:
     """The literal constants of a plug-in's module, read from its text.
 
-    Nothing is imported: a report must be cheap to start, and must not run a module because a
-    folder that somebody sent names it. An outside or unknown plug-in has no facts.
+    Nothing is imported: a report must start quickly, and must not run a module just because a
+    folder from someone else names it. An outside or unknown plug-in has no facts.
 
     Example:
         >>> facts("algorithms", "coral")["TITLE"], dict(facts("algorithms", "mylab.methods.foo"))
@@ -145,7 +145,7 @@ def stated(source: str) -> tuple[str, dict[str, Any]]:
         if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
             try:
                 found[target.id] = ast.literal_eval(node.value)
-            except ValueError:  # computed, so not a fact that can be read
+            except ValueError:  # computed, so it cannot be read as a literal
                 continue
     return ast.get_docstring(tree) or "", found
 

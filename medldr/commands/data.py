@@ -1,4 +1,4 @@
-"""`medldr data fetch | check | stats`: look at a data set before training on it."""
+"""`medldr data fetch | check | stats`: inspect a data set before training on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LISTED = 1000  # files of one kind that are printed
 
 
 def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
-    """The `data` section that a data part, a packaged run, a run folder or a file means.
+    """The `data` section of a data part, a packaged run, a run folder or a file.
 
     Args:
         name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file.
@@ -41,7 +41,7 @@ def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
             ``=`` is the folder of the files, `data.root`.
     """
     if overrides and "=" not in overrides[0]:
-        # Quoted, so that no character of a path is taken for YAML.
+        # Quoted, because a path may contain characters that YAML would interpret.
         overrides = [f"root={json.dumps(overrides[0], ensure_ascii=False)}", *overrides[1:]]
     changes = [text if text.startswith("data.") else f"data.{text}" for text in overrides]
     if name not in packaged_names("data"):
@@ -50,18 +50,18 @@ def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
         except InputError as error:
             known = packaged_names("data")
             raise InputError(
-                f"there is no data set or run named {name!r}.{did_you_mean(name, known)} "
+                f"no data set or run is named {name!r}.{did_you_mean(name, known)} "
                 f"Data sets: {', '.join(known)}"
             ) from error
         return cast(DatasetConfig, load_config(name, changes).data)
     values = load_part("data", name)["data"]
-    # A whole configuration is checked, so that a wrong key is answered as it is for a run.
+    # Check a whole configuration: a wrong key gets the same message as in a run.
     mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
     return cast(DatasetConfig, load_config(mapping, changes).data)
 
 
 def fetch(name: str, overrides: Sequence[str]) -> None:
-    """Download the files of a data set, verify them, and say where they are."""
+    """Download the files of a data set, verify them, and print where they are."""
     section = data_section(name, [*overrides, "data.download=true"])
     module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     table = load_table(section)
@@ -71,11 +71,11 @@ def fetch(name: str, overrides: Sequence[str]) -> None:
 def check(name: str, overrides: Sequence[str]) -> int:
     """Read a whole data set and print what is wrong or unusual in it.
 
-    A set that was published with counts is compared with them, file by file.
+    Published counts are compared with the files, one by one.
 
     Returns:
-        0, also where there is something to know; 3 if files are absent or unreadable and the
-        configuration leaves them out.
+        0, even if there are notes; 3 if files are missing or unreadable and the configuration
+        leaves them out.
 
     Raises:
         InputError: If the data cannot be used.
@@ -94,18 +94,18 @@ def check(name: str, overrides: Sequence[str]) -> int:
         if bad and getattr(section, "on_bad_file", "error") != "skip":
             are = "file is" if bad == 1 else "files are"
             raise InputError(
-                f"{name}: {bad:,} {are} absent or unreadable. Put whole copies in their "
-                "place, or leave them out with data.on_bad_file=skip"
+                f"{name}: {bad:,} {are} missing or unreadable. Replace them with intact copies, "
+                "or leave them out with data.on_bad_file=skip"
             )
     table = load_table(section)
-    # What a run would refuse is refused here too.
+    # Refuse whatever a run would refuse.
     held_out = _held_out_in_turn(table, section.with_seed(0))
     splits = {to: make_splits(table, held) for to, held in held_out}
     print_counts(table.name, count_rows(table), console)
     for to, one in splits.items():
         used = ", ".join(f"{split} {len(rows):,}" for split, rows in one.rows.items())
         console.print(
-            f"rows a run would use{to}: {used}", highlight=False, markup=False, soft_wrap=True
+            f"images a run would use{to}: {used}", highlight=False, markup=False, soft_wrap=True
         )
     of_splits = dict.fromkeys(note for one in splits.values() for note in one.notes)
     notes = [*table.notes, *check_table(table, looks), *of_splits]
@@ -118,7 +118,7 @@ def check(name: str, overrides: Sequence[str]) -> int:
 def _held_out_in_turn(
     table: ImageTable, section: DatasetConfig
 ) -> Iterator[tuple[str, DatasetConfig]]:
-    """Each section that a run may have, with a text; DomainBed's parts need a held-out domain."""
+    """Each section a run may have, and its text; DomainBed's splits need a held-out domain."""
     domains = sorted(set(table.domains.tolist()) - {""})
     if section.split_rule != "domainbed" or section.held_out or not domains:
         yield "", section
@@ -142,10 +142,10 @@ def stats(name: str, overrides: Sequence[str]) -> None:
 
 
 def print_examination(name: str, found: Mapping[str, Any], console: Console) -> int:
-    """Print what a dataset's `examine` found: counts beside any published ones, and all findings.
+    """Print what a dataset's `examine` found: counts next to published ones, and all findings.
 
     Returns:
-        How many files are absent or unreadable.
+        How many files are missing or unreadable.
     """
     console.print(f"{name} in {found['folder']}", highlight=False, markup=False, soft_wrap=True)
     table = Table(box=None, pad_edge=False)
@@ -157,7 +157,7 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
     for column in ("found", "published", "difference") if known else ("found",):
         table.add_column(column, justify="right")
     totals = {key: sum(count[key] or 0 for count in counts) for key in ("found", "published")}
-    in_all = {"split": "", "domain": "", heads[0]: "in all", **totals}
+    in_all = {"split": "", "domain": "", heads[0]: "total", **totals}
     for record in (*counts, in_all):
         numbers = [f"{record['found']:,}"]
         if known:
@@ -167,9 +167,9 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
         table.add_row(*(escape(record[head]) for head in heads), *numbers, style=style)
     console.print(table)
     lists = {
-        "absent": found["missing"],
+        "missing": found["missing"],
         "unreadable": [f"{path}: {reason}" for path, reason in found["unreadable"]],
-        "in no row of the table, so not used": found["extra"],
+        "not listed in the table, so not used": found["extra"],
     }
     for what, lines in lists.items():
         one = "file" if len(lines) == 1 else "files"
@@ -184,9 +184,9 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
 
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:
-    """Print the records of `count_rows`: a class a row, or a column where those are fewer."""
+    """Print the records of `count_rows`: one class per row, or per column if that is narrower."""
     if not records:
-        raise InputError(f"{title} holds no images at all")
+        raise InputError(f"{title} contains no images")
     with_domains = any(record["domain"] for record in records)
     heads = [[record["split"] or "(to be split)"] for record in records]
     if with_domains:

@@ -16,11 +16,11 @@ Check = tuple[str, bool, str]
 
 
 def checks() -> list[Check]:
-    """Each check as (what, whether it is fine, what was found)."""
+    """Each check as (what, whether it passed, what was found)."""
     found: list[Check] = []
     for package, version in provenance.versions().items():
         if package == "medldr" and version is None:
-            continue  # used from a source folder without an install
+            continue  # used from a source folder without installation
         found.append((package, version is not None, version or "not installed"))
     facts = provenance.hardware()
     found.append(("processor", True, f"{facts['cpu']}, {facts['cores']} cores"))
@@ -45,18 +45,18 @@ def _precision() -> Check:
 def _data_root() -> Check:
     from medldr.data.reading.roots import data_roots
 
-    places = ", ".join(f"{p}{'' if p.is_dir() else ' (absent)'}" for p in data_roots(None))
-    return ("data is looked for in", True, places)
+    places = ", ".join(f"{p}{'' if p.is_dir() else ' (missing)'}" for p in data_roots(None))
+    return ("data folders", True, places)
 
 
 def _writable() -> Check:
     here = Path.cwd()
     fine = os.access(here, os.W_OK)
-    return ("working folder", fine, f"{here}{'' if fine else ' cannot be written: use --out'}")
+    return ("working folder", fine, f"{here}{'' if fine else ' is not writable: use --out'}")
 
 
 def print_checkup() -> int:
-    """Print the checks; return 0 if all are fine, else 2."""
+    """Print the checks; return 0 if all pass, else 2."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column("mark")
     table.add_column("what", style="bold")

@@ -1,4 +1,4 @@
-"""What can be named: plug-ins, packaged runs and sweeps, with one line each."""
+"""The names a configuration can use: plug-ins, packaged runs and sweeps, with one line each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def settings(section: str) -> dict[str, str]:
 
 
 def entries(kind: str) -> dict[str, str]:
-    """Packaged runs or sweeps; or what ``section=NAME`` takes: plug-ins and settings of them.
+    """Packaged runs or sweeps; or what ``section=NAME`` takes: plug-ins and their settings.
 
     Example:
         >>> {"latentdr", "latentdr_sa"} <= set(entries("algorithms"))
@@ -43,7 +43,7 @@ def print_catalogue(kind: str) -> None:
     """Print one kind as a table.
 
     Raises:
-        InputError: If there is no such kind.
+        InputError: If the kind is unknown.
     """
     if kind not in KINDS:
         raise InputError(
@@ -51,7 +51,7 @@ def print_catalogue(kind: str) -> None:
         )
     table = Table(title=kind, title_justify="left", box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("what it is")
+    table.add_column("description")
     for name, text in entries(kind).items():
         table.add_row(name, text)
     Console().print(table)

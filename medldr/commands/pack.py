@@ -1,4 +1,4 @@
-"""`medldr data pack`: decode a data set once, and say where the pack is and how to use it."""
+"""`medldr data pack`: decode a data set once, and print where the pack is and how to use it."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def pack(
     verify: bool = False,
     workers: int | None = None,
 ) -> int:
-    """Make a data set's pack, or with ``verify`` compare the one that is there with its source.
+    """Make a data set's pack, or with ``verify`` compare the existing one with its source.
 
     Args:
         name: A data part, a packaged run, or a YAML file.
         overrides: The folder of the files first, if it is not the usual one; ``KEY=VALUE`` texts.
         out: Folder of the pack; unset: its usual place, where runs find it.
-        verify: Compare; packs first only where there is no pack yet.
-        workers: Processes that decode; unset: one per core.
+        verify: Compare; packs first only if there is no pack yet.
+        workers: Number of decoding processes; unset: one per core.
 
     Returns:
-        0; 3 if the configuration leaves out files that are absent or broken.
+        0; 3 if the configuration leaves out files that are missing or broken.
 
     Raises:
-        InputError: If the data set or the pack is at fault.
+        InputError: If there is a problem with the data set or the pack.
         StorageError: If the pack cannot be written.
     """
     section = data_section(name, overrides)
@@ -79,20 +79,18 @@ def _make(
     try:
         made = make_pack(table, section, folder, workers=workers, console=console)
     except KeyboardInterrupt:
-        console.print("the same command goes on from the last block that was written", **_PLAIN)
+        console.print("run the same command to resume after the last block written", **_PLAIN)
         raise
     for finding in open_pack(folder, section).facts.findings:
         console.print(f"note: {finding}", **_PLAIN)
-    what = {"made": "packed", "there": "packed already", "replaced": "packed anew"}[made]
-    use = (
-        "runs find it there" if folder == usual else f"runs read from it with data.packed={folder}"
-    )
+    what = {"made": "packed", "there": "already packed", "replaced": "packed again"}[made]
+    use = "runs find it there" if folder == usual else f"to read from it, set data.packed={folder}"
     Console().print(f"{table.name}: {what} in {folder}; {use}", **_PLAIN)
     return folder
 
 
 def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Console) -> ImageTable:
-    """Compare, and return the table that was compared with: the pack's own without a source."""
+    """Compare, and return the table it was compared with: without a source, the pack's own."""
     module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     absent = absence(module, section.model_copy(update={"download": False}))
     table = _source(section) if absent is None else None
@@ -102,14 +100,14 @@ def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Con
         there = open_pack(out.absolute(), section) if out.exists() else None
     if there is None:
         if table is None:
-            raise InputError(f"there is no pack, and nothing to make one of: {absent}")
+            raise InputError(f"there is no pack, and no source to make one from: {absent}")
         there = open_pack(_make(table, section, out, workers, console), section)
     found = verify_pack(there, table, workers=workers, console=console)
     rows = f"{len(there.images):,} images"
-    against = "as the source shows them" if table is not None else f"as written ({absent})"
-    renewed = "; the source's files were touched, and the pack now knows their new times"
+    against = "match the source" if table is not None else f"are as written ({absent})"
+    renewed = "; the source files were touched: the pack's recorded modification times were updated"
     Console().print(
-        f"{there.facts.dataset}: {rows} in {there.folder} are {against}"
+        f"{there.facts.dataset}: {rows} in {there.folder} {against}"
         f"{renewed if found == 'renewed' else ''}",
         **_PLAIN,
     )
@@ -120,7 +118,7 @@ _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False
 
 
 def _size(count: int) -> str:
-    """A number of bytes for people.
+    """A number of bytes in readable form.
 
     Example:
         >>> _size(12_606_215_808), _size(2_048)

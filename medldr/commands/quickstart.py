@@ -1,7 +1,7 @@
-"""The quickstart: ERM and LatentDR on the rib phantom, one scanner held out, side by side.
+"""The quickstart: ERM and LatentDR on the rib phantom, one scanner held out, compared.
 
-It shows the whole line in a minute or two on two cores and without a network. Its numbers are a
-demonstration of the tool and not evidence for the method: simulated volumes, one seed each.
+It shows the whole workflow in a minute or two on two cores, without network access. Its numbers
+demonstrate the tool and are not evidence for the method: simulated volumes, one seed each.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ RUNS: Final = ("phantom_fracture_erm", "phantom_fracture_latentdr_pool")
 PAGE: Final = "quickstart.html"
 
 _BEFORE: Final = """\
-Rib fractures, seen by four simulated scanners. Two networks, ERM and LatentDR, learn from three of
-them and are tested on these and on the fourth, which neither has seen. This takes a minute or two
-on two cores; stopped, the same command goes on.
+Rib fractures, imaged by four simulated scanners. Two networks, ERM and LatentDR, are trained on
+three of them and tested on these three and on the fourth, which neither has seen. This takes a
+minute or two on two cores. If you stop it, run the same command again to resume.
 """
 
 _RATE: Final = (
-    "LatentDR trains at half the rate, as its paper does; in so short a training that alone costs "
-    "accuracy. The control runs algorithm=erm_half_lr and algorithm=latentdr_full_lr tell them "
-    "apart."
+    "LatentDR trains at half the learning rate, as in its paper; in such a short training that "
+    "alone costs accuracy. The control runs algorithm=erm_half_lr and algorithm=latentdr_full_lr "
+    "separate the two effects."
 )
 
 
 def quickstart(out: Path | str = "runs/quickstart", overrides: Sequence[str] = ()) -> Path:
-    """Train the two runs, or go on with them, then print their comparison and write its page.
+    """Train or resume the two runs, then print their comparison and write its page.
 
-    What is finished is not trained again, so a second call shows the result at once.
+    Finished runs are not trained again, so a second call shows the result at once.
 
     Args:
         out: Folder of the two run folders and of the page.
@@ -47,12 +47,12 @@ def quickstart(out: Path | str = "runs/quickstart", overrides: Sequence[str] = (
         The page.
 
     Raises:
-        InputError: If an override does not fit, or the folder cannot be used.
-        Interrupted: If a signal stopped it; the same call goes on.
+        InputError: If an override is invalid, or the folder cannot be used.
+        Interrupted: If a signal stopped it; the same call resumes.
     """
     configs = [load_config(name, overrides) for name in RUNS]
     waiting = [config for config in configs if not is_done(identify(config).folder(out))]
-    _say(_BEFORE if waiting else f"Trained before. To train anew, remove the folder {out}.\n")
+    _say(_BEFORE if waiting else f"Already trained. To start over, remove the folder {out}.\n")
     folders = []
     for number, config in enumerate(configs, 1):
         if config in waiting:

@@ -25,7 +25,7 @@ _SIGNS: Final = {
 
 
 def describe(schema: Mapping[str, Any]) -> str:
-    """What a piece of JSON Schema allows; empty if it cannot be said shortly.
+    """What a piece of JSON Schema allows; empty if it cannot be said briefly.
 
     Example:
         >>> describe({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
@@ -45,7 +45,7 @@ def describe(schema: Mapping[str, Any]) -> str:
 
 
 def choices(schema: Mapping[str, Any]) -> list[Any]:
-    """The words that may be given literally."""
+    """The literal values that are allowed."""
     if "const" in schema:
         return [schema["const"]]
     inner = [choices(option) for option in schema.get("anyOf", ())]

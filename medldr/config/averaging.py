@@ -1,4 +1,4 @@
-"""The key `training.averaging`: no average of the weights, a moving one, or SWAD's."""
+"""The key `training.averaging`: no averaging of weights, a moving average, or SWAD."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from medldr.errors import did_you_mean
 
 
 class AveragingConfig(Section):
-    """Moving average: the averaged weights are what is validated, selected and saved."""
+    """Moving average: the averaged weights are validated, selected and saved."""
 
     name: Literal["ema"] = "ema"
     decay: float = Field(0.999, gt=0, lt=1, description="weight of the past in each step")
 
 
 class SwadConfig(Section):
-    """SWAD: after the training, the mean of all weights in a valley of the validation loss."""
+    """SWAD: after training, the mean of all weights within a valley of the validation loss."""
 
-    name: Literal["swad"]  # no default, so that it is always part of a run's identity
+    name: Literal["swad"]  # no default, because it is always part of a run's identity
     n_converge: int = Field(
-        3, ge=1, description="validations in a window; converged where its first is its lowest"
+        3, ge=1, description="validations per window; converged when the first one is the lowest"
     )
     n_tolerance: int = Field(
-        6, ge=1, description="validations in a row above the threshold that end the valley"
+        6, ge=1, description="consecutive validations above the threshold that end the valley"
     )
     ratio: float = Field(
-        0.3, ge=0, description="how far the threshold lies above the mean loss of that window"
+        0.3, ge=0, description="margin of the threshold above the mean loss of that window"
     )
     compat: bool = Field(
-        False, description="count stretches as the published code does, some more than once"
+        False, description="count weights as the published code does, some of them repeatedly"
     )
     bn_batches: int = Field(
-        500, ge=1, description="training batches that set the statistics of live batch norm anew"
+        500, ge=1, description="training batches for recomputing the batch-norm statistics"
     )
 
 
 SWAD: Final = "swad"
-"""Name of the averaging, and of the selection rule whose weights it makes."""
+"""Name of the averaging, and of the selection rule that reports its weights."""
 
 
 def _averaging(value: Any) -> Any:
-    """A bare name is a mapping; without a name it is the moving average."""
+    """Accept a bare name or a mapping; without a name it is the moving average."""
     kinds: dict[str, type[Section]] = {"ema": AveragingConfig, SWAD: SwadConfig}
     if isinstance(value, Section):
         return value
@@ -58,7 +58,7 @@ def _averaging(value: Any) -> Any:
         raise PydanticCustomError(
             "plugin_unknown",
             "{text}",
-            {"text": f"there is no such averaging.{did_you_mean(name, kinds)} Known: ema, swad"},
+            {"text": f"unknown averaging.{did_you_mean(name, kinds)} Known: ema, swad"},
         )
     return kinds[name].model_validate({"name": name, **values})
 

@@ -1,7 +1,7 @@
 """The JSON Schema of configuration files, for editors: names, types, ranges and descriptions.
 
-It describes a *file*, not a finished configuration: a file may leave out what its parts say, so
-nothing is required; it may have ``extends`` and ``pins``, and a bare word for a section.
+It describes a *file*, not a resolved configuration: nothing is required, because a file may leave
+out what its parts set; it may have ``extends`` and ``pins``, and a bare word for a section.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMES: Final = {"type": "array", "items": {"type": "string"}}
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) over every plug-in of this installation."""
+    """JSON Schema (draft 2020-12) of all plug-ins in this installation."""
     definitions: dict[str, Any] = {}
     whole = _adopt(RunConfig.model_json_schema(mode="validation"), "", definitions)
     for kind in get_args(plugins.Kind):
@@ -33,7 +33,7 @@ def json_schema() -> dict[str, Any]:
             ]
         }
     extends = {"anyOf": [{"type": "string"}, _NAMES], "description": "parts, merged in order"}
-    pins = {**_NAMES, "description": "keys that the protocol of this file fixes"}
+    pins = {**_NAMES, "description": "keys that this file's protocol fixes"}
     whole["properties"] = {"extends": extends, "pins": pins, **whole["properties"]}
     whole.update(title="medldr configuration", description="A run, or a part of one.")
     return {"$schema": DRAFT, **whole, "$defs": definitions}

@@ -1,4 +1,4 @@
-"""Which run this is: what differs from the defaults decides, how and where it runs does not."""
+"""Identity of a run: all values that differ from the defaults, but not how and where it runs."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from medldr.folders.files import write_text
 from medldr.folders.run_identity import RunIdentity
 
 NOT_HASHED: Final = ("seed", "label", "machine", "pinned", "config_version")
-"""Top-level keys outside the hash; `pinned` says what a protocol fixes, not what a run does."""
+"""Top-level keys outside the hash; `pinned` lists what a protocol fixes, not what a run does."""
 
 _RUN_NAME: Final = re.compile(r".+-[0-9a-f]{8}-s\d+")
 
 
 def run_hash(config: RunConfig) -> str:
-    """Eight hexadecimal digits that are equal for runs that differ in their seed at most.
+    """Eight hexadecimal digits, equal for runs that differ at most in their seed.
 
-    They are of the SHA-256 of the canonical JSON (sorted keys, no blanks) of `config_version` and
-    of all values that differ from their defaults, without `seed`, `label`, `data.root`,
+    They come from the SHA-256 of the canonical JSON (sorted keys, no spaces) of `config_version`
+    and of all values that differ from their defaults, without `seed`, `label`, `data.root`,
     `data.download`, `data.packed`, `model.allow_download` and the section `machine`. The protocol
-    id is among them; the values it pins are there anyway. Of `training.init_from` the name of the
-    folder counts where it is one that `run_name` makes: it says which run that is, wherever the
-    folder lies.
+    id is included; the values it pins are included anyway. For `training.init_from`, only the
+    folder's name counts if it has the form of `run_name`: it identifies the run, wherever the
+    folder is.
     """
     values = differing(config)
     for key in NOT_HASHED:
         values.pop(key, None)
-    for key in ("root", "download", "packed"):  # where the files come from, not what is in them
+    for key in ("root", "download", "packed"):  # where the files are, not what is in them
         values["data"].pop(key, None)
     values["model"].pop("allow_download", None)
     start = config.training.init_from
@@ -58,13 +58,13 @@ def run_name(config: RunConfig) -> str:
 
 
 def differing(section: Section) -> dict[str, Any]:
-    """Values that differ from their defaults, nested, as plain JSON; plug-in names always."""
+    """Values that differ from their defaults, nested, as plain JSON; always with plug-in names."""
     plain = section.model_dump(mode="json")
     found: dict[str, Any] = {}
     for key, info in type(section).model_fields.items():
         value = getattr(section, key)
         is_name = key == "name" and isinstance(section, PluginSection)
-        # A copy of the default, as `get_default` makes, would be most of the time of a large sweep.
+        # Copying the default, as `get_default` does, would take most of the time of a large sweep.
         made = info.default_factory is not None
         default = info.get_default(call_default_factory=True) if made else info.default
         if not (is_name or info.is_required()) and value == default:
@@ -74,7 +74,7 @@ def differing(section: Section) -> dict[str, Any]:
 
 
 def diff_from_defaults(config: RunConfig) -> dict[str, Any]:
-    """What was chosen, by dotted key, for people to read: ``{"training.lr": 0.01, ...}``."""
+    """What was chosen, by dotted key, for display: ``{"training.lr": 0.01, ...}``."""
     values = differing(config)
     values.pop("pinned", None)
     return flatten(values)
@@ -109,7 +109,7 @@ def changes(section: Section, prefix: str = "") -> Iterator[Change]:
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one, by dotted key.
+    """Nested mappings as a single one, by dotted key.
 
     Example:
         >>> flatten({"a": {"b": 1, "c": {}}, "d": [2]})
@@ -125,7 +125,7 @@ def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def dump_config(config: RunConfig) -> str:
-    """The resolved configuration as YAML; loading it gives an equal configuration."""
+    """The resolved configuration as YAML; loading it returns an equal configuration."""
     return write_yaml(
         config.model_dump(mode="json"),
         comment="A resolved configuration: every value, also the defaults.\n"

@@ -1,8 +1,8 @@
 """Layers: the parts a file extends, the file, the command line; merged in that order.
 
 Mappings merge, lists and scalars replace. A new ``name`` in a section drops the keys that the
-section inherited. A bare word for a section (``algorithm: latentdr_pool``) means its part and
-replaces the section: what earlier parts of that kind brought is taken back, whole.
+section inherited. A bare word for a section (``algorithm: latentdr_pool``) refers to a part and
+replaces the section: everything that earlier parts of that kind set is removed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FILE_ENTRY: Final = re.compile(r"^[./~]|\.ya?ml$")
 
 @dataclass(frozen=True)
 class Layer:
-    """What one file, or one override, says.
+    """What one file, or one override, sets.
 
     Attributes:
         source: The file or the command line, as messages name it.
@@ -35,7 +35,7 @@ class Layer:
         values: Sections and top-level keys.
         lines: Line numbers by key path.
         part: Its name if it is a packaged part, for example ``data/octmnist``.
-        pinned: Keys that it pins for its protocol, with the values it pins them to.
+        pinned: Keys that it pins for its protocol, with the pinned values.
     """
 
     source: str
@@ -46,12 +46,12 @@ class Layer:
     pinned: Mapping[str, Any] = field(default_factory=dict)
 
     def without(self, section: str) -> Layer:
-        """The same layer, saying nothing about this section."""
+        """The same layer without this section."""
         return replace(self, values={k: v for k, v in self.values.items() if k != section})
 
 
 class Merged:
-    """The merged values, and for each of them the layer that it came from."""
+    """The merged values, and for each of them the layer that it comes from."""
 
     def __init__(self, layers: Iterable[Layer] = ()) -> None:
         self.values: dict[str, Any] = {}
@@ -60,7 +60,7 @@ class Merged:
             self._merge(self.values, layer.values, (), layer)
 
     def origin(self, path: KeyPath) -> Layer | None:
-        """The layer that said this, or that said the nearest thing around it."""
+        """The layer that set this key, or the nearest enclosing one."""
         for end in range(len(path), 0, -1):
             if path[:end] in self.origins:
                 return self.origins[path[:end]]
@@ -77,7 +77,7 @@ class Merged:
         return layer.source
 
     def sources(self, path: KeyPath) -> list[str]:
-        """The files that said something at or below a key, the strongest first."""
+        """The files that set something at or below a key, the strongest first."""
         said = [layer.source for key, layer in self.origins.items() if key[: len(path)] == path]
         return list(dict.fromkeys(reversed(said)))
 
@@ -116,7 +116,7 @@ class Layers:
     def __init__(self) -> None:
         self.problems: list[str] = []
         self._open: list[Path] = []
-        self._levels: list[list[Layer]] = [[]]  # what each document being read has brought
+        self._levels: list[list[Layer]] = [[]]  # layers of each document being read
 
     @property
     def found(self) -> list[Layer]:
@@ -124,7 +124,7 @@ class Layers:
         return self._levels[0]
 
     def add_file(self, path: Path, part: str | None = None) -> None:
-        """Add what a file extends, then the file."""
+        """Add what a file extends, then the file itself."""
         real = path.resolve()
         if real in self._open:
             chain = " -> ".join(str(p) for p in [*self._open[self._open.index(real) :], real])
@@ -134,7 +134,7 @@ class Layers:
         self._open.pop()
 
     def add_document(self, document: Document, folder: Path, part: str | None = None) -> None:
-        """Add what a mapping extends, the parts that its bare words mean, then the mapping."""
+        """Add what a mapping extends, the parts its bare words refer to, then the mapping."""
         self._levels.append([])
         values = dict(document.values)
         extends, pins = (values.pop(key, None) for key in _OF_THE_FILE)
@@ -186,10 +186,10 @@ class Layers:
             return
         known = packaged_names()
         if entry not in known:
-            beside = folder / f"{entry}.yaml"
+            local = folder / f"{entry}.yaml"
             hint = did_you_mean(entry, known)
-            if beside.is_file():
-                hint = f" For the file beside it, write './{entry}.yaml'."
+            if local.is_file():
+                hint = f" For the file next to it, write './{entry}.yaml'."
             raise InputError(
                 f"{document.source}: extends {entry!r}, but there is no such packaged part.{hint} "
                 f"Known: {', '.join(known)}"
@@ -214,7 +214,7 @@ class Layers:
 
 
 def _pinned(keys: list[str], layers: list[Layer], document: Document) -> dict[str, Any]:
-    """The values that a file and what it extends give to the keys it pins."""
+    """The values of the keys that a file pins, from the file and what it extends."""
     stated = Merged(layers).values if keys else {}
     pinned = {}
     for key in keys:
@@ -222,14 +222,14 @@ def _pinned(keys: list[str], layers: list[Layer], document: Document) -> dict[st
             pinned[key] = lookup(stated, key)
         except KeyError:
             raise InputError(
-                f"{document.source}: pins {key!r}, but neither it nor what it extends "
-                "states that key"
+                f"{document.source}: pins {key!r}, but neither this file nor what it extends "
+                "sets that key"
             ) from None
     return pinned
 
 
 def lookup(values: Mapping[str, Any], key: str) -> Any:
-    """Value of a dotted key; KeyError where there is none.
+    """Value of a dotted key; KeyError if there is none.
 
     Example:
         >>> lookup({"training": {"lr": 0.1}}, "training.lr")

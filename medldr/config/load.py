@@ -25,8 +25,8 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
 
     Args:
         source: A packaged name (``fracturemnist3d_erm``), a YAML file, a run folder, or a mapping
-            with the content of such a file. Without a label of its own a file is labelled by its
-            name, and by the parts that overrides put in place of its sections.
+            with the content of such a file. A file that sets no label is labelled by its name and
+            by the parts that overrides substitute for its sections.
         overrides: ``KEY=VALUE`` texts as on the command line, for example ``training.lr=0.01`` or
             ``algorithm=latentdr_pool``; values are YAML.
 
@@ -68,9 +68,9 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
 
 
 def merge(layers: Layers) -> Merged:
-    """What all layers say together; of `training.epochs` and `training.steps` the stronger holds.
+    """The merged layers; of `training.epochs` and `training.steps`, the stronger one wins.
 
-    A run file and a member of a sweep both go through here, and then through `check`.
+    Run files and members of a sweep both go through here, and then through `check`.
     """
     merged = Merged(layers.found)
     _keep_one_length(merged, layers.found)
@@ -81,8 +81,8 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
     """The checked configuration, or what is wrong with it.
 
     Args:
-        merged: What the layers say together; a caller may have set values of its own in it.
-        layers: The layers, with the problems that were met while they were read.
+        merged: The merged layers; the caller may have set further values in it.
+        layers: The layers, with the problems found while they were read.
 
     Returns:
         The configuration with its protocol settled and its paths absolute, and no problems; or
@@ -99,7 +99,7 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
 
 
 def refusal(what: str, problems: Sequence[str]) -> InputError:
-    """One error that tells all problems.
+    """One error that lists all problems.
 
     Example:
         >>> print(refusal("the sweep mine", ["seeds: is empty"]))
@@ -128,10 +128,10 @@ def load_part(section: str, name: str) -> dict[str, Any]:
 
 
 def find_config(source: str | Path) -> Path:
-    """The file that a packaged name, a path or a run folder means.
+    """The file that a packaged name, a path or a run folder refers to.
 
     Raises:
-        InputError: If there is no such file, with the nearest packaged name.
+        InputError: If the file does not exist, with the nearest packaged name.
     """
     known = packaged_names("run")
     if isinstance(source, str) and source in known:
@@ -146,13 +146,13 @@ def find_config(source: str | Path) -> Path:
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         raise InputError(f"there is no file {source}{did_you_mean(path.stem, known)}")
     raise InputError(
-        f"there is no packaged configuration {str(source)!r}, nor a file of that name."
-        f"{did_you_mean(str(source), known)} `medldr list` names them all"
+        f"there is no packaged configuration named {str(source)!r}, nor a file of that name."
+        f"{did_you_mean(str(source), known)} `medldr list` lists them all"
     )
 
 
 def _replaced_sections(overrides: Sequence[str]) -> list[str]:
-    """Bare words that stand for whole sections: they make it another method, data or network."""
+    """Bare words that replace whole sections, making it another method, data set or network."""
     pairs = (text.split("=", 1) for text in overrides)
     return [
         pair[1].strip()
@@ -164,7 +164,7 @@ def _replaced_sections(overrides: Sequence[str]) -> list[str]:
 
 
 def _keep_one_length(merged: Merged, layers: Sequence[Layer]) -> None:
-    """Let the stronger of two layers that say `training.epochs` and `training.steps` decide."""
+    """If layers set both `training.epochs` and `training.steps`, let the stronger one decide."""
     training = merged.values.get("training")
     if not isinstance(training, dict) or None in (training.get("epochs"), training.get("steps")):
         return

@@ -1,8 +1,8 @@
-"""How a method, a network and an augmentation are printed, and under which id they are published.
+"""Titles of methods, networks and augmentations, and the ids of their published numbers.
 
-Each plug-in states its own title and ids (see `medldr.plugins`), and each packaged part of a
+Each plug-in states its own title and ids (see `medldr.plugins`), and a packaged part of a
 configuration its title, in a comment ``# Title: ...``; all of it is read without importing a
-plug-in. Whatever has no title is printed under its own name.
+plug-in. Whatever has no title is printed by name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TITLE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
 
 
 def algorithm_title(name: str) -> str:
-    """An algorithm in print.
+    """Title of an algorithm.
 
     Example:
         >>> algorithm_title("coral"), algorithm_title("mylab.methods.foo")
@@ -33,7 +33,7 @@ def algorithm_title(name: str) -> str:
 
 
 def model_title(name: str) -> str:
-    """A network in print.
+    """Title of a network.
 
     Example:
         >>> model_title("resnet18"), model_title("timm")
@@ -43,7 +43,7 @@ def model_title(name: str) -> str:
 
 
 def method_title(config: Config) -> str:
-    """The method as a paper would name it.
+    """Title of the method, as a paper would name it.
 
     Example:
         >>> method_title({"algorithm": {"name": "latentdr", "degrade": "pool"}})
@@ -61,10 +61,10 @@ def method_title(config: Config) -> str:
 
 
 def method_id(config: Config) -> str:
-    """The key under which published numbers name this method; `+swad` where weights are averaged.
+    """The id of this method in published numbers; ends in `+swad` if weights are averaged.
 
-    A form without published numbers of its own goes by the name of its algorithm, unless that is
-    the id of another form: then its module lists it under ``FORMS``.
+    A form without its own published numbers has the name of its algorithm as id, unless that is the
+    id of another form: then its module lists it under ``FORMS``.
 
     Example:
         >>> method_id({"algorithm": {"name": "latentdr", "degrade": "pool"}})
@@ -95,10 +95,10 @@ def _same(value: Any, wanted: Any, default: Any) -> bool:
 
 @cache
 def row_titles() -> Mapping[str, str]:
-    """Titles of what can be a row of a sweep: algorithms, and their packaged parts.
+    """Titles of possible rows of a sweep: algorithms and their packaged parts.
 
-    An id of published numbers is the name of the part that it was published for, so these are the
-    titles of published methods too.
+    The id of a published method is the name of the matching part, so these are the titles of
+    published methods too.
 
     Example:
         >>> row_titles()["erm"], row_titles()["erm_half_lr"]
@@ -114,14 +114,14 @@ def row_titles() -> Mapping[str, str]:
 
 
 def augmentation_id(config: Config) -> str:
-    """The augmentation that a table must tell apart; empty where a preset has no such notion.
+    """The augmentation, which tables must distinguish; empty if a preset has no such notion.
 
-    Settings other than the published ones make another augmentation, which no published result
-    has: its id ends in ``+modified``. Protocols pin none of these settings, because each belongs
-    to one kind only.
+    Settings other than the published ones make a different augmentation without any published
+    result: its id ends in ``+modified``. Protocols pin none of these settings, because each applies
+    to one kind of augmentation only.
 
     Args:
-        config: A run's, as plain values; a key that is missing has its published value.
+        config: A run's, as plain values; a missing key has its published value.
 
     Example:
         >>> augmentation_id({"transform": {"name": "camelyon17", "targeted": True}})
@@ -147,14 +147,14 @@ def augmentation_id(config: Config) -> str:
 
 
 def augmentation_title(augmentation: str) -> str:
-    """An id in words.
+    """Title of an augmentation id.
 
     Example:
         >>> augmentation_title("targeted+modified")
-        'targeted (stain jitter), other numbers than published'
+        'targeted (stain jitter), settings differ from the published ones'
     """
     kind = augmentation.removesuffix(MODIFIED)
-    changed = ", other numbers than published" if kind != augmentation else ""
+    changed = ", settings differ from the published ones" if kind != augmentation else ""
     return _title_of(kind, map(_augmentation, plugins.names("transforms"))) + changed
 
 

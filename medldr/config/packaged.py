@@ -1,4 +1,4 @@
-"""The configurations that come with medldr, from a wheel and from a checkout alike."""
+"""The configurations that come with medldr, in a wheel as well as in a checkout."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 def packaged_configs() -> Path:
     """Folder of the packaged configurations: ``medldr/_configs``, else the checkout's ``configs``.
 
-    A wheel holds them inside the package; an editable install and a checkout have them beside it.
+    A wheel has them inside the package; an editable install and a checkout have them next to it.
 
     Raises:
-        FileNotFoundError: If neither is there, which means a broken installation.
+        FileNotFoundError: If neither exists, which means a broken installation.
     """
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_configs", package.parent / "configs"):
         if folder.is_dir():
             return folder
-    raise FileNotFoundError(f"the packaged configurations are absent: {package / '_configs'}")
+    raise FileNotFoundError(f"the packaged configurations are missing: {package / '_configs'}")
 
 
 def packaged_names(section: str | None = None) -> list[str]:
-    """Names of the packaged files: ``recipe/medmnist`` ..., or those of one section alone.
+    """Names of the packaged files: ``recipe/medmnist`` ..., or those of one section only.
 
-    A sweep is no part of a run: sweeps are named only when their section is asked for.
+    A sweep is not part of a run: sweeps are listed only when their section is asked for.
 
     Example:
         >>> "erm" in packaged_names("algorithm"), "algorithm/erm" in packaged_names()

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words: where it stands, what is allowed, what is near."""
+"""Messages about mistakes in a configuration: where, what is allowed, the nearest valid name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _NAMES_A_KEY: Final = re.compile(r"([a-z_]+(?:\.[a-z_]+)+)(?:\[\d+\])?: ")
 
 
 def explain(error: ValidationError, merged: Merged) -> list[str]:
-    """One line per problem: dotted key, value, where it stands, what is allowed, what is near."""
+    """One line per problem: dotted key, value, file and line, what is allowed, nearest name."""
     keys = known_keys(merged.values)
-    # The branches of a choice ("a number, or null") fail one by one; they become one line.
+    # The branches of a choice ("a number, or null") fail separately; merge them into one line.
     lines: dict[str, None] = {}
     for fault in error.errors():
         for line in _lines(fault, merged, keys):
@@ -78,7 +78,7 @@ def _unknown(path: KeyPath, keys: Keys) -> str:
     section, _, _ = full.partition(".")
     parent = dotted(path[:-1])
     if full in keys:
-        return "dotted keys belong on the command line; in a file, indent the key in its section"
+        return "dotted keys are for the command line; in a file, indent the key in its section"
     nested = len(path) > 1
     said = f"there is no section {section!r}." if nested and section not in keys else ""
     said = said or "there is no such key."
@@ -119,12 +119,12 @@ def _not_allowed(path: KeyPath, value: Any, message: str, keys: Keys) -> str:
 def _part_hint(path: KeyPath, value: Any) -> str:
     section = str(path[0]) if path else ""
     if path == (section, "name") and value in packaged_names(section):
-        return f". There is a part of that name: write {section}={value} or '{section}: {value}'"
+        return f". A part has that name: write {section}={value} or '{section}: {value}'"
     return ""
 
 
 def trimmed(loc: KeyPath, values: Any) -> KeyPath:
-    """The steps of an error's place that exist in the values; the rest names types."""
+    """The steps of an error's location that exist in the values; the others name types."""
     path: list[str | int] = []
     for step in loc:
         inside_map = isinstance(values, Mapping) and step in values
@@ -156,7 +156,7 @@ def _leaves(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, Any]]:
 
 
 def _place(path: KeyPath, merged: Merged) -> str:
-    """A key whose value is not shown, with the files that made it what it is."""
+    """A key whose value is not shown, with the files that set it."""
     sources = merged.sources(path)
     return (dotted(path) or "the whole") + (f" ({', '.join(sources)})" if sources else "")
 

@@ -1,10 +1,10 @@
-"""Which published protocol a run follows, and whether something that it fixes was overridden.
+"""Which published protocol a run follows, and whether anything that it fixes was overridden.
 
-A part names the keys that it pins (``pins: [training.lr, ...]``); it, or what it extends, states
+A part lists the keys that it pins (``pins: [training.lr, ...]``); it, or what it extends, sets
 their values. A run that changes one of them follows ``<protocol>+modified``. The pinned values
-stay in the run's ``config.yaml`` (key ``pinned``), so the same is found when that file is loaded
-again, with or without overrides. Changing a pinned key back makes the protocol whole again.
-A file that states another protocol than the parts it extends starts anew: only its own pins hold.
+are kept in the run's ``config.yaml`` (key ``pinned``), so loading that file again, with or without
+overrides, gives the same result. Changing a pinned key back restores the protocol. A file that
+names another protocol than the parts it extends starts over: only its own pins apply.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MODIFIED: Final = "+modified"
 
 
 def pinned_values(layers: Iterable[Layer]) -> dict[str, Any]:
-    """Everything that is pinned, by dotted key: by ``pins``, or in a loaded ``config.yaml``."""
+    """All pinned values by dotted key, from ``pins`` or from a loaded ``config.yaml``."""
     pinned: dict[str, Any] = {}
     protocol = ""
     for layer in layers:
@@ -41,8 +41,8 @@ def settle(config: RunConfig, layers: Iterable[Layer], values: Mapping[str, Any]
     """The configuration with its final `protocol` and with what that protocol pins.
 
     Args:
-        config: What `values` were validated to.
-        layers: What `values` were merged from.
+        config: The validated `values`.
+        layers: The layers that `values` were merged from.
         values: The merged values.
     """
     pinned = pinned_values(layers)
@@ -53,9 +53,9 @@ def settle(config: RunConfig, layers: Iterable[Layer], values: Mapping[str, Any]
 
 
 def overridden(values: Mapping[str, Any], pinned: Mapping[str, Any]) -> bool:
-    """Whether putting the pinned values back would make another configuration.
+    """Whether restoring the pinned values would change the configuration.
 
-    The comparison is between validated configurations, so ``1e-3`` and ``0.001`` are the same.
+    Validated configurations are compared, so ``1e-3`` and ``0.001`` are the same.
     """
     restored = copy.deepcopy(dict(values))
     for key, value in pinned.items():
@@ -70,7 +70,7 @@ def overridden(values: Mapping[str, Any], pinned: Mapping[str, Any]) -> bool:
     try:
         as_pinned = RunConfig.model_validate(restored)
     except ValidationError:
-        return True  # what is pinned does not even exist beside what was chosen
+        return True  # a pinned key does not even exist with the chosen plug-ins
     return _content(as_pinned) != _content(RunConfig.model_validate(values))
 
 

@@ -1,7 +1,7 @@
 """The sections of a run's configuration and what each key means.
 
 Plug-in sections (data, transform, model, algorithm) are declared in the plug-in's own file;
-here stand the sections that belong to the loop itself.
+the sections of the loop itself are declared here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Secti
 from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
-"""Raised whenever a default changes, so that the identity of a run changes with it."""
+"""Raised whenever a default changes, which changes the identity of runs too."""
 
 
 def _at_least_one(rules: tuple[str, ...]) -> tuple[str, ...]:
@@ -38,21 +38,21 @@ def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
 
 
 class TrainingConfig(Section):
-    """The loop: how long, by which optimizer, which weights are kept."""
+    """The loop: how long to train, with which optimizer, which weights to keep."""
 
-    epochs: int | None = Field(100, ge=1, description="passes over the training rows")
+    epochs: int | None = Field(100, ge=1, description="passes over the training images")
     steps: int | None = Field(None, ge=1, description="optimizer steps, instead of epochs")
-    batch_size: int = Field(128, ge=1, description="images per step over all processes together")
+    batch_size: int = Field(128, ge=1, description="images per step, over all processes")
     batch_per_domain: int | None = Field(
         None,
         ge=1,
-        description="images of each source domain per step, instead of batch_size; needs blocks "
-        "of domains (sampler domains)",
+        description="images per source domain and step, instead of batch_size; needs batches in "
+        "blocks of domains (sampler: domains)",
     )
-    drop_last: bool = Field(True, description="drop an epoch's last, partial batch")
+    drop_last: bool = Field(True, description="drop the last, incomplete batch of an epoch")
     accumulate: int = Field(1, ge=1, description="split each batch into this many passes")
     accumulate_sets: bool = Field(
-        False, description="let a set-based algorithm accumulate; its sets become smaller"
+        False, description="let a set-based algorithm accumulate, which makes its sets smaller"
     )
 
     optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
@@ -70,10 +70,10 @@ class TrainingConfig(Section):
     )
     gamma: float = Field(0.1, gt=0, le=1, description="multistep: factor at each milestone")
     warmup: int = Field(0, ge=0, description="linear warm-up, in epochs (or steps)")
-    clip_norm: float | None = Field(None, gt=0, description="largest norm of the gradient")
+    clip_norm: float | None = Field(None, gt=0, description="maximum norm of the gradient")
 
     sampler: Literal["shuffle", "weighted", "domains"] | None = Field(
-        None, description="unset: what the algorithm asks for"
+        None, description="unset: the algorithm decides"
     )
     class_weights: Literal["balanced"] | tuple[float, ...] | None = None
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
@@ -87,13 +87,13 @@ class TrainingConfig(Section):
     evaluate_offset: int = Field(
         0,
         ge=0,
-        description="validations come after so many epochs (or steps), then after each "
-        "evaluate_every more; 0: the first after evaluate_every",
+        description="epochs (or steps) before the first validation; the next ones follow every "
+        "evaluate_every; 0: the first one comes after evaluate_every",
     )
     early_stopping: int | None = Field(
-        None, ge=1, description="stop after this many validations without a better one"
+        None, ge=1, description="stop after this many validations without improvement"
     )
-    checkpoint_minutes: float = Field(10.0, gt=0, description="at most this long between saves")
+    checkpoint_minutes: float = Field(10.0, gt=0, description="maximum time between checkpoints")
 
     @model_validator(mode="before")
     @classmethod
@@ -106,43 +106,44 @@ class TrainingConfig(Section):
     def _one_length(self) -> TrainingConfig:
         if self.steps is not None and self.epochs is not None:
             raise ValueError(
-                f"epochs ({self.epochs}) and steps ({self.steps}) are both given; "
-                "set the other one to null (training.epochs=null)"
+                f"epochs ({self.epochs}) and steps ({self.steps}) are both set; "
+                "set one of them to null (training.epochs=null)"
             )
         if self.steps is None and self.epochs is None:
-            raise ValueError("give training.epochs or training.steps")
+            raise ValueError("set training.epochs or training.steps")
         return self
 
     @model_validator(mode="after")
     def _blocks_of_domains(self) -> TrainingConfig:
         if self.batch_per_domain is not None and self.sampler in ("shuffle", "weighted"):
             raise ValueError(
-                f"batch_per_domain ({self.batch_per_domain}) needs blocks of domains, and sampler: "
-                f"{self.sampler} makes none. Set training.sampler: domains"
+                f"batch_per_domain ({self.batch_per_domain}) needs batches in blocks of domains, "
+                f"but sampler: {self.sampler} makes none. Set training.sampler: domains"
             )
         return self
 
     @model_validator(mode="after")
     def _nesterov_needs_momentum(self) -> TrainingConfig:
         if self.optimizer == "sgd" and self.nesterov and not self.momentum:
-            raise ValueError("nesterov: true needs a momentum above 0, and training.momentum is 0")
+            raise ValueError("nesterov: true needs a momentum above 0, but training.momentum is 0")
         return self
 
 
 class EvaluationConfig(Section):
-    """What is scored at the end, and how sure one can be of it."""
+    """What is scored at the end, and with what uncertainty."""
 
     splits: Annotated[tuple[SplitName, ...], AfterValidator(_some_split)] = Field(
-        ("id_val", "val", "id_test", "test"), description="splits to score; absent ones are skipped"
+        ("id_val", "val", "id_test", "test"),
+        description="splits to score; missing ones are skipped",
     )
-    draws: int = Field(2000, ge=100, description="bootstrap draws behind each interval")
+    draws: int = Field(2000, ge=100, description="bootstrap draws for each 95% CI")
     bootstrap_seed: int = Field(0, ge=0)
     bins: int = Field(15, ge=2, description="equal-width bins of the calibration error")
     positive_class: str | None = Field(
-        None, description="binary: class that sensitivity is about; unset: the second one"
+        None, description="binary tasks: the positive class; unset: the second class"
     )
     specificity: float = Field(
-        0.9, gt=0, lt=1, description="sensitivity is given at this specificity"
+        0.9, gt=0, lt=1, description="specificity at which sensitivity is reported"
     )
     batch_size: int = Field(256, ge=1)
     per_group: bool = Field(
@@ -151,22 +152,20 @@ class EvaluationConfig(Section):
     oracle: bool = Field(False, description="allow selection rules that read the test split")
     domain_curves: bool = Field(
         False,
-        description="score each held-out domain at every validation, for choices that a report "
-        "makes among runs (leave-one-domain-out); no rule of the run reads them",
+        description="score each held-out domain at every validation; reports use this to choose "
+        "among runs (leave-one-domain-out), selection rules of the run never do",
     )
 
 
 class MachineConfig(Section):
-    """Where the run happens; no part of its identity."""
+    """Where the run happens; not part of its identity."""
 
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     devices: int = Field(1, ge=1, description="processes per node, one device each")
     nodes: int = Field(1, ge=1)
     threads: int | None = Field(None, ge=1, description="CPU threads; unset: torch's choice")
-    workers: int = Field(
-        0, ge=0, description="processes that read pictures and transform samples ahead"
-    )
-    compile: bool = Field(False, description="torch.compile the training step")
+    workers: int = Field(0, ge=0, description="processes that load and transform images in advance")
+    compile: bool = Field(False, description="use torch.compile for the training step")
     report: bool = Field(True, description="write report.html at the end")
 
 
@@ -176,7 +175,7 @@ class RunConfig(Section):
     config_version: Literal[1] = CONFIG_VERSION
     seed: int = Field(0, ge=0, le=2**32 - 1)
     protocol: str = Field(
-        "", description="id of the protocol a recipe follows; '+modified' where a pin is overridden"
+        "", description="id of the protocol; ends in '+modified' if a pinned key was changed"
     )
     label: str = Field("run", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=200)
     data: Annotated[SerializeAsAny[PluginSection], Plugin("datasets")]
@@ -187,5 +186,5 @@ class RunConfig(Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     machine: MachineConfig = MachineConfig()
     pinned: dict[str, Any] = Field(
-        {}, description="what the protocol fixes, by dotted key; filled in from the parts' `pins`"
+        {}, description="values the protocol fixes, by dotted key; taken from the parts' `pins`"
     )

@@ -1,4 +1,4 @@
-"""What a section of a configuration is: known keys only, and those of the plug-in that it names."""
+"""Sections of a configuration: only known keys are allowed, including those of its plug-in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from medldr.errors import InputError
 
 
 class Section(BaseModel):
-    """A part of a configuration: unknown keys are errors, values cannot change."""
+    """A part of a configuration: unknown keys are errors, values are immutable."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, coerce_numbers_to_str=True, allow_inf_nan=False
@@ -34,7 +34,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _true_is_no_number(cls, values: Any) -> Any:
-        """Keep pydantic from taking true for 1 where a number belongs."""
+        """Keep pydantic from accepting true as 1 where a number belongs."""
         if not isinstance(values, dict):
             return values
         return {
@@ -46,7 +46,7 @@ class Section(BaseModel):
 
 
 def _only_numbers(annotation: Any) -> bool:
-    """Whether a field takes numbers and neither booleans nor anything at all."""
+    """Whether a field accepts only numbers."""
     options = getattr(annotation, "__args__", None)
     if options is None:
         return annotation in (int, float)
@@ -70,7 +70,7 @@ class PluginSection(Section):
     @field_validator("name", mode="wrap")
     @classmethod
     def _dotted_name(cls, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-        # A plug-in's file states its own short name; from outside it goes by its dotted one.
+        # A plug-in's file states its own short name; an outside plug-in goes by its dotted name.
         outside = not cls.__module__.startswith("medldr.")
         return value if outside and isinstance(value, str) and "." in value else handler(value)
 
@@ -80,7 +80,7 @@ class PluginSection(Section):
 
 
 PLUGIN_MARK: Final = "x-medldr-plugin"
-"""Stands in a field's JSON Schema in place of the choice of plug-ins."""
+"""Key in a field's JSON Schema that takes the place of the choice of plug-ins."""
 
 _PLUGIN_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -89,15 +89,15 @@ def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
     """The `Config` of a plug-in.
 
     Raises:
-        InputError: If there is no such plug-in, or it is none of this program's.
+        InputError: If the plug-in does not exist, or is not a medldr plug-in.
     """
     if not _PLUGIN_NAME.fullmatch(name):
         known = ", ".join(plugins.names(kind))
-        raise InputError(f"{name!r} is no name of a {plugins.SINGULAR[kind]}. Known: {known}")
+        raise InputError(f"{name!r} is not a valid {plugins.SINGULAR[kind]} name. Known: {known}")
     config = getattr(plugins.load(kind, name), "Config", None)
     if not (isinstance(config, type) and issubclass(config, PluginSection)):
         raise InputError(
-            f"the module {name!r} is no {plugins.SINGULAR[kind]} plug-in: it has no class Config "
+            f"the module {name!r} is not a plug-in for {kind}: it has no class Config "
             "derived from medldr.config.PluginSection"
         )
     return config
@@ -105,7 +105,7 @@ def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
 
 @dataclass(frozen=True)
 class Plugin:
-    """Annotation of a field whose value is the `Config` of the plug-in it names."""
+    """Annotation of a field that holds the `Config` of the plug-in it names."""
 
     kind: plugins.Kind
     prefix: str = ""
@@ -113,7 +113,7 @@ class Plugin:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Validate by the plug-in's own `Config`."""
+        """Validate with the plug-in's own `Config`."""
         return core_schema.no_info_before_validator_function(self.resolve, handler(source))
 
     def __get_pydantic_json_schema__(

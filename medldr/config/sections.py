@@ -7,7 +7,7 @@ from typing import Any
 
 
 def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A section of a configuration; a bare name counts as a section, an absent one is empty.
+    """A section of a configuration; a bare name counts as a section, a missing one is empty.
 
     Example:
         >>> section({"model": "resnet18"}, "model"), section({}, "model")
@@ -20,7 +20,7 @@ def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def is_swad(config: Mapping[str, Any]) -> bool:
-    """Whether a run averages its weights by SWAD, which makes it another method."""
+    """Whether a run averages its weights with SWAD, which makes it a different method."""
     return section(section(config, "training"), "averaging").get("name") == "swad"
 
 

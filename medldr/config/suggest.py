@@ -13,7 +13,7 @@ from medldr.config.schema import RunConfig
 from medldr.config.section import Plugin, Section, load_plugin_config
 from medldr.errors import InputError
 
-# Names of the same thing elsewhere; they serve suggestions only and are never accepted.
+# Names of the same thing in other tools; they serve suggestions only and are never accepted.
 _ELSEWHERE: Final = {
     "amp": "training.precision",
     "architecture": "model.name",
@@ -49,7 +49,7 @@ _ELSEWHERE: Final = {
 
 
 def known_keys(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Every dotted key that exists beside these plug-ins, with its part of the JSON Schema."""
+    """Every dotted key that exists with these plug-ins, with its part of the JSON Schema."""
     return dict(_keys_of(RunConfig, values, ""))
 
 
@@ -76,7 +76,7 @@ def nearest_key(key: str, keys: Iterable[str]) -> str | None:
 
     def likeness(name: str) -> tuple[float, bool]:
         ratio = difflib.SequenceMatcher(None, section, name.rpartition(".")[0]).ratio()
-        # Equal likeness: training before evaluation, because a run is mostly about training.
+        # At equal similarity prefer training, because most keys are about training.
         return ratio, name.startswith("training.")
 
     return max(by_leaf[near[0]], key=likeness)
@@ -96,7 +96,7 @@ def _keys_of(
 
 
 def _inner_section(annotation: Any, metadata: Iterable[Any], value: Any) -> type[BaseModel] | None:
-    """The class of a field that is a section; for a plug-in that of the one that is named."""
+    """The class of a field that is a section; for a plug-in, the class of the one named."""
     for mark in [*metadata, *getattr(annotation, "__metadata__", ())]:
         if isinstance(mark, Plugin):
             name = value.get("name") if isinstance(value, dict) else value
@@ -113,6 +113,6 @@ def _inner_section(annotation: Any, metadata: Iterable[Any], value: Any) -> type
 
 
 def _is_named(section: type[BaseModel], name: Any) -> bool:
-    """Whether a section is the one of several that goes by this name."""
+    """Whether this is the section with the given name."""
     field = section.model_fields.get("name")
     return field is not None and name in get_args(field.annotation)

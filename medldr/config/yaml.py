@@ -1,9 +1,9 @@
-"""YAML 1.2 without surprises, read by ruamel: what is written is what is meant.
+"""YAML 1.2 without surprises, read with ruamel: what is written is what is meant.
 
 Scalars follow the YAML 1.2 core schema: ``1e-3`` is a number, ``no`` is text. One thing differs:
 an integer with a leading zero (``0123``) stays text, because it is an id and never 123 or 83.
-Numbers remember how they were written, so that an unquoted id such as ``1e5`` can become text
-again. Nothing in a file is executed: only plain values exist, any other tag is an error.
+Numbers remember how they were written: an unquoted id such as ``1e5`` can become text again.
+Nothing in a file is executed: only plain values exist, any other tag is an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ruamel.yaml.tag import Tag
 from medldr.errors import InputError
 
 KeyPath: TypeAlias = tuple[str | int, ...]
-"""Where a value stands: keys of mappings and positions in lists."""
+"""The location of a value: keys of mappings and positions in lists."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _CORE: Final = (
@@ -71,7 +71,7 @@ class WrittenFloat(float):
 
 @dataclass(frozen=True)
 class Document:
-    """A mapping read from a file, and the line on which each of its values begins.
+    """A mapping read from a file, and the line where each of its values begins.
 
     Attributes:
         source: The file, as messages name it.
@@ -88,7 +88,7 @@ def read_yaml(path: Path | str) -> Document:
     """Read a file that holds one mapping; an empty file is an empty mapping.
 
     Raises:
-        InputError: If the file cannot be read or is not such a file, with its line.
+        InputError: If the file cannot be read or does not hold a mapping, with the line.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -119,12 +119,12 @@ def _document(text: str, source: str) -> Document:
         values = {}
     if not isinstance(values, dict):
         found = "a list" if isinstance(values, list) else f"{values!r}"
-        raise InputError(f"{source} should hold keys and values (key: value), but holds {found}")
+        raise InputError(f"{source} should contain keys and values (key: value), not {found}")
     return Document(source, values, lines)
 
 
 def parse_value(text: str, source: str) -> Any:
-    """Read one value, for example what stands right of ``KEY=`` on the command line.
+    """Read one value, for example the text after ``KEY=`` on the command line.
 
     Example:
         >>> parse_value("[50, 75]", "command line"), parse_value("off", "command line")
@@ -134,7 +134,7 @@ def parse_value(text: str, source: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The same value without the memory of how its numbers were written."""
+    """The same value, without the memory of how its numbers were written."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -145,9 +145,9 @@ def plain(value: Any) -> Any:
 
 
 def write_yaml(values: Mapping[str, Any], comment: str = "") -> str:
-    """Text of a mapping, in its own order, that every YAML reader reads alike.
+    """Text of a mapping, in its own order, that every YAML reader reads the same way.
 
-    Texts that some reader could take for something else (``no``, ``0123``, ``1e3``) are quoted;
+    Texts that some reader could misread (``no``, ``0123``, ``1e3``) are quoted;
     lists of plain values stay on one line.
     """
     writer = YAML(typ="rt")
@@ -162,7 +162,7 @@ def write_yaml(values: Mapping[str, Any], comment: str = "") -> str:
 
 
 class _CoreResolver(VersionedResolver):
-    """Resolves plain scalars by the core schema, also under a ``%YAML 1.1`` directive."""
+    """Resolves plain scalars by the core schema, even under a ``%YAML 1.1`` directive."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         if kind is ScalarNode and implicit[0]:
@@ -174,10 +174,10 @@ class _CoreResolver(VersionedResolver):
 
 
 def _parse(text: str, source: str, lines: dict[KeyPath, int] | None) -> Any:
-    """Values of a text; `lines` is filled, and without it messages have no line numbers."""
+    """Values of a text; fills `lines`; without it, messages have no line numbers."""
     reader = YAML(typ="safe", pure=True)
     reader.Resolver = _CoreResolver
-    reader.composer.warn_double_anchors = False  # YAML allows to use an anchor's name again
+    reader.composer.warn_double_anchors = False  # YAML allows reusing the name of an anchor
     try:
         root = reader.compose(text)
         return None if root is None else _Builder(source, lines).build(root, ())
@@ -204,7 +204,7 @@ class _Builder:
     def build(self, node: Node, at: KeyPath) -> Any:
         self.count += 1
         if self.count > _MOST_VALUES:
-            raise self.error(node, f"more than {_MOST_VALUES:,} values, anchors counted as used")
+            raise self.error(node, f"more than {_MOST_VALUES:,} values, with all anchors expanded")
         if id(node) in self.open:
             raise self.error(node, "an anchor that contains itself")
         self.lines.setdefault(at, node.start_mark.line + 1)
@@ -245,7 +245,7 @@ class _Builder:
                 inherited = {**self.inherited(value_node, at), **inherited}
                 continue
             if key in first:
-                raise self.error(key_node, f"the key {key!r} stands twice (line {first[key]} too)")
+                raise self.error(key_node, f"key {key!r} appears twice (also on line {first[key]})")
             first[key] = line
             self.lines[(*at, key)] = line
             values[key] = self.build(value_node, (*at, key))
@@ -270,7 +270,7 @@ class _Builder:
             else:
                 number = WrittenFloat(re.sub(r"\.(?=[iInN])", "", text))
         except ValueError:
-            raise self.error(node, f"{text!r} is no number") from None
+            raise self.error(node, f"{text!r} is not a number") from None
         number.text = text
         return number
 
@@ -290,12 +290,12 @@ def _represent_null(representer: Any, _value: None) -> Any:
 def _represent_float(representer: Any, value: float) -> Any:
     text = repr(value)
     if "e" in text and "." not in text:
-        text = text.replace("e", ".0e")  # YAML 1.1 takes 1e-08 for text
+        text = text.replace("e", ".0e")  # YAML 1.1 reads 1e-08 as text
     return representer.represent_scalar(_TAG + "float", text)
 
 
 def _dressed(value: Any) -> Any:
-    """The value in ruamel's types, which carry quotes and the style of lists."""
+    """The value in ruamel's types, which keep quotes and the style of lists."""
     if isinstance(value, dict):
         dressed = CommentedMap((_dressed(k), _dressed(v)) for k, v in value.items())
         if not value:

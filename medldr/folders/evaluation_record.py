@@ -1,4 +1,4 @@
-"""`evaluation.json`: how a run was judged, with an interval beside every number."""
+"""`evaluation.json`: how a run was evaluated, with an interval for every number."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Number(Record):
     """A metric with its interval.
 
     Attributes:
-        value: None where it is undefined.
-        low: Lower end of the interval; None where there is none.
+        value: None if it is undefined.
+        low: Lower end of the interval; None if there is none.
         high: Upper end of the interval.
         reason: Why it is undefined, or a remark on a number that is defined.
-        undefined_draws: Bootstrap draws that the interval leaves out; None where it has all.
+        undefined_draws: Bootstrap draws missing from the interval; None if it uses all.
     """
 
     value: float | None = None
@@ -46,7 +46,7 @@ class ClassRecord(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _metrics_lie_beside_the_count(cls, content: Any) -> Any:
+    def _metrics_next_to_the_count(cls, content: Any) -> Any:
         if not isinstance(content, Mapping) or "metrics" in content:
             return content
         numbers = {key: value for key, value in content.items() if key != "n"}
@@ -59,8 +59,8 @@ class DomainRecord(Record):
     Attributes:
         n: Items.
         n_groups: Groups.
-        few_groups: Whether these are too few for the intervals to be trusted.
-        seen: Whether training rows came from it.
+        few_groups: Whether these are too few for reliable intervals.
+        seen: Whether training images came from it.
         metrics: By name.
     """
 
@@ -79,7 +79,7 @@ class PartRecord(Record):
 
 
 class GroupRecord(Record):
-    """One group (patient, slide); its accuracy is None where no label is known."""
+    """One group (patient, slide); its accuracy is None if no label is known."""
 
     n: int = 0
     correct: int | None = None
@@ -117,19 +117,19 @@ class SplitRecord(Record):
         n: Items.
         n_groups: Groups.
         unit: What the bootstrap draws: ``group`` or ``item``.
-        few_groups: Whether there are too few groups for the intervals to be trusted.
+        few_groups: Whether there are too few groups for reliable intervals.
         absent_classes: Classes without an item, or labels without a positive.
         metrics: By name.
         classes: By class or label.
         domains: By domain.
         worst_domain: The domain with the lowest accuracy.
-        worst_group: The group with the lowest accuracy, where groups were scored.
-        groups: Each group, where groups were scored.
-        parts: target_in and target_out, where domains were held out.
+        worst_group: The group with the lowest accuracy, if groups were scored.
+        groups: Each group, if groups were scored.
+        parts: target_in and target_out, if domains were held out.
         confusion: ``K x K`` counts, rows are the truth; ``L x 2 x 2`` for multi-label.
         roc: ROC curves by class.
         reliability: The reliability diagram.
-        reliability_positive: That of the positive class of a binary task.
+        reliability_positive: The diagram for the positive class of a binary task.
     """
 
     n: int = 0
@@ -151,12 +151,12 @@ class SplitRecord(Record):
 
     @property
     def unseen(self) -> bool:
-        """Whether it has domains, none of which training rows came from."""
+        """Whether it has domains, and no training images came from any of them."""
         return bool(self.domains) and not any(entry.seen for entry in self.domains.values())
 
 
 class IntervalRecord(Record):
-    """How the intervals were made."""
+    """How the intervals were computed."""
 
     method: str = "percentile bootstrap"
     draws: int = 0
@@ -199,7 +199,7 @@ class GapRecord(Record):
 
 
 class EvaluationRecord(Record):
-    """`evaluation.json`; what an older version did not write has its default."""
+    """`evaluation.json`; keys that an older version did not write have their defaults."""
 
     schema_: int = Field(SCHEMA, alias="schema")
     task: Task
@@ -216,7 +216,7 @@ class EvaluationRecord(Record):
 
     @property
     def level(self) -> float:
-        """Level of the intervals, as a fraction of one."""
+        """Confidence level of the intervals, as a fraction."""
         return 0.95 if self.intervals is None else self.intervals.level
 
 
@@ -226,23 +226,23 @@ def cure(files: RunFolder) -> str:
 
 
 def read_evaluation(files: RunFolder, rule: str | None = None) -> EvaluationRecord:
-    """Read `evaluation.json`, or how the weights of another rule were judged.
+    """Read `evaluation.json`, or the evaluation of the weights of another rule.
 
     Args:
         files: The run folder.
-        rule: A rule that is not the reported one.
+        rule: A rule other than the reported one.
 
     Raises:
-        InputError: If it is absent or damaged, or of another schema.
+        InputError: If it is missing or damaged, or has an unknown schema.
     """
     return _checked(read_evaluation_content(files, rule), files, rule)
 
 
 def read_evaluation_content(files: RunFolder, rule: str | None = None) -> dict[str, Any]:
-    """The file as plain values, for those who hand it on: `medldr.evaluate` returns it.
+    """The file as plain values, as `medldr.evaluate` returns it.
 
     Raises:
-        InputError: If it is absent or damaged.
+        InputError: If it is missing or damaged.
     """
     return read_content(_path(files, rule), cure(files))
 

@@ -1,4 +1,4 @@
-"""`logs/<run>.json` of a sweep: how a member's process ended, where its own folder cannot say so.
+"""`logs/<run>.json` of a sweep: how a member's process ended, if its own folder does not say.
 
 A process that is killed, or ends before it owns its folder, leaves no error in `run.json`.
 """
@@ -17,9 +17,9 @@ class ExitRecord(Record):
     """How a process ended.
 
     Attributes:
-        code: Its exit code, or minus the number of the signal that ended it.
+        code: Its exit code, or minus the number of the signal that killed it.
         error: The same in words, with the last line that it printed.
-        starts: How often the run had been started by then; a later start makes the record void.
+        starts: How often the run had been started by then; a later start invalidates the record.
     """
 
     code: int
@@ -28,9 +28,9 @@ class ExitRecord(Record):
 
 
 def read_exit_record(folder: SweepFolder, name: str) -> ExitRecord | None:
-    """The record of a member that still holds; None if there is none.
+    """The valid record of a member; None if there is none.
 
-    One that was written before the run was started once more holds no longer.
+    A record from before the latest start of the run is no longer valid.
 
     Raises:
         InputError: If the record, or the run's `run.json`, is damaged.

@@ -25,7 +25,7 @@ class StorageError(InputError):
 
 @contextlib.contextmanager
 def storage_errors(path: Path, needed: int | None = None) -> Iterator[None]:
-    """Turn a full disk, a quota or a missing permission into one clear message."""
+    """Turn a full disk, an exceeded quota or a missing permission into one clear message."""
     try:
         yield
     except OSError as error:
@@ -45,8 +45,8 @@ def _explain(error: OSError, path: Path, needed: int | None) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         size = f" ({needed:,} bytes needed)" if needed else ""
         return StorageError(
-            f"no space left to write {path}{size}. What was written before is intact; "
-            "free some space and run the same command again to go on from there"
+            f"no space left to write {path}{size}. Everything written before is intact; "
+            "free some space and run the same command again to resume"
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StorageError(
@@ -62,9 +62,9 @@ def _explain(error: OSError, path: Path, needed: int | None) -> Exception:
 
 @contextlib.contextmanager
 def atomic(path: Path | str, needed: int | None = None) -> Iterator[Path]:
-    """Yield a temporary file beside `path` that takes its name when the block succeeds.
+    """Yield a temporary file next to `path` that is renamed to it when the block succeeds.
 
-    The content is on the disk before the name changes, so a reader finds the old file or the
+    The content is on disk before the name changes, so a reader finds the old file or the
     new one, never half of either. On failure the temporary file is removed.
 
     Args:
@@ -98,7 +98,7 @@ def _umask() -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """See the names in a folder onto the disk: a rename is durable only then."""
+    """Flush the names in a folder to disk: only then is a rename durable."""
     with contextlib.suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -129,7 +129,7 @@ def read_json(path: Path | str) -> Any:
     """Read a JSON file.
 
     Raises:
-        InputError: If the file is absent or no JSON, naming it.
+        InputError: If the file is missing or not JSON, naming it.
     """
     path = Path(path)
     try:
@@ -141,7 +141,7 @@ def read_json(path: Path | str) -> Any:
 
 
 def append_line(path: Path | str, line: str) -> None:
-    """Add one line to a file and see it onto the disk."""
+    """Append one line to a file and flush it to disk."""
     path = Path(path)
     data = (line + "\n").encode()
     with storage_errors(path, len(data)), path.open("ab") as file:
@@ -180,7 +180,7 @@ def load_tensors(path: Path | str) -> dict[str, Tensor]:
     """Read named tensors from a safetensors file.
 
     Raises:
-        InputError: If the file is absent or no safetensors file.
+        InputError: If the file is missing or not a safetensors file.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -191,8 +191,8 @@ def load_tensors(path: Path | str) -> dict[str, Tensor]:
         raise InputError(f"there is no file {path}") from error
     except (SafetensorError, OSError) as error:
         raise InputError(
-            f"{path} is not a readable safetensors file: {error}. Weights are read from "
-            "safetensors files only, because other formats can execute code"
+            f"{path} is not a readable safetensors file: {error}. Weights are only read from "
+            "safetensors files, because other formats can execute code"
         ) from error
 
 
@@ -210,10 +210,10 @@ def save_checkpoint(path: Path | str, state: Mapping[str, Any]) -> None:
 
 
 def load_checkpoint(path: Path | str) -> dict[str, Any]:
-    """Read a checkpoint; only tensors and plain values are ever accepted.
+    """Read a checkpoint; only tensors and plain values are accepted.
 
     Raises:
-        InputError: If the file is absent, damaged, or holds anything that would be executed.
+        InputError: If the file is missing, damaged, or contains anything executable.
     """
     import pickle
     import warnings
@@ -222,16 +222,16 @@ def load_checkpoint(path: Path | str) -> dict[str, Any]:
 
     try:
         with warnings.catch_warnings():
-            # A foreign pickle is about to be refused in our own words.
+            # A foreign pickle is refused below, with our own message.
             warnings.filterwarnings("ignore", message="Detected pickle protocol")
             state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except pickle.UnpicklingError as error:
-        # Of torch's text only what was found; its advice is to load such a file all the same.
+        # From torch's message take only what it found, not its advice to load the file anyway.
         found = re.search(r"GLOBAL [\w.]+", str(error))
         raise InputError(
-            f"{path} is refused: it holds more than tensors and plain values, and loading it "
+            f"{path} is refused: it contains more than tensors and plain values, and loading it "
             f"could execute code{f' ({found[0]})' if found else ''}"
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
@@ -268,15 +268,15 @@ class RunFolder:
         self.submission = self.path / "submission"
 
     def selected(self, rule: str) -> Path:
-        """Weights that a selection rule chose."""
+        """Weights chosen by a selection rule."""
         return self.path / "selected" / f"{rule}.safetensors"
 
     def predictions_of(self, rule: str) -> Path:
-        """What the weights of a rule predict that is not the reported one."""
+        """Predictions of the weights chosen by a rule other than the reported one."""
         return self.path / "selected" / rule / self.predictions.name
 
     def evaluation_of(self, rule: str) -> Path:
-        """How they are judged."""
+        """Evaluation of these predictions."""
         return self.path / "selected" / rule / self.evaluation.name
 
     def __fspath__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is around a run: its folder, its owner, its status in `run.json`."""
+"""The frame around a run: its folder, its owner, its status in `run.json`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from medldr.folders.run_record import RunRecord, Status, Times, add_to_run_recor
 
 
 class Interrupted(BaseException):
-    """A signal stopped the run at a point from which it can go on."""
+    """A signal stopped the run at a point where it can be resumed."""
 
     def __init__(self, signum: int, resumable: bool) -> None:
-        cure = "goes on from there" if resumable else "begins anew, for no state was saved yet"
-        super().__init__(f"stopped by signal {signum}; the same command {cure}")
+        cure = "resume" if resumable else "start over (no state had been saved yet)"
+        super().__init__(f"stopped by signal {signum}. Run the same command to {cure}")
         self.signum = signum
         self.resumable = resumable
 
@@ -37,8 +37,8 @@ class OpenRun:
     Attributes:
         folder: Its files.
         resumed: Whether an earlier start of the same run left its state there.
-        finished: Whether another process finished the run before this one owned its folder: there
-            is nothing to do, and nothing is recorded.
+        finished: Whether another process finished the run before this one owned its folder: then
+            nothing is left to do, and nothing is recorded.
     """
 
     folder: RunFolder
@@ -51,22 +51,22 @@ class OpenRun:
 
 
 def is_done(folder: RunFolder) -> bool:
-    """Whether this run has finished and its results are there."""
+    """Whether this run has finished and its results exist."""
     return status(folder) == "done" and folder.evaluation.exists() and folder.model.exists()
 
 
 def status(folder: RunFolder) -> Status | None:
-    """How far a run is; None where there is no run. A dead runner's run is interrupted.
+    """The status of a run; None if there is no run. It is interrupted if its process died.
 
     Raises:
-        InputError: If `run.json` is damaged or does not say so.
+        InputError: If `run.json` is damaged or has no status.
     """
     record = read_current(folder)
     return None if record is None else record.status
 
 
 def read_current(folder: RunFolder) -> RunRecord | None:
-    """`run.json` with the status that the run has by now; None where there is no run.
+    """`run.json` with the current status of the run; None if there is no run.
 
     Raises:
         InputError: If it is damaged.
@@ -77,7 +77,7 @@ def read_current(folder: RunFolder) -> RunRecord | None:
     record = read_run_record(folder)
     if record.status != "running" or is_owned(folder):
         return record
-    # Its owner may have written how the run ended, and left, since the record was read.
+    # Its owner may have recorded the ending and left since the record was read.
     record = read_run_record(folder)
     if record.status != "running":
         return record
@@ -86,28 +86,28 @@ def read_current(folder: RunFolder) -> RunRecord | None:
 
 @contextlib.contextmanager
 def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Iterator[OpenRun]:
-    """Own the folder of a run, and leave in `run.json` how the block ended.
+    """Own the folder of a run, and record in `run.json` how the block ended.
 
     Args:
         run: The run.
-        out: Folder of run folders.
-        restart: Move what is there aside and begin anew.
+        out: Parent folder of the run folders.
+        restart: Move an earlier run aside and start over.
 
     Raises:
-        OwnedError: If another process works on the same run.
+        OwnedError: If another process is working on the same run.
     """
     folder = run.folder(out)
     if restart and folder.path.exists():
         move_aside(folder)
     with owned(folder):
-        # Another process may have finished it since the caller looked; its page may still be in
-        # the making, so that nothing is removed either.
+        # Another process may have finished it since the caller checked. It may still be writing
+        # the page, so nothing is removed.
         if not restart and is_done(folder):
             yield OpenRun(folder, resumed=True, finished=True)
             return
         _sweep(folder)
         resumed = folder.last.exists() or folder.best.exists()
-        # Anew at each start: the data may have moved, or the file been edited meanwhile.
+        # Rewritten at each start: the data may have moved, or the file may have been edited.
         write_text(folder.config, run.config)
         began = time.monotonic()
         times = read_run_record(folder).times if folder.run.exists() else Times()
@@ -140,7 +140,7 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
         except BaseException as error:
             stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
             said = str(error) or "stopped by the keyboard"
-            # What ended the run matters more than a status that cannot be written (full disk).
+            # What ended the run matters more than a failure to write its status (full disk).
             with contextlib.suppress(InputError, OSError):
                 if stopped:
                     finish("interrupted", said)
@@ -152,10 +152,10 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
 
 @contextlib.contextmanager
 def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
-    """Have SIGTERM raise `Interrupted`, as SIGINT raises, where nobody else looks after it.
+    """Make SIGTERM raise `Interrupted` wherever nothing else handles it, as SIGINT does.
 
-    The training loop does, and stops between two steps; here are the data, the evaluation and a
-    second signal that will not wait.
+    The training loop handles it and stops between two steps; this covers the data, the evaluation
+    and a second signal that does not wait.
     """
 
     def stop(signum: int, frame: FrameType | None) -> None:
@@ -172,14 +172,14 @@ def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
 
 
 def _sweep(folder: RunFolder) -> None:
-    """Remove what a killed process had begun to write; the folder is ours alone now."""
+    """Remove files that a killed process had begun to write; only we own the folder now."""
     for path in folder.path.rglob(".*.tmp"):
-        if not path.name.startswith(f".{folder.owner.name}."):  # our heartbeat may be at it
+        if not path.name.startswith(f".{folder.owner.name}."):  # our heartbeat may be writing it
             path.unlink(missing_ok=True)
 
 
 def move_aside(folder: RunFolder) -> Path:
-    """Rename a run folder that nobody works in, so that its name is free again."""
+    """Rename a run folder that no process works in, which frees its name."""
     if is_owned(folder):
         raise OwnedError(f"{folder.path} is in use by another process; stop it before --restart")
     stamp = time.strftime("%Y%m%d-%H%M%S")

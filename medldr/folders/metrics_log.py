@@ -13,9 +13,9 @@ LogRow: TypeAlias = dict[str, Any]
 
 
 def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
-    """Records of `metrics.jsonl` and what was wrong with it.
+    """Records of `metrics.jsonl`, and the problems found in it.
 
-    A resumed run may have written an evaluation twice; the later record holds. A broken line
+    A resumed run may have written an evaluation twice; the later record counts. A broken line
     (the process was killed while writing) is skipped and reported.
     """
     if not path.is_file():
@@ -60,7 +60,7 @@ def series(rows: Sequence[LogRow], key: str, axis: str) -> tuple[list[float], li
 
 
 def time_axis(rows: Sequence[LogRow]) -> str:
-    """``epoch``, or ``step`` where several evaluations share an epoch or epochs are not logged."""
+    """``epoch``, or ``step`` if several evaluations share an epoch or epochs are not logged."""
     epochs = [row.get("epoch") for row in rows]
     distinct = len(set(epochs)) == len(epochs) and all(_is_number(epoch) for epoch in epochs)
     return "epoch" if distinct or not any("step" in row for row in rows) else "step"

@@ -1,8 +1,8 @@
-"""Who works in a run folder: one process at a time, and nobody's leftovers block the next.
+"""Ownership of a run folder: one process at a time, and no leftovers block the next one.
 
 `owner.json` is created exclusively and its heartbeat is renewed while the owner lives; afterwards
-it stays as a record, marked as released. A folder is taken over only when it was released, when
-its owner is gone from this host, or when its heartbeat is old.
+it remains as a record, marked as released. A folder is taken over only if it was released, if its
+owner no longer runs on this host, or if its heartbeat is old.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class OwnerRecord(Record):
     Attributes:
         host: Name of the machine that the owner runs on.
         pid: Its process number.
-        start: What no later process with the same number has; None where that is not known.
+        start: Distinguishes it from a later process with the same number; None if unknown.
         heartbeat: Its last sign of life, in seconds since 1970.
-        released: When it left the folder; None while it is there.
+        released: When it left the folder; None while it works there.
     """
 
     host: str
@@ -45,17 +45,17 @@ class OwnerRecord(Record):
 
     @property
     def process(self) -> tuple[str, int, str | None]:
-        """What tells this process from every other one."""
+        """What distinguishes this process from every other one."""
         return self.host, self.pid, self.start
 
 
 class OwnedError(InputError):
-    """Another live process works in this folder."""
+    """Another live process is working in this folder."""
 
 
 @contextlib.contextmanager
 def owned(folder: RunFolder) -> Iterator[None]:
-    """Own a run folder for the length of the block.
+    """Own a run folder while the block runs.
 
     Raises:
         OwnedError: If another process owns it, naming host, process and heartbeat.
@@ -70,7 +70,7 @@ def owned(folder: RunFolder) -> Iterator[None]:
         stop.set()
         beat.join()
         # A disk too full for this record must not hide what ended the run, nor keep this process
-        # from going on with it later: then there is no record at all.
+        # from resuming it later: in that case, there is no record at all.
         try:
             if _is_mine(folder.owner):
                 _write(folder.owner, released=time.time())
@@ -80,16 +80,16 @@ def owned(folder: RunFolder) -> Iterator[None]:
 
 
 def refuse_if_taken(folder: RunFolder) -> None:
-    """Keep a process that slept past its heartbeat from writing into another's run.
+    """Keep a process that slept past its heartbeat from writing into another one's run.
 
     Raises:
-        OwnedError: If a live process other than this one owns the folder now.
+        OwnedError: If another live process owns the folder now.
     """
     owner = _read(folder.owner)
     if owner is not None and not _is_mine(folder.owner) and not _is_gone(owner):
         raise OwnedError(
             f"{folder.path} was taken over by process {owner.pid} on {owner.host}, because "
-            "this one gave no sign of life for a while. Nothing more is written here"
+            "this process showed no sign of life for a while. It writes nothing more there"
         )
 
 
@@ -100,7 +100,7 @@ def is_owned(folder: RunFolder) -> bool:
 
 
 def says_owned(text: str) -> bool:
-    """Whether a message is that of an `OwnedError`, for who sees a process's last words only.
+    """Whether a message comes from an `OwnedError`, if only a process's last line is known.
 
     Example:
         >>> says_owned("runs/a is in use by process 7 on node1 (last sign of life 3 s ago)")
@@ -121,12 +121,12 @@ def _claim(path: Path) -> None:
             f"{path.parent} is in use by process {owner.pid} on {owner.host} "
             f"(last sign of life {age:.0f} s ago). Wait for it, or stop it first"
         )
-    # Two processes may find the same stale owner: only the one that makes this file goes on.
+    # Two processes may find the same stale owner: only the one that creates this file continues.
     turn = path.with_suffix(".takeover")
     if turn.exists() and time.time() - turn.stat().st_mtime > STALE_AFTER_S:
         turn.unlink(missing_ok=True)
     if not _create(turn):
-        raise OwnedError(f"{path.parent} is just being taken over by another process")
+        raise OwnedError(f"{path.parent} is being taken over by another process")
     try:
         owner = _read(path)
         if owner is not None and not _is_gone(owner):
@@ -168,7 +168,7 @@ def _write(path: Path, released: float | None = None) -> None:
 
 
 def _read(path: Path) -> OwnerRecord | None:
-    """The owner on file; None where there is none or where its writer died half-way."""
+    """The recorded owner; None if there is none or its writer died half-way."""
     for _ in range(5):  # its creator may be between creating and writing it
         try:
             content = json.loads(path.read_text())
@@ -180,7 +180,7 @@ def _read(path: Path) -> OwnerRecord | None:
         try:
             return OwnerRecord.model_validate(content)
         except ValidationError:
-            return None  # it names nobody
+            return None  # it names no process
     return None
 
 
@@ -193,13 +193,13 @@ def _is_gone(owner: OwnerRecord) -> bool:
     if owner.released is not None:
         return True
     if owner.host == socket.gethostname():
-        # The start time tells a living owner from a later process with the same number.
+        # The start time distinguishes a live owner from a later process with the same number.
         return _process_start(owner.pid) != owner.start
     return time.time() - owner.heartbeat > STALE_AFTER_S
 
 
 def _process_start(pid: int) -> str | None:
-    """A text that two processes with the same number do not share; None if there is no such."""
+    """A text that differs between processes with the same number; None if there is no process."""
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -207,7 +207,7 @@ def _process_start(pid: int) -> str | None:
         return None if fields[0] == "Z" else f"{boot}/{fields[19]}"
     if Path("/proc/self").exists():
         return None
-    try:  # systems without /proc: the number is all there is
+    try:  # systems without /proc: only the number is known
         os.kill(pid, 0)
     except ProcessLookupError:
         return None
@@ -218,7 +218,7 @@ def _process_start(pid: int) -> str | None:
 
 def _beat(path: Path, stop: threading.Event) -> None:
     while not stop.wait(BEAT_EVERY_S):
-        # A full disk must not end a run through its heartbeat; the run's own writes tell.
+        # A full disk must not end a run through its heartbeat; the run's own writes report it.
         with contextlib.suppress(OSError, InputError):
             if _is_mine(path):
                 _write(path)

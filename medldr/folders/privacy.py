@@ -1,7 +1,7 @@
 """No file name, item id or group name of a patient reaches a page.
 
-Tables and figures never hold ids. Free text might: notes on the data, the command line, values
-of the configuration. Words in it that are ids or group names of this run are replaced.
+Tables and figures never contain ids. Free text might: notes on the data, the command line, values
+of the configuration. Any word in it that is an id or group name of this run is replaced.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LIKE_AN_ID = re.compile(r"(?=.*\d{3})(?=.*[^\W\d]).*|\d{6,}")
 _WORD = re.compile(r"[^\s,;:=\"'`()\[\]{}<>]+")
 _SCAN = re.compile(r"\.(nii|dcm|dicom|png|jpe?g|tiff?|mha|mhd|nrrd)(\.gz)?$", re.IGNORECASE)
 _PUBLIC_FILE = re.compile(r"[a-z]*mnist(3d)?(_\d{2,3})?\.npz")
-"""Files of a public collection, which hold no single patient."""
+"""Files of a public collection, which do not belong to a single patient."""
 _PUBLIC_HOST = re.compile(
     r"https?://([\w-]+\.)*(zenodo\.org|github\.com|githubusercontent\.com|pytorch\.org|huggingface\.co)"
     r"(?=/|$)"
@@ -45,13 +45,13 @@ _PART = re.compile(
     rf"(?P<value>{_WORD.pattern})"
     rf"|(?P<word>{_WORD.pattern})"
 )
-"""What an error is read as: addresses and checksums, keys with a value, and other words."""
+"""The parts of an error: addresses and checksums, keys with a value, and other words."""
 
 
 def read_ids(predictions: Path) -> frozenset[str]:
-    """Ids and group names in `predictions.csv`; empty where there is no such file.
+    """Ids and group names in `predictions.csv`; empty if there is no such file.
 
-    Short numbers are left out: as words of a text they are counts far more often than ids.
+    Short numbers are left out: in text they are counts far more often than ids.
     """
     if not predictions.is_file():
         return frozenset()
@@ -63,7 +63,7 @@ def read_ids(predictions: Path) -> frozenset[str]:
 
 
 def ids_of(table: Predictions) -> frozenset[str]:
-    """The same of predictions that were read already."""
+    """The same, for predictions that have already been read."""
     return _worth_hiding({*table.id.tolist(), *table.group.tolist()} - {""})
 
 
@@ -72,7 +72,7 @@ def _worth_hiding(names: Collection[str]) -> frozenset[str]:
 
 
 def hide_ids(text: str, ids: Collection[str]) -> str:
-    """Replace every word of a text that is an id, also as the last part of a path.
+    """Replace every word of a text that is an id, even as the last part of a path.
 
     Example:
         >>> hide_ids("constant image: scans/anna_ct.nii (row 3)", {"anna_ct.nii"})
@@ -91,18 +91,18 @@ def hide_ids(text: str, ids: Collection[str]) -> str:
     return _WORD.sub(replace, text)
 
 
-@functools.lru_cache(maxsize=64)  # a run's ids are looked for in each of its texts
+@functools.lru_cache(maxsize=64)  # each text of a run is searched for the same ids
 def _of_several_words(ids: frozenset[str]) -> tuple[str, ...]:
-    """Ids that are not one word, the longest first.
+    """Ids that are not a single word, longest first.
 
-    An empty one, the group of an item without groups, would be found between any two letters.
+    An empty id, the group of an item without groups, would match between any two letters.
     """
     found = (name for name in ids if name and _WORD.fullmatch(name) is None)
     return tuple(sorted(found, key=len, reverse=True))
 
 
 def read_split_ids(splits: Path) -> frozenset[str]:
-    """Ids in `splits.json`, which a run that failed may have; empty where that tells none."""
+    """Ids in `splits.json`, which a failed run may have; empty if it contains none."""
     try:
         content = json.loads(splits.read_text(encoding="utf-8"))
         found = {str(name) for ids in content["splits"].values() for name in ids}
@@ -112,17 +112,17 @@ def read_split_ids(splits: Path) -> frozenset[str]:
 
 
 def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> str:
-    """The first lines of an error without what might name a patient, and still of use.
+    """The beginning of an error, without anything that might name a patient, but still useful.
 
-    Known ids go, and so does every word that looks like a path, the name of a file, or an id:
-    three digits beside letters, or six digits. What the cure of an error needs stays: addresses,
-    checksums, keys with their value, our own files and those of public collections. Of a path to
-    such a file its name is left.
+    Known ids are hidden, and so is every word that looks like a path, a file name or an id (three
+    digits next to letters, or six digits). What helps to fix the error is kept: addresses,
+    checksums, keys with their value, our own files and those of public collections. A path to such
+    a file is reduced to its name.
 
     Args:
         text: The error.
         ids: Ids and names of groups.
-        keep: Words that stay although they look like an id, such as names of runs.
+        keep: Words to keep although they look like an id, such as names of runs.
 
     Example:
         >>> hide_names("OSError: scans/anna_ct.nii: bad header of MRN-77123, see run.json", ())
@@ -163,7 +163,7 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
 
 
 def _is_public(url: str) -> bool:
-    """Whether an address names no patient: not that of a scan, nor of a record in a hospital."""
+    """Whether an address names no patient, as one of a scan or a hospital record might."""
     if _PUBLIC_HOST.match(url):
         return True
     parts = [part.rstrip(".!?") for part in re.split(r"[/?&=#]", url)[3:]]
@@ -174,7 +174,7 @@ def _is_public(url: str) -> bool:
 
 
 def hide_in_config(config: Mapping[str, Any], ids: Collection[str]) -> dict[str, Any]:
-    """The same configuration without ids: lists of ids become a count.
+    """The same configuration without ids: a list of ids becomes a count.
 
     Example:
         >>> hide_in_config({"data": {"exclude": ["p7", "p9"], "name": "table"}}, ())

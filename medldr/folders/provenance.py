@@ -1,6 +1,6 @@
 """What ran: versions, code state, hardware, command and times, for `run.json`.
 
-No environment variable is recorded.
+Environment variables are not recorded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKAGES = (
 
 
 def collect() -> dict[str, Any]:
-    """Everything about this process and machine that a reader of a number may ask for."""
+    """Everything about this process and machine that readers of a result may ask about."""
     return {
         "command": _command(),
         "python": platform.python_version(),
@@ -47,7 +47,7 @@ def _command() -> list[str]:
 
 
 def versions() -> dict[str, str | None]:
-    """Installed version of each package that can change a number."""
+    """Installed version of each package that can affect the results."""
     found: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
@@ -58,7 +58,7 @@ def versions() -> dict[str, str | None]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit of the code and whether it was changed since; None outside a checkout of it."""
+    """Commit of the code and whether it has changed since; None outside a checkout."""
 
     def git(*words: str) -> str | None:
         try:
@@ -73,7 +73,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    # An installed copy may lie inside somebody else's checkout, which says nothing about us.
+    # An installed copy may be inside someone else's checkout, which says nothing about our code.
     if git("ls-files", "--error-unmatch", "folders/provenance.py") is None:
         return None
     commit = git("rev-parse", "HEAD")
@@ -112,12 +112,12 @@ def _memory_gib() -> float | None:
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def now() -> str:
-    """The time in UTC, to the second, in ISO form."""
+    """The current time in UTC, to the second, in ISO format."""
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""What all records of a folder share: typed, read by one function, with one kind of complaint."""
+"""What all records of a folder share: they are typed and have one reader with clear messages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ R = TypeVar("R")
 
 
 class Record(BaseModel):
-    """Part of a JSON file that medldr writes; keys that it does not know are kept."""
+    """Part of a JSON file that medldr writes; unknown keys are kept."""
 
     model_config = ConfigDict(
         frozen=True, extra="allow", populate_by_name=True, protected_namespaces=()
     )
 
     def written(self) -> dict[str, Any]:
-        """The keys that the file has, in the order of the model; defaults are left out."""
+        """The keys in the file, in the order of the model; defaults are left out."""
         return self.model_dump(exclude_unset=True, by_alias=True)
 
 
@@ -33,11 +33,11 @@ def read_record(path: Path, kind: type[R], cure: str, schemas: Collection[int] =
     Args:
         path: The JSON file.
         kind: What it should hold: a `Record` or a dataclass.
-        cure: What to do where it does not, a sentence without its full stop.
-        schemas: Values of its key ``schema`` that can be read; empty where it has no such key.
+        cure: What to do if it does not, a sentence without its full stop.
+        schemas: Values of its key ``schema`` that can be read; empty if it has no such key.
 
     Raises:
-        InputError: If it is absent, not JSON, or not of this kind; names file, key and cure.
+        InputError: If it is missing, not JSON, or not of this kind; names file, key and cure.
     """
     return check_record(read_content(path, cure), path, kind, cure, schemas)
 
@@ -46,7 +46,7 @@ def read_content(path: Path, cure: str) -> dict[str, Any]:
     """The content of a JSON file that holds a mapping.
 
     Raises:
-        InputError: If it is absent, not JSON, or holds something else; names file and cure.
+        InputError: If it is missing, not JSON, or holds something else; names file and cure.
     """
     try:
         content = read_json(path)
@@ -58,14 +58,14 @@ def read_content(path: Path, cure: str) -> dict[str, Any]:
 def check_record(
     content: Any, path: Path, kind: type[R], cure: str, schemas: Collection[int] = ()
 ) -> R:
-    """The record that the content of a JSON file is.
+    """The content of a JSON file as a checked record.
 
     Args:
         content: What the file holds.
         path: Its name, for the message.
         kind: What it should hold: a `Record` or a dataclass.
-        cure: What to do where it does not, a sentence without its full stop.
-        schemas: Values of its key ``schema`` that can be read; empty where it has no such key.
+        cure: What to do if it does not, a sentence without its full stop.
+        schemas: Values of its key ``schema`` that can be read; empty if it has no such key.
 
     Raises:
         InputError: If it is not of this kind; names file, key and cure.
@@ -74,7 +74,7 @@ def check_record(
     if schemas and content.get("schema") not in schemas:
         found = f"has schema {content['schema']!r}" if "schema" in content else "has no schema"
         known = " and ".join(map(str, sorted(schemas)))
-        raise InputError(f"{path} {found}, and this version of medldr reads {known}. {cure}")
+        raise InputError(f"{path} {found}, but this version of medldr reads {known}. {cure}")
     model: Any = kind  # mypy does not know that a type can be hashed
     try:
         record: R = _adapter(model).validate_python(content)
@@ -97,6 +97,6 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 def _mapping(content: Any, path: Path, cure: str) -> dict[str, Any]:
     if not isinstance(content, Mapping):
         raise InputError(
-            f"{path} should hold a mapping, but holds a {type(content).__name__}. {cure}"
+            f"{path} should contain a mapping, not a value of type {type(content).__name__}. {cure}"
         )
     return dict(content)

@@ -1,4 +1,4 @@
-"""Which run a folder belongs to: what the configuration says of it, before anything has run."""
+"""Which run a folder belongs to, according to its configuration, before anything has run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class RunIdentity:
     Attributes:
         label: The configuration's label.
         seed: Its seed.
-        hash: Eight hexadecimal digits, equal for runs that differ in their seed at most.
-        protocol: The protocol it follows; empty where it follows none.
+        hash: Eight hexadecimal digits, equal for runs that differ at most in their seed.
+        protocol: The protocol it follows; empty if it follows none.
         config: The whole resolved configuration as YAML.
     """
 

@@ -1,4 +1,4 @@
-"""`run.json`: what a run is, how it ended, and what it was made with."""
+"""`run.json`: what a run is, how it ended, and how it was produced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import Record, check_record, read_content
 
 Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
-"""As `medldr.types` has it, which takes seconds to import."""
+"""As in `medldr.types`, which takes seconds to import."""
 Status = Literal["running", "interrupted", "done", "failed"]
 STATUSES: tuple[str, ...] = get_args(Status)
 
@@ -23,24 +23,24 @@ def _check_time(text: str) -> str:
     try:
         datetime.datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"should be a time, and is {text!r}") from error
+        raise ValueError(f"should be a time, but is {text!r}") from error
     return text
 
 
 Time = Annotated[str, AfterValidator(_check_time)]
-"""A time in ISO form, kept as it is written."""
+"""A time in ISO format, kept as written."""
 
 
 class Selection(Record):
-    """Which weights a rule chose.
+    """The weights that a selection rule chose.
 
     Attributes:
         rule: Its name.
         split: The split that it read; None for a rule that reads none.
         epoch: The epoch of the weights.
         step: The step of the weights.
-        value: The metric there; None where the rule compares nothing.
-        oracle: Whether it looked at the test split.
+        value: The metric there; None if the rule compares nothing.
+        oracle: Whether it read the test split.
     """
 
     rule: str
@@ -70,11 +70,11 @@ class Times(Record):
 
 
 class DataRecord(Record):
-    """The data a run was trained and judged on.
+    """The data a run was trained and evaluated on.
 
     Attributes:
-        name: The dataset's name, with its image size where it has one.
-        notes: What a reader of any number from it must know.
+        name: The dataset's name, with its image size if it has one.
+        notes: What readers of its numbers should know.
         files: Checksum of each file read, by name.
         pack: The pack that the images were read from.
     """
@@ -86,7 +86,7 @@ class DataRecord(Record):
 
 
 class SpecRecord(Record):
-    """What the network was told of the data; see `medldr.types.DataSpec`."""
+    """What the network knows about the data; see `medldr.types.DataSpec`."""
 
     task: Task | None = None
     class_names: tuple[str, ...] = ()
@@ -98,32 +98,32 @@ class SpecRecord(Record):
 
 
 class RunRecord(Record):
-    """`run.json`. A run writes it bit by bit, so all but its status may be absent.
+    """`run.json`. A run writes it bit by bit, so everything but its status may be missing.
 
     Attributes:
-        status: How far the run is, as written; see `medldr.folders.lifecycle.status`.
+        status: The recorded status; see `medldr.folders.lifecycle.status`.
         error: What stopped it.
         label: The configuration's label.
         seed: The run's seed.
-        protocol: The protocol as configured, with ``+modified`` where a pinned key was changed.
+        protocol: The protocol as configured, with ``+modified`` if a pinned key was changed.
         hash: Identity of the configuration without the seed.
         times: Starts and end.
         provenance: Command, versions, code state, hardware.
         data: The data.
-        data_hash: One number for all data.
-        split_hash: One number for the splits.
-        spec: What the network was told of the data.
+        data_hash: A single hash of all data.
+        split_hash: A single hash of the splits.
+        spec: What the network knows about the data.
         precision: The precision used.
         threads: Processor threads used.
         batch_size: Images per step, over all processes.
         sampler: How batches were drawn.
         augmentation: The augmentation, as published numbers name it.
-        steps: Steps made.
-        epochs: Epochs made.
+        steps: Steps trained.
+        epochs: Epochs trained.
         stopped_early: Whether early stopping ended the training.
         selections: What each rule chose, the reported one first.
         selection: What the reported rule chose.
-        notes: What a reader of the run's numbers must know.
+        notes: What readers of the run's numbers should know.
     """
 
     status: Status
@@ -153,7 +153,7 @@ class RunRecord(Record):
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """The file as it was read, in its own order, with everything in it."""
+        """The complete file as it was read, in its own order."""
         return self._content
 
 
@@ -161,7 +161,7 @@ def read_run_record(files: RunFolder) -> RunRecord:
     """Read `run.json`.
 
     Raises:
-        InputError: If it is absent or damaged, or does not say how the run ended.
+        InputError: If it is missing or damaged, or has no status.
     """
     content = read_content(files.run, CURE)
     record = check_record(content, files.run, RunRecord, CURE)
@@ -170,19 +170,19 @@ def read_run_record(files: RunFolder) -> RunRecord:
 
 
 def starts(files: RunFolder) -> int:
-    """How often a run was started; 0 where there is no `run.json`.
+    """How often a run was started; 0 if there is no `run.json`.
 
     Raises:
-        InputError: If that is damaged.
+        InputError: If it is damaged.
     """
     return read_run_record(files).times.starts if files.run.exists() else 0
 
 
 def add_to_run_record(files: RunFolder, **facts: Any) -> None:
-    """Merge facts into `run.json`, one level deep; the file is made where there is none.
+    """Merge facts into `run.json`, one level deep; the file is created if there is none.
 
     Raises:
-        InputError: If what is there, or what it becomes, cannot be read as a `RunRecord`.
+        InputError: If the existing or the resulting content is not a valid `RunRecord`.
     """
     known = read_content(files.run, CURE) if files.run.exists() else {}
     for key, value in facts.items():

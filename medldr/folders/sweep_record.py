@@ -1,6 +1,6 @@
-"""What a sweep is made of, as `sweep.json` in its folder says it, and the names of its files.
+"""What a sweep consists of, as recorded in `sweep.json`, and the names of its files.
 
-Launching writes it, status and reports read it: a table can be made of a folder alone.
+Launching writes it, status and reports read it: a folder alone is enough to make a table.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from medldr.folders.table_names import DATA, RUN
 
 SCHEMA: Final = 2
 SCHEMAS: Final = (1, SCHEMA)
-"""Those that can be read; see `medldr.folders.sweep_schema_1`."""
+"""Schemas that can be read; see `medldr.folders.sweep_schema_1`."""
 
-CURE: Final = "Start the sweep again to write it anew; finished runs are kept"
+CURE: Final = "Start the sweep again to rewrite it; finished runs are kept"
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Member:
         run: Name of its run folder.
         label: Its configuration's label, without hash and seed.
         seed: Its seed.
-        row: What stands at the left of its row, usually the method.
-        column: What stands above its column, usually the data set.
+        row: Heading of its row, usually the method.
+        column: Heading of its column, usually the data set.
         after: Names of runs of the same sweep that must be done before it starts.
-        row_values: What makes its row: the name of its value on each axis, in order, by the axis
-            (``algorithm``, ``training.lr``); ``run`` stands for the label of its entry. Left out,
+        row_values: What makes its row: the name of its value on each axis, in order, by axis
+            (``algorithm``, ``training.lr``); ``run`` means the label of its entry. If left out,
             the row is that of one entry.
-        column_values: What makes its column, likewise; without an axis ``data``, the data set.
+        column_values: The same for its column; without an axis: ``data``, the data set.
     """
 
     run: str
@@ -64,12 +64,12 @@ class Layout:
         rows: Heading of the row headings, such as ``algorithm``.
         columns: What the columns are, such as ``data``.
         reference: Row that the others are compared with; None: the first one.
-        controls: Rows that are set apart: they explain others and do not compete with them.
+        controls: Rows shown separately: they explain others and do not compete with them.
         contrasts: Further pairs of rows to compare, (one, other): one minus other.
-        metrics: Measures that have a table, the first one foremost.
+        metrics: Metrics that have a table; the first one is the main metric.
         titles: What to print in place of the name of a row or column.
         remark: Banner at the top of the report.
-        search: Axes, among those of the rows, whose values are settings that one is chosen from.
+        search: Axes, among those of the rows, whose values are settings to choose from.
     """
 
     title: str
@@ -133,7 +133,7 @@ class SweepFolder:
         return self.logs / f"{name}.log"
 
     def ending(self, name: str) -> Path:
-        """How a member's last process ended, where its own folder cannot say so."""
+        """How a member's last process ended, if its own folder does not say."""
         return self.logs / f"{name}.json"
 
 
@@ -143,10 +143,10 @@ def write_sweep(folder: SweepFolder, sweep: Sweep) -> None:
 
 
 def read_sweep(folder: SweepFolder) -> Sweep | None:
-    """The sweep of a folder; None where it holds none.
+    """The sweep of a folder; None if it holds none.
 
     Raises:
-        InputError: If `sweep.json` is damaged or of another version.
+        InputError: If `sweep.json` is damaged or has an unknown schema.
     """
     if not folder.sweep.is_file():
         return None

@@ -1,7 +1,7 @@
 """Sweeps that an earlier version recorded, in schema 1 of `sweep.json`.
 
-There the values of a row were joined in one text, and `Layout.search` held the positions of the
-settings among them. This is the only place that takes such a text apart.
+In that schema the values of a row were joined into one text, and `Layout.search` held the positions
+of the settings among them. This is the only place that splits such a text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from medldr.folders.records import Record, check_record
 from medldr.folders.table_names import JOINT, RUN
 
 SETTING: Final = "setting"
-"""Stands, with a number, for an axis of settings, which such a file does not name."""
+"""Name, with a number, of an axis of settings, which such a file does not name."""
 
 
 class _Layout(Record):
@@ -34,15 +34,15 @@ class _Sweep(Record):
 
 
 def from_schema_1(content: dict[str, Any], path: Path, cure: str) -> dict[str, Any]:
-    """The content of a file of schema 1 as schema 2 has it.
+    """The content of a file of schema 1, converted to schema 2.
 
     Args:
         content: What the file holds.
         path: Its name, for the message.
-        cure: What to do where it is damaged.
+        cure: What to do if it is damaged.
 
     Raises:
-        InputError: If what differs between the schemas is damaged; the rest is not looked at.
+        InputError: If parts that differ between the schemas are damaged; only these are checked.
     """
     layout = check_record(content, path, _Sweep, cure).layout
     members = [
@@ -67,7 +67,7 @@ def named_values(text: str, heading: str, search: Collection[int] = ()) -> dict[
 
     Args:
         text: Its name.
-        heading: What the file has above such names; settings are not among its words.
+        heading: The file's heading for such names; it does not mention settings.
         search: Positions of the settings in the name.
 
     Example:
@@ -81,7 +81,7 @@ def named_values(text: str, heading: str, search: Collection[int] = ()) -> dict[
     words = heading.split(JOINT)
     parts = text.split(JOINT)
     if not search:
-        # One axis may have a value with the joint in it; several values may have one heading.
+        # A value may contain the joint; several values may share one heading.
         if len(words) == 1:
             return {words[0]: text}
         parts = parts if len(parts) == len(words) else [text]
@@ -94,14 +94,14 @@ def named_values(text: str, heading: str, search: Collection[int] = ()) -> dict[
 
 
 def _axes(words: Sequence[str], count: int) -> list[str]:
-    """A name for each value that is not a setting: its heading, where each has one."""
+    """A name for each value that is not a setting: its heading, if each has one."""
     if len(words) == count:
         return _unlike(words)
     return [RUN] if count == 1 else [f"{RUN} {n}" for n in range(1, count + 1)]
 
 
 def _unlike(words: Sequence[str]) -> list[str]:
-    """The same words, those that occur twice numbered.
+    """The same words; repeated ones are numbered.
 
     Example:
         >>> _unlike(["name", "seed", "name"])

@@ -1,4 +1,4 @@
-"""How the rows and columns of a sweep's table are named: by the values that make them."""
+"""Names of the rows and columns of a sweep's table, made from the values that define them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 RUN: Final = "run"
-"""Stands among the axes for the label of a run's entry."""
+"""Used like an axis for the label of a run's entry."""
 DATA: Final = "data"
-"""Names the columns where no axis makes them: there they are the data sets."""
+"""Used like an axis if no axis makes the columns: they are the data sets then."""
 JOINT: Final = ", "
-"""Stands between the names of a row or column that several axes make."""
+"""Joins the values of a row or column that several axes make."""
 
 
 def joined(values: Mapping[str, str]) -> str:

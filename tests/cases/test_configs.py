@@ -110,9 +110,9 @@ def test_yes_and_no_stay_words_to_the_end(medldr, tmp_path, write, rows, out):
 
 FILES = {
     "tabs": ("training:\n\tlr: 3\n", ":2", "YAML syntax"),
-    "a key twice": ("seed: 1\nseed: 2\n", ":2", "'seed' stands twice"),
-    "a list": ("- a\n- b\n", "holds a list"),
-    "a word": ("hello\n", "holds 'hello'"),
+    "a key twice": ("seed: 1\nseed: 2\n", ":2", "'seed' appears twice"),
+    "a list": ("- a\n- b\n", "not a list"),
+    "a word": ("hello\n", "not 'hello'"),
     "nothing": ("", "data: this section is missing", "retinamnist"),
     "UTF-16": ("seed: 1\n".encode("utf-16"), "is not UTF-8 text"),
     "two documents": ("seed: 1\n---\nseed: 2\n", "another document"),

@@ -135,7 +135,7 @@ def test_a_run_killed_right_after_writing_a_file_goes_on(file, start, write, out
     ("number", "said"),
     [
         (signal.SIGINT, "stopped"),
-        (signal.SIGTERM, "stopped by signal 15; the same command goes on"),
+        (signal.SIGTERM, "stopped by signal 15. Run the same command to resume"),
     ],
     ids=["SIGINT", "SIGTERM"],
 )

@@ -242,7 +242,7 @@ def test_a_signal_ends_the_run_with_one_line_and_a_state_to_go_on_from(
     ended = train(**keys)
     assert ended.code == 128 + number
     said = [line for line in ended.err.splitlines() if not line.startswith("epoch ")]
-    assert said == [f"stopped by signal {int(number)}; the same command goes on from there"]
+    assert said == [f"stopped by signal {int(number)}. Run the same command to resume"]
     assert json.loads(the_run().run.read_text())["status"] == "interrupted"
     assert [row["epoch"] for row in history(the_run())] == [1][: at // 4]
     assert multiprocessing.active_children() == []
@@ -275,7 +275,7 @@ def test_a_stop_on_a_full_disk_is_still_a_stop(train, the_run, disturb, full_dis
         disturb(0, stop)
         ended = train()
     assert ended.code == 143
-    assert "begins anew" in ended.err
+    assert "start over" in ended.err
     assert train().code == 0
 
 

@@ -62,9 +62,9 @@ def test_counts_stand_beside_the_published_ones(checked):
     assert ["split", "domain", "found", "published", "difference"] in lines
     assert ["train", "hospital_0", "8", "53,425", "-53,417"] in lines
     assert ["test", "hospital_2", "12", "85,054", "-85,042"] in lines
-    assert ["in", "all", "60", "455,954", "-455,894"] in lines
-    assert "0 files absent" in ended.out
-    assert "rows a run would use: train 24, id_val 12, val 12, test 12" in ended.out
+    assert ["total", "60", "455,954", "-455,894"] in lines
+    assert "0 files missing" in ended.out
+    assert "images a run would use: train 24, id_val 12, val 12, test 12" in ended.out
     assert "60 images read" in ended.out
 
 
@@ -75,11 +75,11 @@ def test_files_that_are_not_whole_are_listed_with_exit_code_2(checked, camelyon1
     (broken.parent / "more.png").touch()
     ended = checked()
     assert ended.code == 2
-    for word in ("1 file absent", absent.name, "1 file unreadable", f"{broken.name}: unreadable"):
+    for word in ("1 file missing", absent.name, "1 file unreadable", f"{broken.name}: unreadable"):
         assert word in ended.out
-    assert "1 file in no row of the table" in ended.out
+    assert "1 file not listed in the table" in ended.out
     assert "more.png" in ended.out
-    assert "camelyon17: 2 files are absent or unreadable" in ended.err
+    assert "camelyon17: 2 files are missing or unreadable" in ended.err
     assert "data.on_bad_file=skip" in ended.err
     left_out = checked("on_bad_file=skip")
     assert left_out.code == 3

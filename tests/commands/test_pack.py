@@ -25,9 +25,9 @@ def test_a_pack_goes_to_its_usual_place_once(medldr, usual_place):
     assert first.code == 0
     assert first.out == f"phantom_fracture_8: packed in {folder}; runs find it there\n"
     again = medldr("data", "pack", "phantom_fracture", *RIBS)
-    assert again.out == f"phantom_fracture_8: packed already in {folder}; runs find it there\n"
+    assert again.out == f"phantom_fracture_8: already packed in {folder}; runs find it there\n"
     verified = medldr("data", "pack", "phantom_fracture", *RIBS, "--verify")
-    assert verified.out.endswith(f"images in {folder} are as the source shows them\n")
+    assert verified.out.endswith(f"images in {folder} match the source\n")
     section = data_section("phantom_fracture", RIBS)
     assert np.array_equal(np.load(folder / "images.npy"), load_table(section).images)
 
@@ -39,26 +39,26 @@ def test_packing_that_is_stopped_says_how_it_goes_on(medldr, usual_place, monkey
     monkeypatch.setattr("medldr.commands.pack.make_pack", stopped)
     ended = medldr("data", "pack", "phantom_fracture", *RIBS)
     assert ended.code == 130
-    assert "the same command goes on" in ended.err
+    assert "run the same command to resume" in ended.err
     assert "stopped" in ended.err
 
 
 def test_another_folder_is_told_with_the_key_that_reads_from_it(medldr, tmp_path, usual_place):
     there = tmp_path / "fast disk"
     ended = medldr("data", "pack", "phantom_fracture", *RIBS, "--out", there)
-    assert ended.out.endswith(f"packed in {there}; runs read from it with data.packed={there}\n")
+    assert ended.out.endswith(f"packed in {there}; to read from it, set data.packed={there}\n")
     assert not usual_place.exists()
     section = data_section("phantom_fracture", [*RIBS, f"data.packed={there}"])
     assert isinstance(load_table(section).images, np.memmap)
     verified = medldr("data", "pack", "phantom_fracture", *RIBS, "--out", there, "--verify")
-    assert (verified.code, "as the source shows them" in verified.out) == (0, True)
+    assert (verified.code, "match the source" in verified.out) == (0, True)
 
 
 def test_verifying_what_was_not_packed_packs_it_first(medldr, usual_place):
     ended = medldr("data", "pack", "phantom_fracture", *RIBS, "--verify")
     packed, verified = ended.out.splitlines()
     assert "packed in" in packed
-    assert "as the source shows them" in verified
+    assert "match the source" in verified
     assert len(list(usual_place.glob("*/pack.json"))) == 1
 
 
@@ -104,7 +104,9 @@ def test_what_is_left_out_is_counted_and_told_by_the_exit_code(medldr, camelyon1
 def test_a_source_and_a_pack_that_are_both_absent_are_one_error(medldr, tmp_path):
     ended = medldr("data", "pack", "retinamnist", tmp_path / "nowhere", "--verify")
     assert ended.code == 2
-    assert "there is no pack, and nothing to make one of: retinamnist.npz is not in" in ended.err
+    assert (
+        "there is no pack, and no source to make one from: retinamnist.npz is not in" in ended.err
+    )
 
 
 def test_a_run_says_that_it_reads_from_a_pack_and_gives_the_same_numbers(

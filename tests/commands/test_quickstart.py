@@ -57,7 +57,7 @@ def test_a_second_call_shows_the_result_without_training(finished, capsys, monke
     assert {f.path: f.model.stat().st_mtime_ns for f in folders(finished)} == before
     shown = capsys.readouterr().out
     words = " ".join(shown.split())
-    assert "Trained before" in words
+    assert "Already trained" in words
     assert "unseen domain (scanner_d)" in words
     assert "seen domains" in words
     assert "interval" in words

@@ -306,7 +306,7 @@ def test_a_replaced_section_is_part_of_the_label_so_that_folders_do_not_mislead(
 def test_the_stronger_of_epochs_and_steps_decides():
     steps = load_config("retinamnist_erm", ["training.steps=50"]).training
     assert (steps.steps, steps.epochs) == (50, None)
-    with pytest.raises(InputError, match="both given"):
+    with pytest.raises(InputError, match="both set"):
         load_config("retinamnist_erm", ["training={epochs: 2, steps: 3}"])
 
 

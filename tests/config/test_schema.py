@@ -19,7 +19,7 @@ def test_sections_cannot_be_changed():
 def test_steps_put_the_default_epochs_away():
     assert TrainingConfig(steps=5).epochs is None
     assert TrainingConfig().epochs == 100
-    with pytest.raises(ValidationError, match="both given"):
+    with pytest.raises(ValidationError, match="both set"):
         TrainingConfig(steps=5, epochs=2)
     with pytest.raises(ValidationError, match="give training"):
         TrainingConfig(epochs=None)

@@ -79,7 +79,9 @@ def test_numbers_remember_how_they_were_written():
     [("a: 1\nb: 2\na: 3\n", ("3", "1")), ("s:\n  k: 1\n  j: 2\n  k: 1\n", ("4", "2"))],
 )
 def test_a_key_that_stands_twice_is_an_error_with_both_lines(text, lines):
-    with pytest.raises(InputError, match=rf"x.yaml:{lines[0]}: .*twice \(line {lines[1]} too\)"):
+    with pytest.raises(
+        InputError, match=rf"x.yaml:{lines[0]}: .*twice \(also on line {lines[1]}\)"
+    ):
         parse_document(text, "x.yaml")
 
 

@@ -225,6 +225,6 @@ def test_real_pacs_passes_the_check_of_the_command(pacs64, medldr):
     assert ended.code == 0, ended.err
     for domain, count in (("art_painting", "2,048"), ("sketch", "3,929")):
         assert re.search(rf"{domain} +{count} +{count} +0\n", ended.out)
-        assert f"rows a run would use with {domain} held out: train" in ended.out
+        assert f"images a run would use with {domain} held out: train" in ended.out
     assert "0 files unreadable" in ended.out
     assert "PACS: 9,991 pictures, the whole set." in ended.out

@@ -71,7 +71,7 @@ def test_an_older_file_has_the_defaults_of_what_it_lacks(files):
     [
         (None, "there is no file"),
         ("{half", "is not readable JSON"),
-        ("3", "should hold a mapping, but holds a int"),
+        ("3", "should contain a mapping, not a value of type int"),
         ('{"splits": {}}', "task is missing"),
         ('{"task": "guess", "splits": {}}', "task should be 'multi-class'"),
         ('{"task": "binary", "splits": []}', "splits should be a valid dictionary"),
@@ -79,7 +79,7 @@ def test_an_older_file_has_the_defaults_of_what_it_lacks(files):
             '{"task": "binary", "splits": {"test": {"metrics": {"auc": {"value": "high"}}}}}',
             r"splits\.test\.metrics\.auc\.value should be a valid number",
         ),
-        ('{"schema": 7, "task": "binary", "splits": {}}', "has schema 7, and this version"),
+        ('{"schema": 7, "task": "binary", "splits": {}}', "has schema 7, but this version"),
     ],
 )
 def test_a_damaged_file_is_refused_with_file_key_and_cure(files, content, said):

@@ -38,7 +38,7 @@ def test_an_older_one_and_unknown_keys_are_read(folder):
     ("text", "said"),
     [
         ("{half", "is not readable JSON"),
-        ("[]", "should hold a mapping"),
+        ("[]", "should contain a mapping"),
         ("{}", "code is missing"),
         ('{"code": "x", "error": ""}', "code should be a valid integer"),
     ],

@@ -51,7 +51,7 @@ def test_what_is_not_known_is_kept(files):
         (None, "there is no file"),
         ("", "is not readable JSON"),
         ('{"status": "do', "is not readable JSON"),
-        ("[]", "should hold a mapping, but holds a list"),
+        ("[]", "should contain a mapping, not a value of type list"),
         ("{}", "status is missing"),
         ('{"status": "finished"}', "status should be 'running', 'interrupted', 'done' or 'failed'"),
         ('{"status": "done", "seed": "x"}', "seed should be a valid integer"),

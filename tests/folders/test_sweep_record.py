@@ -175,7 +175,7 @@ def test_unknown_keys_do_no_harm(folder):
     [
         (
             lambda content: {**content, "schema": 3},
-            "has schema 3, and this version of medldr reads 1",
+            "has schema 3, but this version of medldr reads 1",
         ),
         (lambda content: {k: v for k, v in content.items() if k != "schema"}, "has no schema"),
         (
@@ -185,7 +185,7 @@ def test_unknown_keys_do_no_harm(folder):
         (lambda content: {**content, "members": [{"run": "a"}]}, r"members\.0\."),
         (lambda content: {**content, "layout": {"tilte": "x"}}, r"layout\."),
         (lambda content: {**content, "overrides": 3}, "overrides should be"),
-        (lambda content: [content], "holds a list"),
+        (lambda content: [content], "not a value of type list"),
     ],
 )
 def test_a_damaged_one_is_refused_with_file_key_and_cure(folder, spoil, said, original):

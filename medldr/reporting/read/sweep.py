@@ -38,7 +38,7 @@ def read_study(folder: SweepFolder) -> Study:
         sweep, unreadable, folders = lay_out(folder)
     members = one_configuration_a_row(sweep.members, planned=planned)
     if not members:
-        raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
+        raise InputError(f"{folder.sweep} names no run. Start the sweep again to rewrite it")
     configs: Configs = {}
     entries = [
         _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run), configs))

@@ -156,7 +156,7 @@ def test_a_changed_jitter_is_never_the_same_protocol(run_folder, read):
     rows = found.table("Method", "Protocol", "Augmentation", "Same protocol")
     assert rows[0][:3] == ["This run", FISH, "targeted+modified"]
     assert {row[3] for row in rows[1:]} == {"no"}
-    assert "other numbers than published" in found.text
+    assert "settings differ from the published ones" in found.text
 
 
 def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
