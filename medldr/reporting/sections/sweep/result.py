@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from medldr.metrics import MEASURES
 from medldr.reporting.document import Bullets, Paragraph, Section
-from medldr.reporting.sections.comparison.intervals import interval_words
+from medldr.reporting.sections.comparison.parts import interval_words
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.verdict import verdict
 
