@@ -6,14 +6,11 @@ from collections.abc import Mapping
 
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.document import Document
+from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.beside_published import beside_published
-from medldr.reporting.sections.comparison.banners import banners, notes
-from medldr.reporting.sections.comparison.differences import differences
-from medldr.reporting.sections.comparison.domains import domains
-from medldr.reporting.sections.comparison.result import result
-from medldr.reporting.sections.comparison.runs import curves, glossary, runs
+from medldr.reporting.sections.comparison import parts
 from medldr.reporting.sections.published.comparison import comparison_published
+from medldr.reporting.sections.rows import count
 
 DEMONSTRATION = "A demonstration of the tool, not evidence for the method."
 
@@ -31,26 +28,25 @@ def comparison_page(
     """
     common, found = found.short_names()
     sections = (
-        result(found),
-        notes(found),
-        differences(found),
-        domains(found),
-        beside_published(comparison_published(found, files)),
-        curves(found, files),
-        runs(found),
-        glossary(found),
+        parts.result(found),
+        parts.notes(found),
+        parts.differences(found),
+        parts.domains(found),
+        section("run", "published", comparison_published(found, files)),
+        parts.curves(found, files),
+        parts.runs(found),
+        parts.glossary(found),
     )
     return Document(
-        title=title,
-        kicker="medldr · comparison of runs",
-        subtitle=_subtitle(found, common),
-        banners=banners(found, remark),
-        sections=[section for section in sections if section is not None],
+        title,
+        "medldr · comparison of runs",
+        _subtitle(found, common),
+        parts.banners(found, remark),
+        [made for made in sections if made is not None],
     )
 
 
 def _subtitle(found: Comparison, common: str) -> str:
-    runs, methods = sum(len(m.seeds) for m in found.methods), len(found.methods)
-    text = f"{methods} method{'' if methods == 1 else 's'}, {runs} run{'' if runs == 1 else 's'}"
-    text = f"{common}: {text}" if common else text
-    return f"{text}; differences are to {found.reference}"
+    runs = count(sum(len(method.seeds) for method in found.methods), "run")
+    size = f"{count(len(found.methods), 'method')}, {runs}; differences are to {found.reference}"
+    return f"{common}: {size}" if common else size

@@ -6,45 +6,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.document import Paragraph, Section
+from medldr.metrics import measure
+from medldr.reporting.document import Section
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.by_rule import RuleMean, rule_means
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.sections.rows import method_row
+from medldr.reporting.table import Cell, Table
+from medldr.reporting.wording import split_name
 
 REPORTED = "The rule that the run reports; all other tables are of it."
 
 
 def by_rule(
     study: Study, columns: Sequence[Column], metrics: Sequence[str], splits: Sequence[str]
-) -> Section:
-    """A table per column and metric, of the first split; empty where runs have a single rule."""
-    section = Section("rules", "By selection rule", "Rules")
-    tables = [
-        table
-        for column in columns
-        for metric in metrics
-        for split in splits[:1]
-        if (table := rule_table(study, column.name, metric, split)) is not None
-    ]
-    if not tables:
-        return section
-    section.add(
-        Paragraph(
-            "Several rules chose weights from each training. Means and standard deviations are "
-            "over seeds."
-        )
-    )
-    if any("(oracle)" in heading for table in tables for heading in table.columns):
-        section.add(
-            Paragraph(
-                "A number by a rule named oracle was chosen by looking at the test split and is an "
-                "upper bound, not a measurement."
-            )
-        )
-    section.add(*tables)
-    return section
+) -> Section | None:
+    """A table per column and metric, of the first split; None where runs have a single rule."""
+    places = [(c.name, m, split) for c in columns for m in metrics for split in splits[:1]]
+    tables = [table for place in places if (table := rule_table(study, *place)) is not None]
+    oracle = any("(oracle)" in heading for table in tables for heading in table.columns)
+    return section("sweep", "rules", *tables, oracle=sentence("by_oracle") if oracle else "")
 
 
 def rule_table(study: Study, column: str, metric: str, split: str) -> Table | None:
@@ -53,16 +35,13 @@ def rule_table(study: Study, column: str, metric: str, split: str) -> Table | No
     rules = {mean.rule: mean.oracle for mean in found}
     if not rules:
         return None
-    where = SPLIT_TITLES.get(split, split).lower()
-    table = Table(
-        f"{column}: {measure(metric).heading} by selection rule, {where}",
-        ["Method", *(f"{rule} (oracle)" if oracle else rule for rule, oracle in rules.items())],
-    )
+    where = split_name(split).lower()
+    table = Table(f"{column}: {measure(metric).heading} by selection rule, {where}", ["Method"])
+    table.columns += [f"{rule} (oracle)" if oracle else rule for rule, oracle in rules.items()]
     by_place = {(mean.row, mean.rule): mean for mean in found}
     for row in dict.fromkeys(mean.row for mean in found):
         cells = [_cell(table, metric, by_place.get((row, rule))) for rule in rules]
-        apart = row in study.layout.controls
-        table.rows.append(Row(row, cells, ("control",) if apart else (), apart=apart))
+        table.rows.append(method_row(row, cells, control=row in study.layout.controls))
     return table
 
 

@@ -17,6 +17,28 @@ def seen_title(split: str) -> str:
     return f"{split_name(split).lower()} ({split})"
 
 
+def spoken(metric: str) -> str:
+    """A metric within a sentence.
+
+    Example:
+        >>> spoken("accuracy"), spoken("auc")
+        ('accuracy', 'AUC')
+    """
+    title = measure(metric).title
+    return title if title.isupper() else title.lower()
+
+
+def points_text(value: float, metric: str) -> str:
+    """A difference with its sign and unit.
+
+    Example:
+        >>> points_text(0.024, "accuracy"), points_text(0.024, "auc")
+        ('+2.4 points', '+0.024')
+    """
+    known = measure(metric)
+    return known.show_difference(value) + (" points" if known.percent else "")
+
+
 def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
     """Seen minus unseen of one run; empty where it was not measured.
 
@@ -28,9 +50,7 @@ def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
     number = None if gap is None else gap.metrics.get(metric)
     if gap is None or number is None or number.value is None:
         return ""
-    known = measure(metric)
     text = f"Seen minus unseen domains, from {seen_title(gap.seen)} to {gap.unseen}: "
-    text += known.show_difference(number.value) + (" points" if known.percent else "")
-    text += f" of {known.title if known.title.isupper() else known.title.lower()}"
-    text += bracketed(number, known, evaluation.level, signed=True)
+    text += f"{points_text(number.value, metric)} of {spoken(metric)}"
+    text += bracketed(number, measure(metric), evaluation.level, signed=True)
     return " ".join(filter(None, (f"{text}.", gap.note)))

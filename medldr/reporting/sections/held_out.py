@@ -5,49 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.metrics import measure
-from medldr.reporting.document import Paragraph, Section
-from medldr.reporting.results.held_out import (
-    HeldOut,
-    mean_over_domains,
-    plain_average,
-    row_scores,
-)
+from medldr.reporting.document import Section
+from medldr.reporting.prose import section, sentence
+from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores
 from medldr.reporting.results.target_parts import TARGETS
+from medldr.reporting.sections.rows import method_row
 from medldr.reporting.table import Row, Table
 
-UNJUDGED = "At least one of its runs was judged before there was a target_in; judge it again."
 
-
-def held_out(sets: Sequence[HeldOut], metric: str) -> Section:
-    """Two tables per data set; empty where no data set had two domains held out one by one."""
-    section = Section("left_out", "Leave one domain out", "One domain out")
-    if not sets:
-        return section
-    section.add(
-        Paragraph(
-            "Each run held one domain out: its column says which. The mean is taken over the "
-            "domains within each seed and then over seeds; SD is the standard deviation over "
-            "seeds, SE their population standard deviation over the square root of their number, "
-            "as DomainBed prints it. “Lowest” marks the domain on which a method does worst. Seen "
-            "is the accuracy on images of the domains that were trained on, held back from "
-            "training (id_test, else id_val)."
-        )
-    )
-    if len(sets) > 1:
-        section.add(sets_table(sets, metric))
-    for found in sets:
-        section.add(*(held_out_table(found, target, metric) for target in TARGETS))
-    return section
+def held_out(sets: Sequence[HeldOut], metric: str) -> Section | None:
+    """Two tables per data set; None where no data set had two domains held out one by one."""
+    tables = [sets_table(sets, metric)] if len(sets) > 1 else []
+    tables += [held_out_table(found, target, metric) for found in sets for target in TARGETS]
+    return section("sweep", "left_out", *tables)
 
 
 def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
     """Mean over the domains of each data set on target_in, and the plain mean over the sets."""
-    known = measure(metric)
-    table = Table(
-        f"{known.heading} on target_in, mean over the domains of each data set",
-        ["Method", *(found.dataset for found in sets), "Average"],
-        intervals=False,
-    )
+    caption = f"{measure(metric).heading} on target_in, mean over the domains of each data set"
+    columns = ["Method", *(found.dataset for found in sets), "Average"]
+    table = Table(caption, columns, intervals=False)
     names = list(dict.fromkeys(row for found in sets for row in found.rows))
     controls = {row for found in sets for row in found.controls}
     for row in sorted(names, key=lambda name: name in controls):
@@ -56,8 +33,7 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
             for found in sets
         ]
         cells = [table.number(metric, mean) for mean in (*means, plain_average(means))]
-        apart = row in controls
-        table.rows.append(Row(row, cells, ("control",) if apart else (), apart=apart))
+        table.rows.append(method_row(row, cells, control=row in controls))
     part = [f"{found.dataset} ({', '.join(found.never)})" for found in sets if found.never]
     if part:
         table.notes.append(f"Without domains that no run held out: {'; '.join(part)}.")
@@ -105,9 +81,8 @@ def _row(table: Table, found: HeldOut, row: str, target: str, metric: str) -> Ro
     estimates = (*scores.by_domain, scores.mean, scores.seen)
     cells = [table.number(metric, estimate) for estimate in estimates]
     cells.append(table.number(metric, scores.lost, signed=True))
-    control = row in found.controls
     mark = _mark(table, found, row, target, metric)
-    return Row(row, cells, ("control",) if control else (), mark=mark, apart=control)
+    return method_row(row, cells, control=row in found.controls, mark=mark)
 
 
 def _mark(table: Table, found: HeldOut, row: str, target: str, metric: str) -> str:
@@ -117,4 +92,4 @@ def _mark(table: Table, found: HeldOut, row: str, target: str, metric: str) -> s
         runs = "; ".join(f"{run.domain}, seed {run.seed} ({run.state})" for run in lost)
         return table.sign(f"No mean, because runs have no result: {runs}.")
     old = target != "target_all" and found.unjudged(row, target, metric)
-    return table.sign(UNJUDGED) if old else ""
+    return table.sign(sentence("no_domain_result")) if old else ""

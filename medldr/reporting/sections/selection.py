@@ -10,6 +10,7 @@ from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, 
 from medldr.folders.table_names import JOINT
 from medldr.metrics import measure
 from medldr.reporting.document import Bullets, Paragraph, Section
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Pick, Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
@@ -18,50 +19,30 @@ from medldr.reporting.table import Cell, Row, Table
 ACCURACY = measure("accuracy")
 NAMED = 4
 """Settings without every run that a footnote names."""
-RULES_IN_WORDS = (
-    "Each column is a rule that chooses a setting and an evaluation; each cell is the accuracy on "
-    "target_in of what it chose. Training-domain validation takes the highest mean accuracy over "
-    "the source domains. Leave-one-domain-out cross-validation takes the highest mean accuracy on "
-    "a second held-out domain, over runs that held out two.",
-    "The oracles look at the other 20 % of the held-out domain (target_out), so that their numbers "
-    "are upper bounds and no measurements. There are two: of the last step, as in DomainBed, where "
-    "it chooses the setting alone; and of any step, as in SWAD, where it chooses the evaluation "
-    "too.",
-    "With several seeds a setting is chosen for all of them by the mean of their best scores, and "
-    "each seed keeps its own evaluation.",
-)
 
 
-def selection(study: Study) -> Section:
-    """Empty where the sweep neither searches among settings nor scored held-out parts on the way.
+def selection(study: Study) -> Section | None:
+    """None where the sweep neither searches among settings nor scored held-out parts on the way.
 
     Which setting the main tables show comes first, then a table per data set of what each rule
     would have chosen.
     """
-    section = Section("choice", "Choice among settings", "Choice")
     found = candidates(study)
     # All methods of a set or none: one whose rules agree in every run is a result too.
     sets = dict.fromkeys(c.dataset for c in found if study.picks or has_curves(c.runs))
     tables = [choice_table([c for c in found if c.dataset == dataset]) for dataset in sets]
-    if study.picks:
-        section.add(Bullets([_lead(study)]))
-    if any(table is not None for table in tables):
-        section.add(*map(Paragraph, RULES_IN_WORDS))
-    if study.picks:
-        section.add(pick_table(study))
-    section.add(*tables)
-    return section
+    rules = ("choice_rules", "choice_oracles", "choice_seeds") if any(tables) else ()
+    words = [Paragraph(sentence(name)) for name in rules]
+    picks = (Bullets([_lead(study)]), pick_table(study)) if study.picks else (None, None)
+    return section("sweep", "choice", picks[0], *words, picks[1], *tables)
 
 
 def pick_table(study: Study) -> Table:
     """The setting of each method, column by column, that the main tables show."""
     columns = list(dict.fromkeys(pick.column for pick in study.picks))
-    table = Table(
-        "Settings that the main tables show",
-        ["Method", *columns],
-        texts=tuple(range(1, 1 + len(columns))),
-        intervals=False,
-    )
+    texts = tuple(range(1, 1 + len(columns)))
+    caption = "Settings that the main tables show"
+    table = Table(caption, ["Method", *columns], texts=texts, intervals=False)
     by_place = {(pick.row, pick.column): pick for pick in study.picks}
     for row in dict.fromkeys(pick.row for pick in study.picks):
         cells = [_pick(table, study, by_place.get((row, column))) for column in columns]
@@ -89,11 +70,8 @@ def choice_table(found: Sequence[Candidates]) -> Table | None:
     Args:
         found: The methods of one data set.
     """
-    table = Table(
-        f"{found[0].dataset}: {ACCURACY.heading} on target_in by rule of choice",
-        ["Method, held out", *RULES],
-        intervals=False,
-    )
+    caption = f"{found[0].dataset}: {ACCURACY.heading} on target_in by rule of choice"
+    table = Table(caption, ["Method, held out", *RULES], intervals=False)
     any_choice = False
     for of_method in found:
         several = len({run.setting for run in of_method.runs}) > 1
@@ -118,7 +96,7 @@ def _cell(table: Table, choice: Choice, *, named: bool) -> Cell:
     what = f"step{'' if len(steps) == 1 else 's'} {' / '.join(steps)}"
     what = f"{choice.setting}, {what}" if named else what
     if not choice.numbers:
-        reason = "what was chosen was not scored on target_in (evaluation.domain_curves)"
+        reason = sentence("choice_unscored")
         return Cell(Estimate(reason=reason), detail=what, mark=mark or table.sign(reason))
     return Cell(replace(spread(choice.numbers), se=None), ACCURACY, detail=what, mark=mark)
 
@@ -145,7 +123,4 @@ def missing_text(choice: Choice) -> str:
 def _lead(study: Study) -> str:
     most = max(pick.settings for pick in study.picks)
     ways = ", ".join(dict.fromkeys(pick.by for pick in study.picks if pick.by)) or "nothing yet"
-    return (
-        f"Each method was trained in up to {most} settings. The main tables show one of them per "
-        f"method and column, chosen by {ways}, without a look at the test split."
-    )
+    return sentence("choice_lead", most=most, ways=ways)

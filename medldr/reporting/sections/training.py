@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import Training, differences, training_of
-from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.sections.rows import method_row
+from medldr.reporting.table import DASH, Cell, Table
 
 _WORDS: Final = {
     "protocol": "protocol {} ({})",
@@ -17,6 +18,7 @@ _WORDS: Final = {
     "steps": "{} steps ({})",
     "sampler": "sampler {} ({})",
 }
+SPANS: Final = ("rate", "images", "steps")
 
 
 def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
@@ -24,19 +26,17 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
     if row == study.reference:
         return []
     found: dict[str, list[str]] = {}
-    known = 0
     for column in columns:
         own, other = (training_of(study.files(name, column)) for name in (row, study.reference))
-        if own is None or other is None:
-            continue
-        known += 1
-        text = ", ".join(_text(key, own, other) for key in differences(own, other))
-        if text:
+        if own is not None and other is not None:
+            text = ", ".join(_text(key, own, other) for key in differences(own, other))
             found.setdefault(text, []).append(column)
+    known = sum(map(len, found.values()))
+    wheres = {text: "" if len(of) == known else f"{', '.join(of)}: " for text, of in found.items()}
     return [
-        ("" if len(where) == known else f"{', '.join(where)}: ")
-        + f"trained otherwise than {study.reference} (in brackets): {text}."
-        for text, where in found.items()
+        f"{where}trained otherwise than {study.reference} (in brackets): {text}."
+        for text, where in wheres.items()
+        if text
     ]
 
 
@@ -47,32 +47,21 @@ def _text(key: str, own: Training, other: Training) -> str:
 
 def training_table(study: Study, column: Column) -> Table | None:
     """Learning rate, images of a step, steps and sampler of each row; None without a run."""
-    table = Table(
-        f"{column.name}: how each row was trained",
-        ["Method", "Learning rate", "Images a step", "Steps", "Sampler"],
-        texts=(4,),
-    )
+    columns = ["Method", "Learning rate", "Images a step", "Steps", "Sampler"]
+    table = Table(f"{column.name}: how each row was trained", columns, texts=(4,))
     for row in study.rows:
-        runs = (training_of(entry.files) for entry in study.of(row, column.name))
+        runs = [training_of(entry.files) for entry in study.of(row, column.name)]
         found = [run for run in runs if run is not None]
         if found:
-            reference, control = row == study.reference, row in study.layout.controls
-            tags = [*(["reference"] if reference else []), *(["control"] if control else [])]
-            table.rows.append(Row(row, _cells(found), tuple(tags), apart=control))
+            cells = [_span([getattr(run, key) for run in found]) for key in SPANS]
+            samplers = dict.fromkeys(run.sampler for run in found if run.sampler)
+            cells.append(Cell(", ".join(samplers) or DASH))
+            control, reference = row in study.layout.controls, row == study.reference
+            table.rows.append(method_row(row, cells, control=control, reference=reference))
     return table if table.rows else None
 
 
-def _cells(found: Sequence[Training]) -> list[Cell]:
-    samplers = dict.fromkeys(run.sampler for run in found if run.sampler)
-    return [
-        _span(run.rate for run in found),
-        _span(run.images for run in found),
-        _span(run.steps for run in found),
-        Cell(", ".join(samplers) or DASH),
-    ]
-
-
-def _span(values: Iterable[float | None]) -> Cell:
+def _span(values: Sequence[float | None]) -> Cell:
     """One number, or the span of those of several seeds."""
     known = sorted(value for value in values if value is not None)
     if not known:

@@ -7,24 +7,18 @@ from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import measure
+from medldr.reporting.read.shown_metrics import comparison_metrics, in_order
 from medldr.reporting.sections.domain_gap import seen_title
+from medldr.reporting.sections.rows import domain_row, method_row
 from medldr.reporting.table import DASH, Cell, Row, Table
-from medldr.reporting.wording import ordered
-
-MAIN = ("accuracy", "auc", "balanced_accuracy", "ece")
-EXTRA = {
-    "binary": ("sensitivity_at_specificity",),
-    "ordinal": ("quadratic_kappa", "mae"),
-    "multi-label": ("exact_match",),
-}
 
 
 def main_metrics(found: Comparison, split: str) -> list[str]:
     """Metrics that a comparison shows, those of the task included, if they were computed."""
-    known = found.metrics(split)
-    wanted = [*MAIN, *EXTRA.get(found.task, ())]
+    known = in_order(found.metrics(split))
+    wanted = [*comparison_metrics(found.task), "worst_group"]
     wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
-    return [m for m in ordered([*wanted, "worst_group"]) if m in known] or ordered(known)
+    return [metric for metric in known if metric in wanted] or known
 
 
 def result_table(found: Comparison, split: str) -> Table:
@@ -33,7 +27,7 @@ def result_table(found: Comparison, split: str) -> Table:
     table = Table(found.title(split), ["Method", "Runs", *metric_columns(metrics)])
     for method in found.methods:
         cells = [table.number(m, found.estimate(split, m, method.name)) for m in metrics]
-        table.rows.append(method_row(found, table, method, [Cell(len(method.seeds)), *cells]))
+        table.rows.append(_row(found, table, method, [Cell(len(method.seeds)), *cells]))
     table.rows += missing_rows(found, len(table.columns))
     about = found.splits[split]
     if about.few_groups:
@@ -44,17 +38,13 @@ def result_table(found: Comparison, split: str) -> Table:
 def difference_table(found: Comparison, split: str) -> Table:
     """The main metrics of one split."""
     metrics = main_metrics(found, split)
-    table = Table(
-        f"Difference to {found.reference}: {found.title(split)}",
-        ["Method", *metric_columns(metrics)],
-    )
+    caption = f"Difference to {found.reference}: {found.title(split)}"
+    table = Table(caption, ["Method", *metric_columns(metrics)])
     several = len(found.others) > 1
     for method in found.others:
-        cells = [
-            difference_cell(table, m, found.difference(split, m, method.name), holm=several)
-            for m in metrics
-        ]
-        table.rows.append(method_row(found, table, method, cells))
+        pairs = [(m, found.difference(split, m, method.name)) for m in metrics]
+        cells = [difference_cell(table, metric, pair, holm=several) for metric, pair in pairs]
+        table.rows.append(_row(found, table, method, cells))
     return table
 
 
@@ -66,11 +56,10 @@ def domain_table(found: Comparison, metric: str = "accuracy") -> Table | None:
             scores = [found.score(split, metric, name, domain) for name in found.names]
             if not any(scores):
                 continue
-            tags = ["seen" if any(s is not None and s.seen for s in scores) else "unseen"]
-            tags += ["few groups"] if size.few_groups else []
             numbers = [None if score is None else score.estimate for score in scores]
             cells = [Cell(size.n), *(table.number(metric, number) for number in numbers)]
-            table.rows.append(Row(domain, cells, tags=tuple(tags)))
+            seen = any(score is not None and score.seen for score in scores)
+            table.rows.append(domain_row(domain, cells, seen, size.few_groups))
     return table if table.rows else None
 
 
@@ -79,21 +68,15 @@ def gap_table(found: Comparison) -> Table | None:
     if not found.gaps:
         return None
     measured = {gap.metric for gap in found.gaps}
-    metrics = [metric for metric in MAIN if metric in measured]
-    table = Table(
-        f"Seen minus unseen domains, from {seen_title(found.gaps[0].seen)} to test",
-        ["Method", *metric_columns(metrics)],
-    )
+    metrics = [metric for metric in comparison_metrics("") if metric in measured]
+    caption = f"Seen minus unseen domains, from {seen_title(found.gaps[0].seen)} to test"
+    table = Table(caption, ["Method", *metric_columns(metrics)])
     for method in found.methods:
-        gaps = [found.gap(metric, method.name) for metric in metrics]
-        cells = [
-            table.number(metric, None if gap is None else gap.estimate, signed=True)
-            for metric, gap in zip(metrics, gaps, strict=True)
-        ]
-        row = method_row(found, table, method, cells)
-        note = gaps[0].note if gaps and gaps[0] is not None else ""
-        marks = filter(None, (row.mark, table.sign(note) if note else ""))
-        table.rows.append(replace(row, mark=",".join(marks)))
+        gaps = {metric: found.gap(metric, method.name) for metric in metrics}
+        numbers = {metric: None if gap is None else gap.estimate for metric, gap in gaps.items()}
+        cells = [table.number(key, number, signed=True) for key, number in numbers.items()]
+        notes = [gap.note for gap in gaps.values() if gap is not None][:1]
+        table.rows.append(_row(found, table, method, cells, *filter(None, notes)))
     return table
 
 
@@ -108,7 +91,7 @@ def runs_table(found: Comparison) -> Table:
     for method in found.methods:
         same = "yes" if method.same_protocol else "no"
         texts = (
-            ", ".join(str(seed) for seed in method.seeds),
+            ", ".join(map(str, method.seeds)),
             method.selection or DASH,
             method.protocol or "none",
             DASH if method.name == found.reference else same,
@@ -117,7 +100,7 @@ def runs_table(found: Comparison) -> Table:
             _short(method.split_hash),
             f"{method.label}-{method.hash}",
         )
-        table.rows.append(method_row(found, table, method, [Cell(text) for text in texts]))
+        table.rows.append(_row(found, table, method, [Cell(text) for text in texts]))
     table.rows += missing_rows(found, len(table.columns))
     return table
 
@@ -127,17 +110,17 @@ def _short(checksum: str | None) -> str:
     return checksum.rpartition(":")[2][:8] if checksum else DASH
 
 
-def method_row(found: Comparison, table: Table, method: Method, cells: Sequence[Cell]) -> Row:
+def _row(
+    found: Comparison, table: Table, method: Method, cells: Sequence[Cell], *notes: str
+) -> Row:
     """The row of a method with its tags and footnotes."""
-    reference = method.name == found.reference
-    tags = {"reference": reference, "oracle": method.oracle, "control": method.control}
-    return Row(
+    return method_row(
         method.name,
         cells,
-        tags=tuple(tag for tag, holds in tags.items() if holds),
-        style="reference" if reference else "",
-        mark=",".join(table.sign(note) for note in method.footnotes),
-        apart=method.control,
+        reference=method.name == found.reference,
+        oracle=method.oracle,
+        control=method.control,
+        mark=",".join(table.sign(note) for note in (*method.footnotes, *notes)),
     )
 
 
@@ -173,13 +156,9 @@ def show_p(p: float) -> str:
 
 def missing_rows(found: Comparison, columns: int) -> list[Row]:
     """Runs without a result as rows of a table with so many columns."""
+    tags, empty = ("no result",), [Cell()] * (columns - 2)
     return [
-        Row(
-            entry.run,
-            [Cell(missing_reason(entry)), *[Cell()] * (columns - 2)],
-            tags=("no result",),
-            style="missing",
-        )
+        Row(entry.run, [Cell(missing_reason(entry)), *empty], tags, "missing")
         for entry in found.missing
     ]
 

@@ -5,60 +5,52 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medldr.config.method import (
-    augmentation_id,
-    augmentation_title,
-    method_title,
-    model_title,
-)
+from medldr.config.method import augmentation_id, augmentation_title, method_title, model_title
 from medldr.config.sections import dataset_name, held_out, section
 from medldr.folders.run_record import RunRecord, Selection
-from medldr.metrics import PERCENT, measure, rule_text
+from medldr.metrics import rule_text
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.run.rules import metric_of
+from medldr.reporting.sections.rows import count
+from medldr.reporting.sections.run.rules import value_text
 
 
 def facts(files: RunFiles) -> list[tuple[str, str]]:
-    """Names and what is said of each."""
+    """Names and what is said of each; what a run has nothing of is left out."""
     config, judged = files.config, files.evaluation
-    data = dataset_name(config, files.facts)
-    if judged is not None:
-        kinds = "labels" if judged.task == "multi-label" else "classes"
-        data += f": {judged.task}, {len(judged.class_names)} {kinds}"
-    pairs = [
-        ("Method", method_title(config)),
-        ("Data", data),
-        ("Network", model_text(config, files.record)),
-    ]
-    augmentation = augmentation_id(config)
-    if augmentation:
-        pairs.append(("Augmentation", augmentation_title(augmentation)))
-    pairs.append(("Training", recipe_text(config)))
-    if judged is not None and judged.selection is not None:
-        pairs.append(("Selection", _selection_text(judged.selection)))
-    if held_out(config):
-        pairs.append(("Held out", ", ".join(held_out(config))))
-    pairs.append(("Protocol", files.protocol or "none"))
-    if judged is not None and judged.task == "binary":
-        pairs.append(("Positive class", str(judged.positive_class)))
-    return pairs
+    chosen = judged and judged.selection
+    pairs = {
+        "Method": method_title(config),
+        "Data": _data_text(files),
+        "Network": model_text(config, files.record),
+        "Augmentation": augmentation_title(augmentation_id(config)),
+        "Training": recipe_text(config),
+        "Selection": _selection_text(chosen) if chosen else "",
+        "Held out": ", ".join(held_out(config)),
+        "Protocol": files.protocol or "none",
+        "Positive class": f"{judged.positive_class}" if judged and judged.task == "binary" else "",
+    }
+    return [pair for pair in pairs.items() if pair[1]]
+
+
+def _data_text(files: RunFiles) -> str:
+    judged, data = files.evaluation, dataset_name(files.config, files.facts)
+    if judged is None:
+        return data
+    kinds = "labels" if judged.task == "multi-label" else "classes"
+    return f"{data}: {judged.task}, {len(judged.class_names)} {kinds}"
 
 
 def _selection_text(chosen: Selection) -> str:
+    value = value_text(chosen)
     text = f"epoch {chosen.epoch}, {rule_text(chosen.rule, chosen.split or '')}"
-    if chosen.value is not None:
-        known = measure(metric_of(chosen.rule))
-        text += f" ({known.show(chosen.value)}{PERCENT if known.percent else ''})"
-    return f"{text}; rule {chosen.rule}"
+    return f"{text}{f' ({value})' if value else ''}; rule {chosen.rule}"
 
 
 def model_text(config: Mapping[str, Any], record: RunRecord | None) -> str:
     """The network with what sets it apart."""
-    spec = None if record is None else record.spec
+    spec, model = None if record is None else record.spec, section(config, "model")
     pictures = spec is not None and len(spec.spatial_size) == 2
-    model = section(config, "model")
-    name = str(model.get("name", "unknown model"))
-    parts = [model_title(name)]
+    parts = [model_title(str(model.get("name", "unknown model")))]
     if model.get("stem"):
         parts.append(f"{model['stem']} stem")
     if model.get("conv") and not pictures:  # they have plain 2D convolutions whatever it says
@@ -71,17 +63,16 @@ def model_text(config: Mapping[str, Any], record: RunRecord | None) -> str:
 def recipe_text(config: Mapping[str, Any]) -> str:
     """Length, batch, optimizer, and the learning rate that was really used."""
     training = section(config, "training")
+    each, rate = training.get("batch_per_domain"), training.get("lr")
+    batch = f"{each} per domain" if each else training.get("batch_size", "?")
     epochs = training.get("epochs", "?")
-    length = f"{epochs} epoch{'' if epochs == 1 else 's'}"
-    each = training.get("batch_per_domain")
     parts = [
-        f"{training['steps']} steps" if training.get("steps") else length,
-        f"batch {f'{each} per domain' if each else training.get('batch_size', '?')}",
+        f"{training['steps']} steps" if training.get("steps") else count(epochs, "epoch"),
+        f"batch {batch}",
         str(training.get("optimizer", "?")).upper().replace("ADAMW", "AdamW"),
     ]
-    rate = training.get("lr")
-    scale = float(section(config, "algorithm").get("lr_scale", 1.0))
     if isinstance(rate, int | float):
+        scale = float(section(config, "algorithm").get("lr_scale", 1.0))
         scaled = f" ({float(rate):g} × {scale:g})" if scale != 1 else ""
         parts.append(f"learning rate {float(rate) * scale:g}{scaled}")
     if training.get("schedule"):

@@ -1,14 +1,16 @@
-"""Everything in `run.json`, so that the numbers can be made again."""
+"""What is needed to make a run's numbers again: its settings, and everything in `run.json`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from medldr.reporting.document import Heading, Pairs, Paragraph, Section
+from medldr.reporting.document import Folded, Heading, Pairs, Paragraph, Section
+from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.settings import show
-from medldr.reporting.table import DASH
+from medldr.reporting.read.settings import as_yaml, changes, show
+from medldr.reporting.sections.rows import count
+from medldr.reporting.table import DASH, Cell, Row, Table
 
 TITLES = {
     "run": "Run",
@@ -33,13 +35,24 @@ WORDS = {
 MOST = 12
 
 
-def provenance(files: RunFiles) -> Section:
-    """The section of the page."""
-    found = Section("provenance", "Provenance", "Provenance")
-    found.add(Paragraph("What ran, so that the numbers can be made again."))
-    for title, pairs in provenance_groups(files.facts):
-        found.add(Heading(title), Pairs(pairs))
-    return found
+def settings(files: RunFiles) -> Section | None:
+    """The settings of a run: first what differs from the defaults."""
+    changed, problem = changes(files)
+    table = Table(
+        "Settings that differ from their defaults", ["Setting", "Here", "Default"], code=True
+    )
+    for change in changed:
+        table.rows.append(Row(change.key, [Cell(show(change.value)), Cell(show(change.default))]))
+    first = table if changed else Paragraph(problem or "Every setting has its default.")
+    text = as_yaml(files.config) if files.config else "config.yaml is absent."
+    return section("run", "settings", first, Folded("All settings, as resolved", text))
+
+
+def provenance(files: RunFiles) -> Section | None:
+    """The facts of `run.json` in groups."""
+    groups = provenance_groups(files.facts)
+    blocks = [block for title, pairs in groups for block in (Heading(title), Pairs(pairs))]
+    return section("run", "provenance", *blocks)
 
 
 def provenance_groups(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -70,9 +83,8 @@ def provenance_groups(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[st
 
 def _checksums(files: Mapping[str, Any]) -> str:
     # Names stay out: on somebody's own scans they may be those of patients.
-    count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
-    shown = ", ".join(map(str, files.values()))
-    return f"{count}, checksum {shown}" if 0 < len(files) <= 3 else count
+    number, shown = count(len(files), "file"), ", ".join(map(str, files.values()))
+    return f"{number}, checksum {shown}" if 0 < len(files) <= 3 else number
 
 
 def _text(key: str, value: Any) -> str:

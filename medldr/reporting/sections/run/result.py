@@ -1,117 +1,137 @@
-"""The result of a run: one sentence, a few large numbers, and what was trained on what."""
+"""The top of a run's page: what must be known first, the result, and what was trained on what."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import PERCENT, measure
-from medldr.reporting.document import Card, Cards, Pairs, Paragraph, Section
+from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs, Paragraph, Section
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
+from medldr.reporting.read.shown_metrics import card_metrics
 from medldr.reporting.results.headline import headline, headline_split, metrics_of, seen_split
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
 from medldr.reporting.wording import bracketed, split_name
 
-HEADLINE_METRICS = {
-    "multi-class": ("accuracy", "auc", "balanced_accuracy", "ece"),
-    "binary": ("accuracy", "auc", "sensitivity_at_specificity", "ece"),
-    "ordinal": ("accuracy", "auc", "quadratic_kappa", "mae"),
-    "multi-label": ("auc", "accuracy", "exact_match", "ece"),
+ENDINGS = {
+    "failed": "This run has failed",
+    "interrupted": "This run was interrupted and can go on",
+    "running": "This run is still going on",
 }
-"""The few numbers that matter, by task."""
 
 
-def result(files: RunFiles) -> Section:
-    """The section at the top of the page."""
-    found = Section("result", "Result", "Result")
+def banners(files: RunFiles) -> list[Banner]:
+    """An oracle, an end before the end, results of no test split, files that were left out."""
+    judged = files.evaluation
+    chosen = judged and judged.selection
+    found = []
+    if chosen and chosen.oracle:
+        found.append(Banner("oracle", sentence("run_oracle", rule=chosen.rule)))
+    return found + [Banner("warning", text) for text in (*_warnings(files), *files.problems)]
+
+
+def _warnings(files: RunFiles) -> Iterator[str]:
+    ending = ENDINGS.get("" if files.record is None else files.record.status)
+    if ending:
+        error = files.facts.get("error")  # without ids, unlike that of the record
+        yield f"{ending}{f' ({error})' if error else ''}."
+    split = headline_split(files.evaluation)
+    if files.evaluation is None:
+        yield sentence("no_evaluation")
+    elif split not in ("test", ""):
+        yield sentence("no_test_split", split=split_name(split).lower())
+    if files.skipped_files:
+        what = "file was" if files.skipped_files == 1 else "files were"
+        yield f"{files.skipped_files} unreadable {what} left out; see bad_files.csv."
+
+
+def notes(files: RunFiles) -> Section | None:
+    """What a reader of any number must know of the data."""
+    return section("run", "notes", Bullets(files.notes))
+
+
+def result(files: RunFiles) -> Section | None:
+    """The result in a sentence, a few large numbers, and what was trained."""
+    numbers: list[Block] = []
     if files.evaluation is not None:
-        found.add(Paragraph(lead(files.evaluation), "lead"), *cards(files.evaluation))
-    found.add(Pairs(facts(files)))
-    return found
+        numbers = [Paragraph(lead(files.evaluation), "lead"), *cards(files.evaluation)]
+    return section("run", "result", *numbers, Pairs(facts(files)))
 
 
-def lead(evaluation: EvaluationRecord) -> str:
+def lead(judged: EvaluationRecord) -> str:
     """The result in a few plain sentences; empty where there is none."""
-    name, split = headline_split(evaluation), headline(evaluation)
-    number = None if split is None else split.metrics.get("accuracy")
-    if split is None or number is None or number.value is None:
+    split = headline(judged)
+    number = split and split.metrics.get("accuracy")
+    if not split or not number or number.value is None:
         return ""
     known = measure("accuracy")
-    where = f"the {split_name(name).lower()} split"
+    where = f"the {split_name(headline_split(judged)).lower()} split"
     if split.unseen:
         where += f", from {', '.join(split.domains)}, which training has not seen"
-    labels = evaluation.task == "multi-label"
+    labels = judged.task == "multi-label"
     what = "labels were decided right" if labels else "images were classified right"
     text = f"On {where}, {known.show(number.value)}{PERCENT} of the {what}"
-    text += f"{bracketed(number, known, evaluation.level, unit=PERCENT)}."
-    most, share = _most_frequent(evaluation, split)
-    if most:
-        text += (
-            f" For comparison: always answering “{most}”, its most frequent class, would be "
-            f"right in {known.show(share)}{PERCENT}."
-        )
-    return f"{text} {gap_sentence(evaluation)}".rstrip()
+    text += f"{bracketed(number, known, judged.level, unit=PERCENT)}."
+    return " ".join(filter(None, (text, _comparison(judged, split), gap_sentence(judged))))
 
 
-def _most_frequent(evaluation: EvaluationRecord, split: SplitRecord) -> tuple[str, float]:
-    names = evaluation.class_names
-    totals = [sum(row) for row in split.confusion or ()] if evaluation.task != "multi-label" else []
-    if len(totals) != len(names) or not sum(totals):
-        return "", 0.0
-    top = max(range(len(totals)), key=totals.__getitem__)
-    return names[top], totals[top] / sum(totals)
+def _comparison(judged: EvaluationRecord, split: SplitRecord) -> str:
+    """What always naming the most frequent class would reach; empty where that is unknown."""
+    totals = [sum(row) for row in split.confusion or ()] if judged.task != "multi-label" else []
+    if len(totals) != len(judged.class_names) or not sum(totals):
+        return ""
+    share = measure("accuracy").show(max(totals) / sum(totals))
+    name = judged.class_names[totals.index(max(totals))]
+    return sentence("most_frequent", name=name, share=f"{share}{PERCENT}")
 
 
-def cards(evaluation: EvaluationRecord) -> list[Cards]:
+def cards(judged: EvaluationRecord) -> list[Cards]:
     """Large numbers of the headline split, and of the seen domains beside the unseen ones."""
-    shown = dict.fromkeys((headline_split(evaluation), seen_split(evaluation)))
+    shown = dict.fromkeys((headline_split(judged), seen_split(judged)))
     return [
-        Cards(_strip_title(name, split), _strip(evaluation, split), evaluation.level)
+        Cards(_cards_title(name, judged.splits[name]), _cards(judged, name), judged.level)
         for name in shown
-        if (split := evaluation.splits.get(name)) is not None
+        if name in judged.splits
     ]
 
 
-def _strip(evaluation: EvaluationRecord, split: SplitRecord) -> Sequence[Card]:
-    numbers = metrics_of(split)
-    found = []
-    for key in (*HEADLINE_METRICS[evaluation.task], "worst_group"):
+def _cards(judged: EvaluationRecord, name: str) -> list[Card]:
+    numbers, found = metrics_of(judged.splits[name]), []
+    for key in (*card_metrics(judged.task), "worst_group"):
         if key in numbers:
             number = Estimate.of(numbers[key])
             number = replace(number, reason=number.reason or "undefined")
-            title = heading(evaluation, key).removesuffix(" (%)")
-            found.append(Card(title, Cell(number, measure(key))))
+            found.append(Card(title(judged, key), Cell(number, measure(key))))
     return found
 
 
-def heading(evaluation: EvaluationRecord, key: str) -> str:
-    """The heading of a metric, with the specificity that this run asked for.
+def _cards_title(name: str, split: SplitRecord) -> str:
+    found = split_name(name) if name in ("id_test", "id_val") else f"{split_name(name)} split"
+    if split.unseen:
+        many = "domains" if len(split.domains) > 1 else "domain"
+        found = f"{split_name(name)}, unseen {many} ({', '.join(split.domains)})"
+    return f"{found} · {counts_text(split)}"
+
+
+def title(judged: EvaluationRecord, key: str) -> str:
+    """The name of a metric, with the specificity that this run asked for.
 
     Example:
         >>> point = {"specificity": 0.9}
         >>> judged = EvaluationRecord(task="binary", splits={}, operating_point=point)
-        >>> heading(judged, "sensitivity_at_specificity"), heading(judged, "auc")
-        ('Sensitivity at 90 % specificity (%)', 'AUC')
+        >>> title(judged, "sensitivity_at_specificity"), title(judged, "auc")
+        ('Sensitivity at 90 % specificity', 'AUC')
     """
-    point = evaluation.operating_point
+    point = judged.operating_point
     wanted = None if point is None else point.specificity
     if key != "sensitivity_at_specificity" or wanted is None:
-        return measure(key).heading
-    return f"Sensitivity at {100 * wanted:g} % specificity (%)"
-
-
-def _strip_title(name: str, split: SplitRecord) -> str:
-    title = f"{split_name(name)} split"
-    if split.unseen:
-        many = "domains" if len(split.domains) > 1 else "domain"
-        title = f"{split_name(name)}, unseen {many} ({', '.join(split.domains)})"
-    elif name in ("id_test", "id_val"):
-        title = split_name(name)
-    return f"{title} · {counts_text(split)}"
+        return measure(key).title
+    return f"Sensitivity at {100 * wanted:g} % specificity"
 
 
 def counts_text(split: SplitRecord) -> str:
@@ -121,7 +141,6 @@ def counts_text(split: SplitRecord) -> str:
         >>> counts_text(SplitRecord(n=1240, n_groups=310, unit="group"))
         '1,240 images of 310 groups (patients, slides)'
     """
-    text = f"{split.n:,} images"
-    if split.unit == "group" and split.n_groups != split.n:
-        text += f" of {split.n_groups or 0:,} groups (patients, slides)"
-    return text
+    groups = split.unit == "group" and split.n_groups != split.n
+    more = f" of {split.n_groups or 0:,} groups (patients, slides)" if groups else ""
+    return f"{split.n:,} images{more}"

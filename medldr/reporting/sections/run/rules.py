@@ -5,7 +5,8 @@ from __future__ import annotations
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import PERCENT, measure
-from medldr.reporting.document import Paragraph, Section
+from medldr.reporting.document import Section
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline_split
 from medldr.reporting.table import Cell, Row, Table
@@ -17,14 +18,7 @@ ABSENT = "not judged; run medldr evaluate on the run again"
 
 def rules(files: RunFiles) -> Section | None:
     """The section of the page; None where the run has a single rule."""
-    table = rule_table(files)
-    if table is None:
-        return None
-    text = (
-        "Several rules chose weights from this training. The first one's are reported everywhere "
-        "else on this page."
-    )
-    return Section("rules", "By selection rule", "Rules", [Paragraph(text), table])
+    return section("run", "rules", rule_table(files))
 
 
 def rule_table(files: RunFiles) -> Table | None:
@@ -35,32 +29,35 @@ def rule_table(files: RunFiles) -> Table | None:
     table = Table("By selection rule", ["Rule", "Split read", "Epoch", "Value there"], texts=(1,))
     table.columns += [f"{split_name(split)}: {measure(key).heading}" for key in SHOWN]
     for place, (rule, (chosen, judged)) in enumerate(files.by_rule.items()):
-        epoch = chosen.epoch
         cells = [
             Cell(split_name(chosen.split).lower()) if chosen.split else Cell(),
-            Cell() if epoch is None else Cell(f"{epoch}", order=float(epoch)),
-            _value(chosen),
+            Cell() if chosen.epoch is None else Cell(f"{chosen.epoch}", order=float(chosen.epoch)),
+            Cell() if chosen.value is None else Cell(value_text(chosen), order=chosen.value),
         ]
-        there = None if judged is None else judged.splits.get(split)
-        scored = {} if there is None else there.metrics
-        for key in SHOWN:
-            number = Estimate(reason=ABSENT) if judged is None else None
-            number = Estimate.of(scored[key]) if key in scored else number
-            cells.append(table.number(key, number))
+        scored = (
+            {} if judged is None or split not in judged.splits else judged.splits[split].metrics
+        )
+        missing = Estimate(reason=ABSENT) if judged is None else None
+        numbers = [Estimate.of(scored[key]) if key in scored else missing for key in SHOWN]
+        cells += [table.number(key, number) for key, number in zip(SHOWN, numbers, strict=True)]
         tags = (*(["reported"] if place == 0 else []), *(["oracle"] if chosen.oracle else []))
         table.rows.append(Row(rule, cells, tags, "reference" if place == 0 else ""))
     if any(chosen.oracle for chosen, _ in files.by_rule.values()):
-        table.notes.append(
-            "An oracle chose by looking at the test split: an upper bound, not a measurement."
-        )
+        table.notes.append(sentence("rule_oracle"))
     return table
 
 
-def _value(chosen: Selection) -> Cell:
+def value_text(chosen: Selection) -> str:
+    """What a rule found where it chose, with its unit; empty where it compared nothing.
+
+    Example:
+        >>> value_text(Selection(rule="val_auc", value=0.5)), value_text(Selection(rule="last"))
+        ('0.500', '')
+    """
     if chosen.value is None:
-        return Cell()
+        return ""
     known = measure(metric_of(chosen.rule))
-    return Cell(known.show(chosen.value) + (PERCENT if known.percent else ""), order=chosen.value)
+    return known.show(chosen.value) + (PERCENT if known.percent else "")
 
 
 def metric_of(rule: str) -> str:
@@ -74,7 +71,6 @@ def metric_of(rule: str) -> str:
     """
     if rule == "swad":
         return "domain_loss"
-    for prefix in ("id_val_", "val_", "oracle_out_", "oracle_"):
-        if rule.startswith(prefix):
-            return rule.removeprefix(prefix)
-    return ""
+    prefixes = ("id_val_", "val_", "oracle_out_", "oracle_")
+    known = next((prefix for prefix in prefixes if rule.startswith(prefix)), rule)
+    return rule.removeprefix(known)

@@ -7,39 +7,27 @@ from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.run_record import Selection
 from medldr.metrics import measure, rule_text
 from medldr.reporting.document import Banner, Document, Section
+from medldr.reporting.read.shown_metrics import card_metrics
 from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
-from medldr.reporting.sections.run.result import HEADLINE_METRICS
 from medldr.reporting.table import Cell, Row, Table
 
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
-SHORT = {
-    "balanced_accuracy": "Bal. acc. (%)",
-    "sensitivity_at_specificity": "Sens. at spec. (%)",
-    "quadratic_kappa": "Kappa",
-    "mae": "Abs. error",
-    "exact_match": "Exact (%)",
-}
-"""Headings that leave room for numbers."""
 
 
 def run_overview(judged: EvaluationRecord) -> Document:
     """Headline numbers of one run: a row per split, and per domain of the test splits."""
-    chosen = judged.selection
-    oracle = chosen is not None and chosen.oracle
-    return Document(
-        title="",
-        kicker="",
-        banners=[Banner("oracle", "ORACLE: chosen on the test split")] if oracle else [],
-        sections=[Section("result", "", "", [overview_table(judged)])],
-    )
+    oracle = judged.selection is not None and judged.selection.oracle
+    banners = [Banner("oracle", "ORACLE: chosen on the test split")] if oracle else []
+    sections = [Section("result", "", "", [overview_table(judged)])]
+    return Document("", "", banners=banners, sections=sections)
 
 
 def overview_table(judged: EvaluationRecord) -> Table:
     """The one table of it."""
-    keys = HEADLINE_METRICS[judged.task]
+    keys = card_metrics(judged.task)
     table = Table(_caption(judged.selection), ["split", "n"])
-    table.columns += [SHORT.get(key, measure(key).heading) for key in keys]
+    table.columns += [measure(key).short_heading for key in keys]
 
     def add(heading: str, n: int | None, numbers: dict[str, Number], style: str = "") -> None:
         cells = [_cell(key, numbers.get(key), whole=style == "head") for key in keys]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.comparison.records import Contrast, Score
-from medldr.metrics import PERCENT, measure
+from medldr.metrics import PERCENT
+from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.domain_gap import spoken
 
 ALPHA = 0.05
 """Below it a corrected p counts as a difference."""
@@ -20,59 +22,25 @@ Source:
 """
 
 
-def spoken(metric: str) -> str:
-    """A measure within a sentence.
-
-    Example:
-        >>> spoken("accuracy"), spoken("auc")
-        ('accuracy', 'AUC')
-    """
-    title = measure(metric).title
-    return title if title.isupper() else title.lower()
-
-
 def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) -> list[str]:
     """One sentence or more on the tests, and where there are few seeds on these."""
-    return [_tests(study, columns, metric, split), *_seeds(columns)]
-
-
-def _tests(study: Study, columns: Sequence[Column], metric: str, split: str) -> str:
     there = [column.comparison for column in columns if column.comparison is not None]
     tests = [_count(c.scores, split, metric) for c in there]
     pairs = [_count(c.contrasts, split, metric) for c in there]
-    text = (
-        f"A difference counts as shown where its p is below {ALPHA:g} after Holm's correction over "
-        f"the comparisons of its column ({_most(tests)} with {study.reference}"
-        + (f", and by themselves {_most(pairs)} chosen pairs" if any(pairs) else "")
-        + "); these are the p given here. Intervals are not corrected, so that one may leave out "
-        f"zero although the difference is undecided. Undecided does not mean equal. Only "
-        f"{spoken(metric)} is judged here; other measures are in the tables."
-    )
+    more = sentence("chosen_pairs", pairs=_most(pairs)) if any(pairs) else ""
+    about = {"reference": study.reference, "metric": spoken(metric), "alpha": ALPHA}
+    text = sentence("tests", tests=_most(tests), pairs=more, **about)
     draws = min(c.intervals.draws for c in there if c.intervals is not None)
     if 2 / (draws + 1) * max(tests) >= ALPHA:
-        text += f" With {draws} bootstrap draws no corrected p can be that small."
+        text += f" {sentence('few_draws', draws=draws)}"
     if len(columns) > 1:
-        text += f" The correction does not count that there are {len(columns)} columns."
-    return text
-
-
-def _seeds(columns: Sequence[Column]) -> list[str]:
-    there = [column.comparison for column in columns if column.comparison is not None]
+        text += f" {sentence('several_columns', columns=len(columns))}"
     seeds = {len(method.seeds) for comparison in there for method in comparison.methods}
-    texts = []
-    if 1 in seeds:
-        texts.append(
-            "Rows with a single seed are not judged and have no p: their intervals speak of the "
-            "trained networks at hand, and of no other seed."
-        )
-    few = min((seed for seed in seeds if seed in CHANCE), default=None)
-    if few is not None:
-        texts.append(
-            f"With as few as {few} seeds a row intervals are too narrow and p too small: where "
-            "results vary mostly with the seed, equal methods come out with an uncorrected p below "
-            f"{ALPHA:g} in about {CHANCE[few]}{PERCENT} of comparisons, not in {100 * ALPHA:g}"
-            f"{PERCENT}."
-        )
+    texts = [text, *([sentence("single_seed_rows")] if 1 in seeds else [])]
+    if few := seeds.intersection(CHANCE):
+        found, expected = (f"{n:g}{PERCENT}" for n in (CHANCE[min(few)], 100 * ALPHA))
+        numbers = {"seeds": min(few), "alpha": ALPHA, "found": found, "expected": expected}
+        texts.append(sentence("few_seeds", **numbers))
     return texts
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from medldr.metrics import SPLIT_TITLES, measure
+from medldr.metrics import measure
 from medldr.reporting.document import Section
+from medldr.reporting.prose import section
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import split_name
 
 
-def classes(results: Results) -> Section:
-    """A table per column; empty without a result."""
-    section = Section("classes", "Behind the accuracy: recall of each class", "Classes")
-    for column in results.columns if results.splits else ():
-        section.add(recall_table(results.study, column, results.splits[0]))
-    return section
+def classes(results: Results) -> Section | None:
+    """A table per column; None without a result."""
+    columns = results.columns if results.splits else ()
+    tables = [recall_table(results.study, column, results.splits[0]) for column in columns]
+    return section("sweep", "classes", *tables)
 
 
 def recall_table(study: Study, column: Column, split: str) -> Table | None:
@@ -32,11 +33,8 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
         return None
     labels = column.comparison.task == "multi-label"
     kind, count = ("label", "Positive") if labels else ("class", "Images")
-    table = Table(
-        f"{column.name}: {measure('recall').heading} of each {kind}, "
-        f"{SPLIT_TITLES.get(split, split).lower()}",
-        [kind.capitalize(), count, *names],
-    )
+    caption = f"{measure('recall').heading} of each {kind}, {split_name(split).lower()}"
+    table = Table(f"{column.name}: {caption}", [kind.capitalize(), count, *names])
     sizes = {score.name: score.n for score in reversed(found.values())}
     for name in dict.fromkeys(name for name, _ in found):
         scores = [found.get((name, row)) for row in names]

@@ -1,17 +1,18 @@
-"""What the sections of a sweep are made from."""
+"""A sweep with what was computed of it, and its tables by split and metric."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from medldr.metrics import SPLIT_TITLES, measure
+from medldr.metrics import measure
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import make_grid
 from medldr.reporting.results.held_out import HeldOut
 from medldr.reporting.sections.sweep.grid import grid_table
 from medldr.reporting.table import Table, side_by_side
+from medldr.reporting.wording import split_name
 
 
 @dataclass(frozen=True)
@@ -40,30 +41,24 @@ class Results:
         """
         return len(self.held_out) < 2
 
-    def each(self, what: str, make: Callable[[str, str], Table | None]) -> list[Table]:
+    def tables(
+        self, what: str, metrics: Sequence[str], make: Callable[[str, str], Table | None]
+    ) -> list[Table]:
         """A table for each split and metric; side by side where the sweep has a single column.
 
         Args:
             what: What the tables show, for the caption of the one table.
+            metrics: The metrics.
             make: Makes a table of a metric and a split; None where there is nothing to show.
         """
-        places = [(split, metric) for split in self.splits for metric in self.metrics]
-        return self.together(what, [(s, m, make(m, s)) for s, m in places])
-
-    def together(self, what: str, parts: Iterable[tuple[str, str, Table | None]]) -> list[Table]:
-        """Tables by split and metric; side by side where the sweep has a single column."""
-        found = [(split, metric, table) for split, metric, table in parts if table is not None]
+        found: list[tuple[str, Table]] = []
+        for split in self.splits:
+            where = f", {split_name(split).lower()}" if len(self.splits) > 1 else ""
+            made = [(f"{measure(m).heading}{where}", make(m, split)) for m in metrics]
+            found += [(heading, table) for heading, table in made if table is not None]
         if len(self.columns) > 1 or len(found) < 2:
-            return [table for _, _, table in found]
-        headed = [
-            (
-                measure(metric).heading
-                + (f", {SPLIT_TITLES.get(split, split).lower()}" if len(self.splits) > 1 else ""),
-                table,
-            )
-            for split, metric, table in found
-        ]
-        return [side_by_side(f"{self.columns[0].name}: {what}", headed)]
+            return [table for _, table in found]
+        return [side_by_side(f"{self.columns[0].name}: {what}", found)]
 
     def grids(self, what: str, metrics: Sequence[str], *, needed: bool = False) -> list[Table]:
         """The grids of some metrics.
@@ -73,11 +68,11 @@ class Results:
             metrics: The metrics.
             needed: Whether a grid without any result is left out.
         """
-        parts: list[tuple[str, str, Table | None]] = []
-        for split in self.splits:
-            for metric in metrics:
-                grid = make_grid(self.study, self.columns, metric, split, averaged=self.averaged)
-                there = any(found is not None for row in grid.cells.values() for found in row)
-                table = grid_table(self.study, grid, target=bool(self.held_out))
-                parts.append((split, metric, table if there or not needed else None))
-        return self.together(what, parts)
+
+        def make(metric: str, split: str) -> Table | None:
+            grid = make_grid(self.study, self.columns, metric, split, averaged=self.averaged)
+            if needed and not any(any(cells) for cells in grid.cells.values()):
+                return None
+            return grid_table(self.study, grid, target=bool(self.held_out))
+
+        return self.tables(what, metrics, make)

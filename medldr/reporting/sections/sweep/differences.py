@@ -6,84 +6,58 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.comparison.records import Difference
-from medldr.metrics import SPLIT_TITLES, measure
-from medldr.reporting.document import Drawing, Figures, Paragraph, Section
+from medldr.metrics import measure
+from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.forest import difference_figure
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.comparison.tables import show_p
+from medldr.reporting.sections.rows import method_row
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import split_name
 
-SINGLE = (
-    "No p is given where a row has a single seed: it would speak of these trained networks alone."
-)
+SINGLE = sentence("single_no_p")
 
 
-def differences(results: Results) -> Section:
-    """Figures and tables; empty where nothing can be compared."""
+def differences(results: Results) -> Section | None:
+    """Figures and tables; None where nothing can be compared."""
     study = results.study
     shown = [column for column in results.columns if column.comparison is not None]
-    figures = _figures(results)
-    tables = [
-        *results.each(
-            f"difference to {study.reference}", lambda m, s: difference_table(study, shown, m, s)
-        ),
-        *results.each(
-            "pairs of rows, one minus the other", lambda m, s: contrast_table(study, shown, m, s)
-        ),
-    ]
-    section = Section("differences", "Paired differences", "Differences")
-    if not figures and not tables:
-        return section
-    section.add(
-        Paragraph(
-            "Both methods judged the same images, so the luck of which images were drawn cancels "
-            "in the difference."
-        )
-    )
-    if results.held_out:
-        section.add(
-            Paragraph(
-                f"On the test split they are differences on {TARGETS['target_all']}, and not on "
-                "the 80 % that published tables score."
-            )
-        )
-    section.add(Figures(figures), *tables)
-    return section
-
-
-def _figures(results: Results) -> list[Drawing]:
     drawings = [
         difference_figure(column.comparison, metric, column.name, number)
         for number, column in enumerate(results.columns, 1)
         for metric in results.metrics
         if column.comparison is not None and column.comparison.differs(metric)
     ]
-    return [drawing for drawing in drawings if drawing is not None]
+    to_reference = results.tables(
+        f"difference to {study.reference}",
+        results.metrics,
+        lambda metric, split: difference_table(study, shown, metric, split),
+    )
+    of_pairs = results.tables(
+        "pairs of rows, one minus the other",
+        results.metrics,
+        lambda metric, split: contrast_table(study, shown, metric, split),
+    )
+    figures = Figures([drawing for drawing in drawings if drawing is not None])
+    held = sentence("whole_domain", target=TARGETS["target_all"]) if results.held_out else ""
+    return section("sweep", "differences", figures, *to_reference, *of_pairs, whole=held)
 
 
 def difference_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """Every row minus the reference, in the same draws; None where there is nothing to show."""
-    table = Table(
-        f"{measure(metric).heading}: difference to {study.reference}, {_where(split)}",
-        ["Method", *(column.name for column in columns)],
-    )
+    caption = f"{measure(metric).heading}: difference to {study.reference}"
+    table = _table(caption, "Method", columns, split)
     for row in study.rows:
-        if row == study.reference:
-            continue
-        cells = [
-            _cell(
-                table, metric, column, column.difference(split, metric, row), row, study.reference
-            )
-            for column in columns
-        ]
-        if not all(cell.empty for cell in cells):
-            apart = row in study.layout.controls
-            table.rows.append(Row(row, cells, ("control",) if apart else (), apart=apart))
+        found = [(column, column.difference(split, metric, row)) for column in columns]
+        if row != study.reference and any(difference for _, difference in found):
+            cells = [_cell(table, metric, *pair, row, study.reference) for pair in found]
+            table.rows.append(method_row(row, cells, control=row in study.layout.controls))
     return table if table.rows else None
 
 
@@ -91,17 +65,18 @@ def contrast_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """One row minus another, for the pairs that were asked for; None where there are none."""
-    table = Table(
-        f"{measure(metric).heading}: pairs of rows, one minus the other, {_where(split)}",
-        ["Pair", *(column.name for column in columns)],
-    )
+    caption = f"{measure(metric).heading}: pairs of rows, one minus the other"
+    table = _table(caption, "Pair", columns, split)
     for pair in study.layout.contrasts:
-        cells = [
-            _cell(table, metric, column, column.contrast(split, metric, pair), *pair)
-            for column in columns
-        ]
-        table.rows.append(Row(f"{pair[0]} − {pair[1]}", cells))
+        found = [(column, column.contrast(split, metric, pair)) for column in columns]
+        cells = [_cell(table, metric, *each, *pair) for each in found]
+        table.rows.append(Row(" − ".join(pair), cells))
     return table if table.rows else None
+
+
+def _table(caption: str, first: str, columns: Sequence[Column], split: str) -> Table:
+    where = split_name(split).lower()
+    return Table(f"{caption}, {where}", [first, *(column.name for column in columns)])
 
 
 def _cell(table: Table, metric: str, column: Column, found: Difference | None, *rows: str) -> Cell:
@@ -116,7 +91,3 @@ def _cell(table: Table, metric: str, column: Column, found: Difference | None, *
             table.notes.append(SINGLE)
         return cell
     return replace(cell, extra=f"p {show_p(found.p)}, Holm {show_p(found.p_holm)}")
-
-
-def _where(split: str) -> str:
-    return SPLIT_TITLES.get(split, split).lower()

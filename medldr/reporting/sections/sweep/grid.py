@@ -8,14 +8,16 @@ from medldr.config.protocol import MODIFIED
 from medldr.config.sections import dataset_name
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
-from medldr.metrics import SPLIT_TITLES, measure
+from medldr.metrics import measure
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.results.target_parts import TARGETS
+from medldr.reporting.sections.rows import method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.table import Cell, Table
+from medldr.reporting.wording import split_name
 
 
 def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
@@ -26,7 +28,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         grid: The numbers.
         target: Whether the test split is that of domains which were held out one at a time.
     """
-    caption = f"{measure(grid.metric).heading}: {SPLIT_TITLES.get(grid.split, grid.split)}"
+    caption = f"{measure(grid.metric).heading}: {split_name(grid.split)}"
     if target and grid.split == "test":
         caption = f"{caption} ({TARGETS['target_all']})"
     names = [column.name for column in grid.columns]
@@ -40,13 +42,16 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
             average = grid.averages[row]
             known = average.mean is not None
             cells.append(Cell(average, measure(grid.metric)) if known else Cell())
-        tags = ["reference"] if row == study.reference else []
-        tags += ["control"] if row in study.layout.controls else []
-        tags += ["oracle"] if study.oracle(row) else []
-        style = "reference" if row == study.reference else ""
-        mark = ",".join(table.sign(note) for note in differing(study, row, names))
-        apart = row in study.layout.controls
-        table.rows.append(Row(row, cells, tuple(tags), style, mark, apart))
+        table.rows.append(
+            method_row(
+                row,
+                cells,
+                reference=row == study.reference,
+                control=row in study.layout.controls,
+                oracle=study.oracle(row),
+                mark=",".join(table.sign(note) for note in differing(study, row, names)),
+            )
+        )
     table.notes += [*rules_text(study, grid.columns), *protocols_text(study, grid.columns)]
     return table
 
@@ -55,11 +60,8 @@ def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate |
     if found is None:
         missing = missing_text(column.missing.get(row, {}))
         return Cell(missing, style="missing") if missing else Cell()
-    signs = [table.sign(note) for note in column.footnotes(row)]
-    if found.mean is None:
-        signs = [table.sign(found.reason)]
-    elif found.reason:
-        signs.append(table.sign(found.reason))
+    notes = [*column.footnotes(row), found.reason] if found.mean is not None else [found.reason]
+    signs = [table.sign(note) for note in notes if note]
     return Cell(found, measure(metric), mark=",".join(signs))
 
 
@@ -69,8 +71,8 @@ def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:
     for row in study.rows:
         for column in columns:
             for entry in study.of(row, column.name):
-                evaluated = None if entry.files is None else entry.files.evaluation
-                rule = rule_of(None if evaluated is None else evaluated.selection)
+                judged = None if entry.files is None else entry.files.evaluation
+                rule = rule_of(None if judged is None else judged.selection)
                 if rule and row not in rows.setdefault(rule, []):
                     rows[rule].append(row)
     if not rows:

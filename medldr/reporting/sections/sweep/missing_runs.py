@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from medldr.reporting.document import Bullets, Section
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import STATES, Column
+from medldr.reporting.sections.rows import count
 from medldr.reporting.table import DASH, Cell, Row, Table
 
 SHOWN = 3
@@ -16,12 +18,10 @@ SHOWN = 3
 _END = re.compile(r"(?<=[.!?])\s")
 
 
-def missing_runs(study: Study, columns: Sequence[Column]) -> Section:
+def missing_runs(study: Study, columns: Sequence[Column]) -> Section | None:
     """Runs without a result, and columns that could not be compared."""
-    section = Section("missing", "Runs without a result", "Missing")
-    section.add(Bullets([f"{c.name} is left out: {c.problem}" for c in columns if c.problem]))
-    section.add(missing_table(study))
-    return section
+    apart = [f"{column.name} is left out: {column.problem}" for column in columns if column.problem]
+    return section("sweep", "missing", Bullets(apart), missing_table(study))
 
 
 def missing_text(counts: Mapping[str, int]) -> str:
@@ -42,14 +42,10 @@ def missing_table(study: Study) -> Table | None:
     table = Table("By cause", ["Runs", "State", "Why", "Which"], texts=(1, 2, 3))
     for (state, error), entries in _groups(study, lambda entry: entry.error).items():
         names = [entry.member.run for entry in entries]
-        count = f"{len(names)} run{'' if len(names) == 1 else 's'}"
         cells = [Cell(state, style="missing"), Cell(error or DASH, style="wide")]
-        table.rows.append(Row(count, [*cells, Cell(_some(names), style="wide")]))
+        table.rows.append(Row(count(len(names), "run"), [*cells, Cell(_some(names), style="wide")]))
     if any(entry.run is None and entry.error for entry in study.every):
-        table.notes.append(
-            "Names of files and items are hidden here; the whole text is in the run's folder "
-            "(run.json) and in its log."
-        )
+        table.notes.append(sentence("hidden_names"))
     return table if table.rows else None
 
 

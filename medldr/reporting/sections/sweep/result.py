@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from medldr.metrics import MEASURES
 from medldr.reporting.document import Bullets, Paragraph, Section
-from medldr.reporting.sections.comparison.intervals import interval_words
+from medldr.reporting.prose import section, sentence
+from medldr.reporting.sections.comparison.parts import interval_words
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.verdict import verdict
 
@@ -12,54 +13,30 @@ CALIBRATION = ("ece", "brier", "nll")
 WORST = "worst_group"
 
 
-def result(results: Results) -> Section:
+def result(results: Results) -> Section | None:
     """The verdict and the grids."""
-    section = Section("result", "Result", "Result")
     first = next((c.comparison for c in results.columns if c.comparison is not None), None)
-    words = "" if first is None else interval_words(first)
+    words = [] if first is None else [interval_words(first)]
     if len(results.columns) > 1 and results.averaged:
-        words += (
-            f" The average is the plain mean over the {'columns' if results.held_out else 'sets'}, "
-            "of rows that have every run in all of them; it has no interval."
-        )
-    words += (
-        " The best number of a column is bold and the second best underlined, as printed, among "
-        "rows that are neither controls nor chosen by an oracle, nor have fewer runs than others."
-    )
+        columns = "columns" if results.held_out else "sets"
+        words.append(sentence("average", columns=columns))
+    words.append(sentence("best"))
     leads = ["No run has a result yet."]
     if results.splits:
         leads = verdict(results.study, results.columns, results.metrics[0], results.splits[0])
-    section.add(Bullets(leads, "verdict"))
-    section.add(*results.grids("mean over seeds", results.metrics))
-    section.add(Paragraph(words.strip(), "small"))
-    return section
+    grids = results.grids("mean over seeds", results.metrics)
+    made = Paragraph(" ".join(filter(None, words)), "small")
+    return section("sweep", "result", Bullets(leads, "verdict"), *grids, made)
 
 
-def calibration(results: Results) -> Section:
+def calibration(results: Results) -> Section | None:
     """Grids of calibration."""
-    section = Section("calibration", "Behind the accuracy: calibration", "Calibration")
-    tables = results.grids("calibration", CALIBRATION)
-    if tables:
-        section.add(
-            Paragraph("Whether stated probabilities can be taken at their word: lower is better."),
-            *tables,
-        )
-    return section
+    return section("sweep", "calibration", *results.grids("calibration", CALIBRATION))
 
 
-def worst_group(results: Results) -> Section:
-    """Grids of the worst group; empty where no run has one, or the main grids show it already."""
-    section = Section("groups", "Behind the accuracy: the worst group", "Groups")
-    tables = []
-    if WORST not in results.metrics:
-        tables = results.grids("worst group", [WORST], needed=True)
-    if tables:
-        section.add(
-            Paragraph(
-                "A group is what images belong together, such as a slide or a patient. Each run "
-                "has its own worst one, and the numbers are means over seeds."
-            ),
-            *tables,
-            Paragraph(MEASURES[WORST].meaning, "small"),
-        )
-    return section
+def worst_group(results: Results) -> Section | None:
+    """Grids of the worst group; None where no run has one, or the main grids show it already."""
+    if WORST in results.metrics:
+        return None
+    grids = results.grids("worst group", [WORST], needed=True)
+    return section("sweep", "groups", *grids, meaning=MEASURES[WORST].meaning)

@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from medldr.config.sections import dataset_name
-from medldr.evaluation.metrics.score import DEFINITIONS
 from medldr.metrics import MEASURES
-from medldr.reporting.document import Figures, Pairs, Paragraph, Section
+from medldr.reporting.document import Drawing, Figures, Pairs, Section
 from medldr.reporting.figures.overlays import overlay_figures
-from medldr.reporting.sections.comparison.tables import (
-    domain_table,
-    gap_table,
-    runs_table,
-)
+from medldr.reporting.prose import section, sentence
+from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.comparison.tables import domain_table, gap_table, runs_table
 from medldr.reporting.sections.run.facts import model_text
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.result import CALIBRATION
@@ -22,59 +19,41 @@ from medldr.reporting.sections.training import training_table
 from medldr.reporting.table import DASH, Cell, Row, Table
 
 
-def domains(results: Results) -> Section:
+def domains(results: Results) -> Section | None:
     """Accuracy in each domain, and what is lost from seen to unseen ones."""
-    section = Section("domains", "Domains", "Domains")
     tables = []
     for column in results.columns:
         if column.comparison is not None:
             ordered = column.comparison.controls_last(results.study.layout.controls)
-            found = [table for table in (domain_table(ordered), gap_table(ordered)) if table]
-            tables += [replace(t, caption=f"{column.name}: {t.caption}") for t in found]
-    if tables:
-        section.add(
-            Paragraph(
-                "A domain is a source of images, such as a hospital or a scanner. No training "
-                "image came from an unseen one. Seen minus unseen is how much is lost on the way, "
-                "from the seen split that its table names."
-            ),
-            *tables,
-        )
-    return section
+            tables += [_of(column, make(ordered)) for make in (domain_table, gap_table)]
+    return section("sweep", "domains", *tables)
 
 
-def curves(results: Results) -> Section:
+def _of(column: Column, table: Table | None) -> Table | None:
+    """A table of a comparison with its column in the caption."""
+    return None if table is None else replace(table, caption=f"{column.name}: {table.caption}")
+
+
+def curves(results: Results) -> Section | None:
     """Learning curves, column by column."""
-    section = Section("curves", "Learning curves", "Curves")
-    drawings = []
+    study, drawings = results.study, list[Drawing]()
     for number, column in enumerate(results.columns, 1):
-        found = {
-            row: [e.files.log for e in results.study.of(row, column.name) if e.files is not None]
-            for row in results.study.rows
-        }
-        drawings += overlay_figures(found, column.name, number)
-    section.add(Figures(drawings))
-    return section
+        cells = {row: study.of(row, column.name) for row in study.rows}
+        logs = {row: [e.files.log for e in of if e.files is not None] for row, of in cells.items()}
+        drawings += overlay_figures(logs, column.name, number)
+    return section("sweep", "curves", Figures(drawings))
 
 
-def runs(results: Results) -> Section:
+def runs(results: Results) -> Section | None:
     """Each set, how its rows were trained, and the runs of each row."""
-    section = Section("runs", "Sets and runs", "Runs")
-    section.add(sets_table(results))
+    tables: list[Table | None] = [sets_table(results)]
     for column in results.columns:
-        section.add(training_table(results.study, column))
+        tables.append(training_table(results.study, column))
         if column.comparison is not None:
-            table = runs_table(column.comparison)
-            section.add(replace(table, caption=f"{column.name}: {table.caption}"))
-    if any(column.comparison is not None for column in results.columns):
-        section.add(
-            Paragraph(
-                "“As reference” says whether a row followed the same protocol as the reference "
-                "(where that has no result, the first row that has one).",
-                "small",
-            )
-        )
-    return section
+            tables.append(_of(column, runs_table(column.comparison)))
+    compared = any(column.comparison is not None for column in results.columns)
+    remark = sentence("as_reference") if compared else ""
+    return section("sweep", "runs", *tables, as_reference=remark)
 
 
 def sets_table(results: Results) -> Table:
@@ -88,17 +67,17 @@ def sets_table(results: Results) -> Table:
         entries = results.study.of(column=column.name)
         there = [entry.files for entry in entries if entry.files is not None]
         compared = column.comparison
-        judged = [compared.title(s) for s in column.splits] if compared is not None else []
-        words = [
+        judged = [] if compared is None else [compared.title(split) for split in column.splits]
+        words = (
             _each(dataset_name(files.config, files.facts) for files in there),
             _each(model_text(files.config, files.record) for files in there),
             _each(files.protocol or "none" for files in there),
             "; ".join(judged),
-        ]
-        count = Cell(f"{len(there)} of {len(entries)}", order=float(len(there)))
-        tags = ("left out",) if column.problem else ()
+        )
         cells = [Cell(text or DASH) for text in words]
-        table.rows.append(Row(column.name, [*cells, count], tags=tags))
+        cells.append(Cell(f"{len(there)} of {len(entries)}", order=float(len(there))))
+        tags = ("left out",) if column.problem else ()
+        table.rows.append(Row(column.name, cells, tags))
     return table
 
 
@@ -106,11 +85,8 @@ def _each(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(texts))
 
 
-def glossary(results: Results) -> Section:
+def glossary(results: Results) -> Section | None:
     """What the metrics mean."""
-    section = Section("glossary", "How to read the numbers", "Glossary")
-    keys = list(dict.fromkeys((*results.metrics, *CALIBRATION, "recall")))
-    pairs = [(MEASURES[k].title, MEASURES[k].meaning) for k in keys if k in MEASURES]
-    pairs += [(k, DEFINITIONS[k]) for k in keys if k not in MEASURES and k in DEFINITIONS]
-    section.add(Pairs(pairs, glossary=True))
-    return section
+    keys = dict.fromkeys((*results.metrics, *CALIBRATION, "recall"))
+    pairs = [(MEASURES[key].title, MEASURES[key].meaning) for key in keys if key in MEASURES]
+    return section("sweep", "glossary", Pairs(pairs, glossary=True))

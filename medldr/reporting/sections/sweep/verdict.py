@@ -14,13 +14,16 @@ from typing import Literal
 from medldr.config.sections import section
 from medldr.evaluation.comparison.records import Difference
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import SPLIT_TITLES, measure
+from medldr.metrics import measure
+from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.comparison.tables import show_p
-from medldr.reporting.sections.domain_gap import seen_title
-from medldr.reporting.sections.sweep.caveats import ALPHA, caveats, spoken
+from medldr.reporting.sections.domain_gap import points_text, seen_title, spoken
+from medldr.reporting.sections.sweep.caveats import ALPHA, caveats
+from medldr.reporting.table import interval
+from medldr.reporting.wording import split_name
 
 Finding = Literal["better", "worse", "undecided", "not judged"]
 Findings = Mapping[str, tuple[Finding, Difference]]
@@ -58,18 +61,17 @@ class Verdict:
 
     def __init__(self, study: Study, columns: Sequence[Column], metric: str, split: str) -> None:
         self.study, self.metric, self.split = study, metric, split
+        self.reference, self.controls = study.reference, study.layout.controls
         self.columns = [column for column in columns if column.comparison is not None]
 
     def sentences(self) -> list[str]:
         """The sentences, or one that says that there is nothing to judge."""
         rows = [row for row in self._asked() if self._against_reference(row)]
         if not rows:
-            return [
-                "There is no second row with results beside the reference, so nothing to judge."
-            ]
-        controls = [r for r in self.study.layout.controls if r != self.study.reference]
+            return [sentence("nothing_to_judge")]
+        controls = [row for row in self.controls if row != self.reference]
         return [
-            *(self._row_text(row) for row in rows),
+            *map(self._row_text, rows),
             *(f"Control: {self._row_text(r)}" for r in controls if self._against_reference(r)),
             *(text for row in rows for text in self._explained(row)),
             *self._unexplained(rows),
@@ -79,76 +81,58 @@ class Verdict:
 
     def _asked(self) -> list[str]:
         """LatentDR's rows; every competing row where there is none of them."""
-        study = self.study
-        competing = [
-            r for r in study.rows if r != study.reference and r not in study.layout.controls
-        ]
-        found = {row: study.files(row) for row in competing}
-        ours = [
-            row
-            for row, files in found.items()
-            if files is not None and section(files.config, "algorithm").get("name") == "latentdr"
-        ]
-        return ours or competing
+        rows = [row for row in self.study.rows if row not in (self.reference, *self.controls)]
+        files = {row: self.study.files(row) for row in rows}
+        configs = {row: {} if found is None else found.config for row, found in files.items()}
+        return [
+            r for r in rows if section(configs[r], "algorithm").get("name") == "latentdr"
+        ] or rows
 
-    def _found(
-        self, pair: tuple[str, str], differences: Mapping[str, Difference | None]
-    ) -> Findings:
+    def _found(self, one: str, other: str, differences: Sequence[Difference | None]) -> Findings:
         found: dict[str, tuple[Finding, Difference]] = {}
-        for column in self.columns:
-            difference = differences[column.name]
-            said = finding(self.metric, difference)
-            if said is not None and difference is not None:
-                judged = column.fewest_seeds(*pair) > 1
-                found[column.name] = (said if judged else "not judged", difference)
+        for column, difference in zip(self.columns, differences, strict=True):
+            shown = finding(self.metric, difference)
+            if shown is not None and difference is not None:
+                judged = column.fewest_seeds(one, other) > 1
+                found[column.name] = (shown if judged else "not judged", difference)
         return found
 
     def _against_reference(self, row: str) -> Findings:
-        there = {c.name: c.difference(self.split, self.metric, row) for c in self.columns}
-        return self._found((row, self.study.reference), there)
+        there = [column.difference(self.split, self.metric, row) for column in self.columns]
+        return self._found(row, self.reference, there)
 
     def _against(self, pair: tuple[str, str]) -> Findings:
-        there = {c.name: c.contrast(self.split, self.metric, pair) for c in self.columns}
-        return self._found(pair, there)
+        there = [column.contrast(self.split, self.metric, pair) for column in self.columns]
+        return self._found(*pair, there)
 
     def _row_text(self, row: str) -> str:
-        where = SPLIT_TITLES.get(self.split, self.split).lower()
-        what = f"{spoken(self.metric)} ({where})"
+        what = f"{spoken(self.metric)} ({split_name(self.split).lower()})"
         found = self._text(self._against_reference(row))
-        return f"{row} against {self.study.reference}, {what}: {found}."
+        return f"{row} against {self.reference}, {what}: {found}."
 
     def _text(self, found: Findings) -> str:
         parts = []
         for kind in ("better", "worse", "undecided", "not judged"):
-            names = [name for name, (said, _) in found.items() if said == kind]
-            if names:
-                each = "; ".join(
-                    f"{name} {self._number(found[name][1], judged=kind != 'not judged')}"
-                    for name in names
-                )
-                parts.append(f"{kind} in {len(names)} of {len(found)} ({each})")
+            each = [f"{name} {self._number(*of)}" for name, of in found.items() if of[0] == kind]
+            if each:
+                parts.append(f"{kind} in {len(each)} of {len(found)} ({'; '.join(each)})")
         return ", ".join(parts)
 
-    def _number(self, found: Difference, *, judged: bool) -> str:
-        if not judged:
-            return f"{self._points(found.estimate)}, a single seed"
+    def _number(self, kind: Finding, found: Difference) -> str:
+        if kind == "not judged":
+            return f"{points_text(found.estimate.mean or 0.0, self.metric)}, a single seed"
         return f"{self._interval(found.estimate)}, p {show_p(found.p_holm or 0.0)}"
 
-    def _points(self, found: Estimate) -> str:
-        known = measure(self.metric)
-        return known.show_difference(found.mean or 0.0) + (" points" if known.percent else "")
-
     def _interval(self, found: Estimate) -> str:
-        if found.low is None or found.high is None:
-            return self._points(found)
-        low, high = map(measure(self.metric).show_difference, (found.low, found.high))
-        return f"{self._points(found)}, {low} to {high}"
+        points = points_text(found.mean or 0.0, self.metric)
+        ends = interval(found, measure(self.metric), signed=True)
+        return f"{points}, {ends}" if ends else points
 
     def _explained(self, row: str) -> Iterator[str]:
         """What each comparison of a row with a control says of its gain over the reference."""
         gains = self._against_reference(row)
         for pair in self.study.layout.contrasts:
-            if pair[0] != row or pair[1] not in self.study.layout.controls:
+            if pair[0] != row or pair[1] not in self.controls:
                 continue
             found = self._against(pair)
             if not found:
@@ -156,34 +140,34 @@ class Verdict:
                 continue
             cause, how = self._cause(pair)
             better = [name for name in found if name in gains and gains[name][0] == "better"]
-            settled = [name for name in better if found[name][0] == "better"]
-            unsettled = [name for name in better if found[name][0] != "better"]
+            settled = ", ".join(name for name in better if found[name][0] == "better")
+            unsettled = ", ".join(name for name in better if found[name][0] != "better")
             text = f"{row} against the control {pair[1]}{how}: {self._text(found)}."
             if settled:
-                text += f" In {', '.join(settled)} {cause} alone does not explain the gain."
+                text += f" In {settled} {cause} alone does not explain the gain."
             if unsettled:
-                text += f" In {', '.join(unsettled)} the gain may come from {cause} alone."
+                text += f" In {unsettled} the gain may come from {cause} alone."
             if not better:
-                text += (
-                    f" There is no shown gain over {self.study.reference} that {cause} could "
-                    "explain."
-                )
+                text += f" {sentence('no_gain', reference=self.reference, cause=cause)}"
             yield text
 
     def _unexplained(self, rows: Sequence[str]) -> list[str]:
         """Rows at another rate than the reference without a control row at their rate."""
         found: dict[tuple[float, float], list[str]] = {}
         for row in rows:
-            paired = (two for one, two in self.study.layout.contrasts if one == row)
-            controls = [two for two in paired if two in self.study.layout.controls]
-            rates = self._rates(row, self.study.reference)
-            controlled = any(len(set(self._rates(row, two))) == 1 for two in controls)
-            if len(set(rates)) == 2 and not controlled:
+            paired = [two for one, two in self.study.layout.contrasts if one == row]
+            controls = [self._rates(row, two) for two in paired if two in self.controls]
+            rates = self._rates(row, self.reference)
+            if len(set(rates)) == 2 and not any(len(set(both)) == 1 for both in controls):
                 found.setdefault((rates[0], rates[1]), []).append(row)
         return [
-            f"{' and '.join(names)}: trained at learning rate {rate:g}, {self.study.reference} at "
-            f"{base:g}. No control row shows what the rate alone does, so that no difference can "
-            "be put down to the method."
+            sentence(
+                "no_control",
+                rows=" and ".join(names),
+                rate=rate,
+                reference=self.reference,
+                base=base,
+            )
             for (rate, base), names in found.items()
         ]
 
@@ -198,27 +182,30 @@ class Verdict:
 
     def _cause(self, pair: tuple[str, str]) -> tuple[str, str]:
         """What a control isolates, and how it relates to the row: as configurations show."""
-        rates = self._rates(*pair, self.study.reference)
+        rates = self._rates(*pair, self.reference)
         if rates and rates[0] == rates[1] != rates[2]:
             return "the learning rate", f" (both at learning rate {rates[0]:g})"
         return "what the control shares with it", ""
 
     def _loss(self) -> list[str]:
         """What the reference loses on unseen domains, column by column; none where unmeasured."""
-        found, seen, notes = [], "", dict[str, None]()
-        for column in self.columns:
-            gap = column.comparison and column.comparison.gap(self.metric, self.study.reference)
-            if gap and gap.estimate.mean is not None:
-                found.append(f"{column.name} {self._interval(gap.estimate)}")
-                seen = seen_title(gap.seen)
-                notes |= {gap.note: None} if gap.note else {}
-        if not found:
+        gaps = {
+            column.name: gap
+            for column in self.columns
+            if column.comparison is not None
+            and (gap := column.comparison.gap(self.metric, self.reference)) is not None
+            and gap.estimate.mean is not None
+        }
+        if not gaps:
             return []
-        text = (
-            f"What {self.study.reference} loses on unseen domains, {spoken(self.metric)}, measured "
-            f"from {seen}: {'; '.join(found)}."
+        text = sentence(
+            "lost",
+            reference=self.reference,
+            metric=spoken(self.metric),
+            seen=[seen_title(gap.seen) for gap in gaps.values()][-1],
+            losses="; ".join(f"{name} {self._interval(g.estimate)}" for name, g in gaps.items()),
         )
-        return [" ".join((text, *notes))]
+        return [" ".join(dict.fromkeys((text, *(gap.note for gap in gaps.values() if gap.note))))]
 
 
 def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "test") -> list[str]:

@@ -1,0 +1,54 @@
+"""Rows of methods, runs and domains, with the tags that set them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medldr.reporting.table import Cell, Row
+
+
+def method_row(
+    name: str,
+    cells: Sequence[Cell],
+    *,
+    reference: bool = False,
+    control: bool = False,
+    oracle: bool = False,
+    mark: str = "",
+) -> Row:
+    """The row of a method.
+
+    Args:
+        name: Its heading.
+        cells: One per further column.
+        reference: Whether the others are compared with it.
+        control: Whether it is a control, which comes below a line of its own.
+        oracle: Whether its weights were chosen on the test split.
+        mark: Footnote signs of the heading.
+
+    Example:
+        >>> method_row("ERM", [], reference=True, oracle=True).tags
+        ('reference', 'oracle')
+    """
+    tags = {"reference": reference, "oracle": oracle, "control": control}
+    held = tuple(tag for tag, holds in tags.items() if holds)
+    return Row(name, cells, held, "reference" if reference else "", mark, apart=control)
+
+
+def domain_row(
+    name: str, cells: Sequence[Cell], seen: bool, few: bool, *, worst: bool = False
+) -> Row:
+    """The row of a domain: whether training saw it, and whether it has too few groups."""
+    tags = {"seen": seen, "unseen": not seen, "few groups": few, "worst": worst}
+    held = tuple(tag for tag, holds in tags.items() if holds)
+    return Row(name, cells, held, "worst" if worst else "")
+
+
+def count(number: int, word: str) -> str:
+    """A number of things.
+
+    Example:
+        >>> count(1, "run"), count(1200, "run")
+        ('1 run', '1200 runs')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,190 @@
+"""A run's numbers in tables: by split, domain, group and class, and what the metrics mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from medldr.evaluation.estimate import Estimate
+from medldr.folders.evaluation_record import (
+    ClassRecord,
+    DomainRecord,
+    EvaluationRecord,
+    GroupRecord,
+    Number,
+    SplitRecord,
+)
+from medldr.metrics import PERCENT, measure
+from medldr.reporting.document import Figures, Pairs, Paragraph, Section
+from medldr.reporting.figures.forest import domain_figure
+from medldr.reporting.prose import section, sentence
+from medldr.reporting.read.shown_metrics import in_order
+from medldr.reporting.results.headline import (
+    headline,
+    headline_split,
+    metrics_of,
+    page_order,
+    tested_domains,
+    worst_domain,
+)
+from medldr.reporting.sections.domain_gap import gap_sentence
+from medldr.reporting.sections.rows import domain_row
+from medldr.reporting.sections.run.result import title
+from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import bracketed, split_name
+
+MOST = 100
+"""A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
+
+
+def splits(judged: EvaluationRecord) -> Section | None:
+    """Every metric in every split."""
+    table = split_table(judged) if judged.splits else None
+    return section("run", "splits", table, Paragraph(intervals_text(judged), "small"))
+
+
+def split_table(judged: EvaluationRecord) -> Table:
+    """Metrics down, splits across."""
+    shown = page_order(judged)
+    table = Table("Every measure in every scored split", ["Measure"])
+    table.columns += [f"{split_name(name)} (n = {split.n:,})" for name, split in shown.items()]
+    scored = [metrics_of(split) for split in shown.values()]
+    for key in in_order(key for metrics in scored for key in metrics):
+        unit = " (%)" if measure(key).percent else ""
+        cells = [_number(table, key, metrics) for metrics in scored]
+        table.rows.append(Row(f"{title(judged, key)}{unit}", cells))
+    return table
+
+
+def intervals_text(judged: EvaluationRecord) -> str:
+    """How the intervals were made; empty where that is not known."""
+    made, split = judged.intervals, headline(judged)
+    if made is None or split is None:
+        return ""
+    return sentence(
+        "run_intervals",
+        level=f"{100 * made.level:g}{PERCENT}",
+        method=made.method,
+        draws=made.draws,
+        unit="groups (patients, slides)" if split.unit == "group" else "images",
+        seed=made.seed,
+    )
+
+
+def domains(judged: EvaluationRecord) -> Section | None:
+    """Results in each domain that it was tested on, seen and unseen; None without domains."""
+    found = tested_domains(judged)
+    if not found:
+        return None
+    gap, figure = Paragraph(gap_sentence(judged)), domain_figure(found)
+    figures = Figures([] if figure is None else [figure])
+    worst = _worst_domain(found)
+    return section("run", "domains", gap, domain_table(found), figures, worst=worst)
+
+
+def _worst_domain(found: Mapping[str, DomainRecord]) -> str:
+    worst = worst_domain(found)
+    return _worst(worst, found[worst].metrics["accuracy"], interval=True) if worst else ""
+
+
+def _worst(name: str, number: Number, *, interval: bool = False) -> str:
+    if number.value is None:
+        return ""
+    known = measure("accuracy")
+    value = f"{known.show(number.value)}{PERCENT}{bracketed(number, known) if interval else ''}"
+    return f"The worst one is {name}, with an accuracy of {value}."
+
+
+def domain_table(found: Mapping[str, DomainRecord]) -> Table:
+    """Results in each domain, unseen ones first, the one with the lowest accuracy marked."""
+    table = Table("Results per domain", ["Domain", "Images"])
+    keys = _add_metrics(table, found.values())
+    worst = worst_domain(found)
+    for name, entry in sorted(found.items(), key=lambda item: (item[1].seen, item[0])):
+        cells = _cells(table, keys, entry)
+        is_worst = name == worst
+        table.rows.append(domain_row(name, cells, entry.seen, entry.few_groups, worst=is_worst))
+    if any(entry.few_groups for entry in found.values()):
+        table.notes.append(sentence("few_groups"))
+    return table
+
+
+def groups(judged: EvaluationRecord) -> Section | None:
+    """Accuracy of each group, where a run was asked to score groups.
+
+    Groups may be patients. Their names are in `evaluation.json`, and so on a page, only where
+    `evaluation.per_group` was set.
+    """
+    split = headline(judged)
+    if split is None or not split.groups:
+        return None
+    worst = split.worst_group
+    said = _worst(f"{worst.name} ({worst.n:,} images)", worst.accuracy) if worst else ""
+    return section("run", "groups", where(judged), group_table(split), worst=said)
+
+
+def group_table(split: SplitRecord) -> Table | None:
+    """Groups of a split with their size, the lowest accuracy first; None without any."""
+    if not split.groups:
+        return None
+    domains = any(entry.domain for entry in split.groups.values())
+    table = Table("Accuracy of each group, lowest first", ["Group"], texts=(1,) if domains else ())
+    table.columns += [*(["Domain"] if domains else []), "Images", measure("accuracy").heading]
+    worst = None if split.worst_group is None else split.worst_group.name
+    for name, entry in sorted(split.groups.items(), key=_rank)[:MOST]:
+        reason = "no label is known" if entry.accuracy is None else ""
+        cells = [Cell(entry.domain) if entry.domain else Cell()] if domains else []
+        cells += [Cell(entry.n), table.number("accuracy", Estimate(entry.accuracy, reason=reason))]
+        tags, style = (("worst",), "worst") if name == worst else ((), "")
+        table.rows.append(Row(name, cells, tags, style))
+    if len(split.groups) > MOST:
+        every = len(split.groups)
+        table.notes.append(f"The {MOST} lowest of {every:,} groups; evaluation.json has all.")
+    return table
+
+
+def _rank(item: tuple[str, GroupRecord]) -> tuple[bool, float, str]:
+    name, entry = item
+    return (entry.accuracy is None, entry.accuracy or 0.0, name)
+
+
+def classes(judged: EvaluationRecord) -> Section | None:
+    """Results of each class or label; None where they were not scored."""
+    split, labels = headline(judged), judged.task == "multi-label"
+    if split is None or not split.classes:
+        return None
+    one, images = ("Label", "Positive") if labels else ("Class", "Images")
+    table = Table(f"Results per {one.lower()}", [one, images])
+    keys = _add_metrics(table, split.classes.values())
+    for name, entry in split.classes.items():
+        table.rows.append(Row(name, _cells(table, keys, entry)))
+    return section("run", "labels" if labels else "classes", where(judged), table)
+
+
+def where(judged: EvaluationRecord) -> Paragraph:
+    """The split that numbers are of."""
+    return Paragraph(f"{split_name(headline_split(judged))} split.", "small")
+
+
+def _add_metrics(table: Table, parts: Iterable[DomainRecord | ClassRecord]) -> list[str]:
+    """A column for each metric that any of them has."""
+    keys = in_order(key for entry in parts for key in entry.metrics)
+    table.columns += [measure(key).heading for key in keys]
+    return keys
+
+
+def _cells(table: Table, keys: Sequence[str], entry: DomainRecord | ClassRecord) -> list[Cell]:
+    size = Cell() if entry.n is None else Cell(entry.n)
+    return [size, *(_number(table, key, entry.metrics) for key in keys)]
+
+
+def _number(table: Table, key: str, metrics: Mapping[str, Number]) -> Cell:
+    return table.number(key, Estimate.of(metrics[key]) if key in metrics else None)
+
+
+def glossary(judged: EvaluationRecord) -> Section | None:
+    """What each metric on the page means."""
+    split = headline(judged)
+    shown = {key for part in judged.splits.values() for key in metrics_of(part)}
+    shown |= {"recall", "precision", "f1"} if split is not None and split.classes else set()
+    known = [(title(judged, key), measure(key).meaning) for key in in_order(shown)]
+    return section("run", "glossary", Pairs([pair for pair in known if pair[1]], glossary=True))
