@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from medldr.folders.metrics_log import LogRow, series, time_axis
 from medldr.folders.run_record import Selection
@@ -74,17 +74,22 @@ LEARNING = (
     ),
 )  # fmt: skip
 
+
+def _of_latents(key: str) -> tuple[Line, ...]:
+    return (
+        Line(f"{key}/original", "original latents", BLUE),
+        Line(f"{key}/degraded", "degraded latents", ORANGE, "--"),
+        Line(f"{key}/restored", "restored latents", GREEN, "-."),
+    )
+
+
+PLAIN = Line("train/accuracy", "original latents", BLUE, unless="train/accuracy/original")
 OF_LATENTS = (
     Chart(
         "latents", "Accuracy on degraded and restored latents", "accuracy",
         "Degrading should pull accuracy down towards guessing and restoring "
         "should bring it back up; if the lines coincide, the method does nothing.",
-        (
-            Line("train/accuracy", "original latents", BLUE, unless="train/accuracy/original"),
-            Line("train/accuracy/original", "original latents", BLUE),
-            Line("train/accuracy/degraded", "degraded latents", ORANGE, "--"),
-            Line("train/accuracy/restored", "restored latents", GREEN, "-."),
-        ),
+        (PLAIN, *_of_latents("train/accuracy")),
         needs=("train/accuracy/degraded", "train/accuracy/restored"),
     ),
     Chart(
@@ -101,12 +106,7 @@ OF_LATENTS = (
         "terms", "The terms of the loss", "loss",
         "The degraded term stays high on purpose: its target is the mix of labels "
         "in the batch, which no classifier can hit exactly.",
-        (
-            Line("train/loss", "sum, as trained", INK, ":"),
-            Line("train/loss/original", "original latents", BLUE),
-            Line("train/loss/degraded", "degraded latents", ORANGE, "--"),
-            Line("train/loss/restored", "restored latents", GREEN, "-."),
-        ),
+        (Line("train/loss", "sum, as trained", INK, ":"), *_of_latents("train/loss")),
         needs=("train/loss/degraded", "train/loss/restored"),
     ),
 )  # fmt: skip
@@ -148,16 +148,12 @@ def _charts(
         found = [points for line in lines if (points := (line, *series(rows, line.key, axis)))[1]]
         if not found or (chart.needs and keys.isdisjoint(chart.needs)):
             continue
-        words = " ".join(_in_words(*points, axis) for points in found)
         level = chance if chart.ylabel == "accuracy" else None
-        drawings.append(
-            draw_axes(
-                chart.name,
-                partial(_paint, found=found, axis=axis, log=chart.log, level=level, mark=mark),
-                labels=(axis, chart.ylabel), title=chart.title, caption=chart.caption,
-                alt=f"{chart.title} over training. {words}",
-            )
-        )  # fmt: skip
+        paint = partial(_paint, found=found, axis=axis, log=chart.log, level=level, mark=mark)
+        labels, words = (axis, chart.ylabel), [_in_words(*points, axis) for points in found]
+        alt = f"{chart.title} over training. {' '.join(words)}"
+        about: dict[str, Any] = {"title": chart.title, "caption": chart.caption, "alt": alt}
+        drawings.append(draw_axes(chart.name, paint, labels=labels, **about))
     return drawings
 
 

@@ -55,12 +55,8 @@ def forest_figure(
     if not rows:
         return None
     scaled = [
-        row._replace(
-            value=factor * row.value,
-            low=None if row.low is None else factor * row.low,
-            high=None if row.high is None else factor * row.high,
-        )
-        for row in rows
+        Whisker(label, factor * value, low and factor * low, high and factor * high, unseen)
+        for label, value, low, high, unseen in rows
     ]
     spans = [
         f"{row.label} {row.value:.3g}"

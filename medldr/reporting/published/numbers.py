@@ -20,9 +20,10 @@ import importlib.resources
 from dataclasses import dataclass
 from typing import Any
 
+from medldr import metrics
 from medldr.config.method import model_title, row_titles
 
-METRICS = ("accuracy", "auc")
+METRICS = tuple(metric.name for metric in metrics.METRICS.values() if metric.published)
 """Metrics that were published, in the order of tables."""
 
 MEAN = "mean"

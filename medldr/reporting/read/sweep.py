@@ -116,12 +116,9 @@ def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
 
 
 def _printed(
-    sweep: Sweep,
-    entries: list[Entry],
-    unreadable: list[str],
-    others: Iterable[Entry] = (),
-    picks: Iterable[Pick] = (),
-) -> Study:
+    sweep: Sweep, entries: list[Entry], unreadable: list[str],
+    others: Iterable[Entry] = (), picks: Iterable[Pick] = (),
+) -> Study:  # fmt: skip
     """Put the printed titles in place of the names of rows and columns."""
     layout, others = sweep.layout, list(others)
     every = [*entries, *others]
@@ -133,20 +130,13 @@ def _printed(
     columns = printed_titles(by_column, layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
-    notes += [
-        f"The sweep file speaks of a row {name!r} that no run belongs to."
-        for name in spoken
-        if name is not None and name not in rows
-    ]
+    lost = [name for name in spoken if name is not None and name not in rows]
+    notes += [f"The sweep file speaks of a row {name!r} that no run belongs to." for name in lost]
     shown = replace(
         layout,
         reference=rows.get(layout.reference or ""),
         controls=tuple(rows[name] for name in layout.controls if name in rows),
-        contrasts=tuple(
-            (rows[one], rows[other])
-            for one, other in layout.contrasts
-            if one in rows and other in rows
-        ),
+        contrasts=tuple((rows[a], rows[b]) for a, b in layout.contrasts if {a, b} <= rows.keys()),
     )
 
     def placed(entry: Entry) -> Entry:

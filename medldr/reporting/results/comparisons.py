@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from medldr.errors import InputError
 from medldr.evaluation import Run, compare
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.records import Difference, Method
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.privacy import hide_names
@@ -62,14 +62,16 @@ class Column:
 
     def fewest_seeds(self, *rows: str) -> int:
         """Seeds of the row that has the fewest of these; 0 where none has a result."""
-        there = () if self.comparison is None else self.comparison.methods
-        return min((len(m.seeds) for m in there if m.name in rows), default=0)
+        return min((len(m.seeds) for m in self._methods if m.name in rows), default=0)
 
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
-        there = () if self.comparison is None else self.comparison.methods
-        found = next((method.footnotes for method in there if method.name == row), ())
-        return [_HASH.sub(r"\1", text) for text in found]
+        found = (method.footnotes for method in self._methods if method.name == row)
+        return [_HASH.sub(r"\1", text) for text in next(found, ())]
+
+    @property
+    def _methods(self) -> tuple[Method, ...]:
+        return () if self.comparison is None else self.comparison.methods
 
     @property
     def splits(self) -> list[str]:

@@ -8,7 +8,6 @@ by chance.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from medldr.evaluation.estimate import Estimate, Mark
 from medldr.metrics import Measure, measure
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.held_out import plain_average
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,13 @@ def make_grid(
         full = {r: found.mean for r, found in there.items() if found.n == most}
         for row, mark in marks(full, known).items():
             cells[row][number] = replace(there[row], marks=(mark,))
-    averages = {r: _average(cells[r]) for r in study.rows} if averaged and len(shown) > 1 else {}
+    averages: dict[str, Estimate] = {}
+    if averaged and len(shown) > 1:
+        for r, of_row in cells.items():  # a mean over sets needs every planned run of all of them
+            whole = [
+                each if each is not None and each.n == each.planned else None for each in of_row
+            ]
+            averages[r] = plain_average(whole) or Estimate()
     for row, mark in marks({r: averages[r].mean for r in competing if averages}, known).items():
         averages[row] = replace(averages[row], marks=(mark,))
     return Grid(metric, split, shown, cells, averages)
@@ -85,12 +91,3 @@ def marks(values: Mapping[str, float | None], known: Measure) -> dict[str, Mark]
         return {}
     names: dict[float, Mark] = {ranked[0]: "best", ranked[1]: "second"}
     return {key: names[value] for key, value in shown.items() if value in names}
-
-
-def _average(cells: Sequence[Estimate | None]) -> Estimate:
-    """Mean over the sets, of a row that has every planned run in all of them."""
-    there = [found for found in cells if found is not None and found.n == found.planned]
-    means = [found.mean for found in there if found.mean is not None]
-    if len(means) < len(cells) or not means:
-        return Estimate()
-    return Estimate(mean=math.fsum(means) / len(means))
