@@ -56,11 +56,8 @@ def score_frame(study: Study) -> DataFrame:
     from pandas import DataFrame
 
     # Where both name a method, the name is that of the main tables.
-    named = {
-        held.entry.member.run: held.row
-        for entries in (study.every, study.entries)
-        for held in held_runs(study, entries)
-    }
+    held = (*held_runs(study, study.every), *held_runs(study, study.entries))
+    named = {run.entry.member.run: run.row for run in held}
     shown = {entry.member.run for entry in study.entries}
     lines: list[tuple[Any, ...]] = []
     for entry in study.every:
@@ -82,23 +79,16 @@ def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
         yield from (("", True, False, *place) for place in _numbers(files.evaluation))
     for number, (rule, (chosen, evaluation)) in enumerate(files.by_rule.items()):
         head = (rule, number == 0, chosen.oracle)
-        if evaluation is None:
-            yield (*head, "", "", "", "", None, None)
-        else:
-            yield from ((*head, *place) for place in _numbers(evaluation))
+        nothing = [("", "", "", "", None, None)]
+        numbers = nothing if evaluation is None else _numbers(evaluation)
+        yield from ((*head, *place) for place in numbers)
 
 
 def _numbers(evaluation: EvaluationRecord) -> Iterator[tuple[Any, ...]]:
     for split, judged in evaluation.splits.items():
-        yield from _each((split, "", ""), judged.metrics, judged.n)
-        for part, of_part in judged.parts.items():
-            yield from _each((split, part, ""), of_part.metrics, of_part.items)
-        for domain, of_domain in judged.domains.items():
-            yield from _each((split, "", domain), of_domain.metrics, of_domain.n)
-
-
-def _each(
-    place: tuple[str, str, str], metrics: dict[str, Number], n: int | None
-) -> Iterator[tuple[Any, ...]]:
-    for metric, number in metrics.items():
-        yield (*place, metric, number.value, n)
+        places: list[tuple[str, str, dict[str, Number], int | None]]
+        places = [("", "", judged.metrics, judged.n)]
+        places += [(part, "", of.metrics, of.items) for part, of in judged.parts.items()]
+        places += [("", domain, of.metrics, of.n) for domain, of in judged.domains.items()]
+        for part, domain, metrics, n in places:
+            yield from ((split, part, domain, m, number.value, n) for m, number in metrics.items())
