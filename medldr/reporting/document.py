@@ -93,7 +93,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures beside each other."""
+    """Figures next to each other."""
 
     drawings: Sequence[Drawing]
 

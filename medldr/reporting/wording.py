@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
-from medldr.metrics import METRICS, PERCENT, SPLIT_TITLES, TASKS, Metric
+from medldr.metrics import METRICS, SPLIT_TITLES, TASKS, Metric
 from medldr.reporting.table import interval
 
 
@@ -64,8 +64,8 @@ def bracketed(
     Example:
         >>> from medldr.metrics import metric_facts
         >>> bracketed(Estimate(0.7, low=0.65, high=0.75), metric_facts("accuracy"))
-        ' (95\xa0% interval 65.0 to 75.0)'
+        ' (95% CI 65.0 to 75.0)'
     """
     held = Estimate.of(number) if isinstance(number, Number) else number
     ends = interval(held, known, signed=signed)
-    return f" ({100 * level:g}{PERCENT} interval {ends}{unit})" if ends else ""
+    return f" ({100 * level:g}% CI {ends}{unit})" if ends else ""

@@ -9,7 +9,7 @@ Source:
     note says so. Which protocol id a number gets, and which ± is a standard error, is our reading.
 
     Numbers of leave-one-domain-out benchmarks are of a ResNet-50 that started from ImageNet's
-    weights, and of the 80 % of the held-out domain.
+    weights, and of 80% of the held-out domain.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Published:
 
     Attributes:
         dataset: Data set, without its image size: ``dermamnist``.
-        protocol: Protocol id: ``medmnist-28``, ``swad`` ...; ``unstated`` is no one's.
+        protocol: Protocol id: ``medmnist-28``, ``swad`` ...; ``unstated`` matches none of ours.
         model: Network: ``resnet18``.
         method: ``erm``, ``erm+swad``, ``latentdr_pool`` ...
         augmentation: ``none``, ``targeted`` or ``generic``; empty for sets without that notion.

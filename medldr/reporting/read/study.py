@@ -78,7 +78,7 @@ class Study:
         entries: Every run, in the order of the sweep.
         keys: Printed row to its name in the sweep file.
         column_keys: Printed column to its name in the sweep file.
-        notes: What a reader must be told about the sweep as a whole.
+        notes: What readers should know about the sweep as a whole.
         unreadable: Folders that could not even be placed in the table.
         others: Runs of settings that were not chosen; `entries` are without them.
         picks: Which setting was chosen for each cell, by printed rows and columns.

@@ -38,7 +38,7 @@ def read_study(folder: SweepFolder) -> Study:
         sweep, unreadable, folders = lay_out(folder)
     members = one_configuration_a_row(sweep.members, planned=planned)
     if not members:
-        raise InputError(f"{folder.sweep} names no run. Start the sweep again to write it anew")
+        raise InputError(f"{folder.sweep} names no runs. Start the sweep again to rewrite it")
     configs: Configs = {}
     entries = [
         _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run), configs))
@@ -87,7 +87,7 @@ def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
         return Entry(member, "no result", f"{' and '.join(absent)} missing; {cure}")
     read = read_run(files, record, opened.config, predictions=True)
     if read.evaluation is None or read.predictions is None:
-        raise InputError(f"{files.path} has lost files while it was read. Write the report again")
+        raise InputError(f"{files.path} lost files while it was being read. Write the report again")
     run = run_of(files, record, read.evaluation, read.predictions)
     return Entry(member, "done", run=run, files=replace(read, predictions=None))
 
@@ -131,7 +131,7 @@ def _printed(
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
     lost = [name for name in spoken if name is not None and name not in rows]
-    notes += [f"The sweep file speaks of a row {name!r} that no run belongs to." for name in lost]
+    notes += [f"The sweep file names a row {name!r} that matches no run." for name in lost]
     shown = replace(
         layout,
         reference=rows.get(layout.reference or ""),

@@ -88,7 +88,7 @@ def has_curves(runs: Iterable[Trained]) -> bool:
 
 
 def _logged(row: LogRow) -> Evaluated | None:
-    """A record of `metrics.jsonl`; None if it is no evaluation."""
+    """A record of `metrics.jsonl`; None if it is not an evaluation."""
     step, val = row.get("step"), row.get("val/domain_accuracy")
     parts: dict[str, dict[str, float]] = {part: {} for part in PARTS}
     for key, value in row.items():
@@ -101,7 +101,7 @@ def _logged(row: LogRow) -> Evaluated | None:
 
 
 def _judged(files: RunFiles, domain: str) -> dict[str, Evaluated]:
-    """How the weights of each rule were judged at the end, where they are those of one step."""
+    """The final evaluation of the weights of each rule, where they are those of one step."""
     found = {}
     for rule, (chosen, evaluation) in files.by_rule.items():
         inside, outside = (target_value(evaluation, part, "accuracy") for part in PARTS)

@@ -111,7 +111,7 @@ def _column(study: Study, name: str) -> Column:
 
 
 def _ids(entries: Sequence[Entry]) -> set[str]:
-    """Ids and groups of the items judged, which the reason of a refusal may name."""
+    """Ids and groups of the evaluated items, which an error message may name."""
     tables = [t for e in entries if e.run is not None for t in e.run.predictions.values()]
     return {str(name) for table in tables for names in (table.id, table.group) for name in names}
 
@@ -119,7 +119,7 @@ def _ids(entries: Sequence[Entry]) -> set[str]:
 def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Comparison, list[str]]:
     row_of_run = {entry.member.run: entry.member.row for entry in entries}
     runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run)
-    # The draws of a method follow its name, so that the numbers are those of `medldr compare`
+    # The bootstrap draws of a method depend on its name: numbers equal those of `medldr compare`
     # only if the runs keep their own.
     row_of = {m.name: row_of_run[m.runs[0].name] for m in methods(runs)}
     method_of = {row: method for method, row in row_of.items()}
@@ -132,7 +132,9 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     result = Comparison.of(compare(runs, reference=reference, contrasts=pairs)).renamed(row_of)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
-        notes.append(f"{name}: {study.reference} has no result, so there are no differences to it.")
+        notes.append(
+            f"{name}: {study.reference} has no results, so no differences from it are shown."
+        )
         scores = tuple(score._replace(difference=None) for score in result.scores)
         result = replace(result, reference=study.reference, scores=scores)
     return result, notes

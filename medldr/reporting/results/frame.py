@@ -31,7 +31,7 @@ COLUMNS = (
 which ``held_out`` names. ``shown``: whether the main tables show its ``setting``. ``reported``:
 whether ``rule`` is the one that the run reports. A line without ``part`` and ``domain`` is of the
 whole split. ``value`` is NaN where a number is undefined, and so it is on the one line, without a
-metric, of a rule by which the run was not judged. ``n`` counts items.
+metric, of a rule by which the run was not evaluated. ``n`` counts items.
 """
 
 R = TypeVar("R")
@@ -75,7 +75,7 @@ def score_frame(study: Study) -> DataFrame:
 
 def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
     """Every number of a run, by the rule that chose its weights."""
-    if not files.by_rule and files.evaluation is not None:  # judged before rules were recorded
+    if not files.by_rule and files.evaluation is not None:  # evaluated before rules were recorded
         yield from (("", True, False, *place) for place in _numbers(files.evaluation))
     for number, (rule, (chosen, evaluation)) in enumerate(files.by_rule.items()):
         head = (rule, number == 0, chosen.oracle)

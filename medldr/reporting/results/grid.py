@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from medldr.evaluation.estimate import Estimate, Mark
-from medldr.metrics import Measure, measure
+from medldr.metrics import Metric, metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import plain_average
@@ -51,7 +51,7 @@ def make_grid(
         averaged: Whether a mean over several columns says anything.
     """
     shown = [column for column in columns if not column.problem]
-    known = measure(metric)
+    known = metric_facts(metric)
     cells = {r: [column.estimate(split, metric, r) for column in shown] for r in study.rows}
     competing = [r for r in study.rows if r not in study.layout.controls and not study.oracle(r)]
     for number in range(len(shown)):
@@ -72,17 +72,17 @@ def make_grid(
     return Grid(metric, split, shown, cells, averages)
 
 
-def marks(values: Mapping[str, float | None], known: Measure) -> dict[str, Mark]:
+def marks(values: Mapping[str, float | None], known: Metric) -> dict[str, Mark]:
     """Which values are the best and the second best, as they are printed.
 
     A metric of which neither more nor less is better has no best, and neither has a single value,
     nor several that are all the same.
 
     Example:
-        >>> accuracy = measure("accuracy")
+        >>> accuracy = metric_facts("accuracy")
         >>> marks({"a": 0.7004, "b": 0.7001, "c": 0.69, "d": 0.5, "e": None}, accuracy)
         {'a': 'best', 'b': 'best', 'c': 'second'}
-        >>> marks({"a": 0.1, "b": 0.2}, measure("ece")), marks({"a": 0.1}, accuracy)
+        >>> marks({"a": 0.1, "b": 0.2}, metric_facts("ece")), marks({"a": 0.1}, accuracy)
         ({'a': 'best', 'b': 'second'}, {})
     """
     shown = {key: float(known.show(v)) for key, v in values.items() if v is not None}

@@ -1,4 +1,4 @@
-"""The split whose numbers stand for a run, and the domains it was tested on."""
+"""The split whose numbers represent a run, and the domains it was tested on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def headline(evaluation: EvaluationRecord | None) -> SplitRecord | None:
 
 
 def seen_split(evaluation: EvaluationRecord) -> str:
-    """The split that stands for the seen domains: what the gap was measured from, else id_test."""
+    """The split of the seen domains: the one that the gap was measured from, else id_test."""
     return "id_test" if evaluation.gap is None else evaluation.gap.seen
 
 

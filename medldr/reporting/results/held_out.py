@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from medldr.evaluation.estimate import Estimate, Mark, spread
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.frame import once_per_study, score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
@@ -115,7 +115,7 @@ class RowScores(NamedTuple):
 def row_scores(found: HeldOut, row: str, target: str, metric: str) -> RowScores:
     """A metric of one method on a target."""
     values = {d: list(found.values(row, d, target, metric).values()) for d in found.domains}
-    lowest = _lowest(values, measure(metric).better)
+    lowest = _lowest(values, metric_facts(metric).better)
     by_domain: list[Estimate | None] = [spread(of) if of else None for of in values.values()]
     for place, domain in enumerate(values):
         if (own := by_domain[place]) is not None:

@@ -76,7 +76,7 @@ def test_without_the_reference_there_are_numbers_but_no_differences(sweep):
     (column,) = columns(read_study(folder))
     rows = [column.row("test", "accuracy", row) for row in ("Mixup", "CutMix")]
     assert all(row["mean"] is not None and row["difference"] is None for row in rows)
-    assert column.notes[-1] == "octmnist: ERM has no result, so there are no differences to it."
+    assert column.notes[-1] == "octmnist: ERM has no results, so no differences from it are shown."
 
 
 def test_a_column_without_any_result_is_told(sweep):
