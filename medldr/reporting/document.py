@@ -164,7 +164,7 @@ class Document:
     wide: bool = False
 
     def section(self, anchor: str) -> Section | None:
-        """A section by its anchor; None where it has nothing to show."""
+        """A section by its anchor; None where the document lacks it."""
         return next((s for s in self.sections if s.anchor == anchor), None)
 
     def tables(self, anchors: Iterable[str]) -> Iterator[tuple[str, Table]]:

@@ -40,7 +40,7 @@ def write_report(folder: RunFolder | Path | str) -> Path:
     A figure that cannot be drawn is replaced by a sentence that says why, and never raises.
 
     Args:
-        folder: A run folder. What it does not hold is left out of the page, and said so.
+        folder: A run folder. The page names what the folder lacks.
 
     Returns:
         The page.

@@ -29,7 +29,7 @@ class Cell:
     """One cell of a table.
 
     Attributes:
-        content: A number with what is known of it, a count, or words.
+        content: An estimate, a count, or words.
         metric: How the number is printed; needed for an `Estimate` alone.
         signed: Whether it is a difference, printed with its sign.
         detail: A small second line, where it is not the interval.
@@ -70,7 +70,7 @@ class Row:
         tags: Words behind the heading, such as ``control``.
         style: Class of the style sheet.
         mark: Footnote signs of the heading.
-        apart: Below a line of its own, whatever the others are sorted by.
+        apart: Below a separate line, however the others are sorted.
     """
 
     heading: str

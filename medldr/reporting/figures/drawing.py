@@ -1,8 +1,8 @@
 """Figures as inline SVG, drawn with no display, no global state, and no way to end a run.
 
 matplotlib is used through its objects only: no `pyplot`, so no backend is chosen and `DISPLAY` is
-never looked at; what must be rasterised goes through Agg. The user's own style settings are set
-aside while we draw. A figure that cannot be drawn becomes a sentence that says so.
+never looked at; what must be rasterised goes through Agg. The user's style settings do not apply.
+A figure that cannot be drawn is replaced by a sentence that says why.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class Ours:
-    """A run by the ids that published numbers go by.
+    """A run by the ids that published numbers have.
 
     Attributes:
         dataset: The data set, without its image size.
@@ -177,7 +177,7 @@ def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Pu
         domains: The domains, however they are written; `MEAN` is the mean over all.
 
     Returns:
-        For each source that has any a number per domain, None where it has none there; in the
+        For each source with any number, one per domain, None where it has none there; in the
         order of `SELECTIONS`, then of the names of the sources.
 
     Example:

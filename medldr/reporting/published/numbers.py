@@ -1,11 +1,11 @@
-"""Published numbers, each with the protocol it was measured under; never taken for our own.
+"""Published numbers, each with the protocol it was measured under, never mixed with our own.
 
 Every file in ``tables`` holds what one paper or benchmark printed. The lines with ``#`` at its head
 say how its protocols were read. To add numbers, add a file or extend one; nothing else changes.
 
 Source:
     The tables as printed. A number that a paper quotes from others, as the LatentDR paper does with
-    a dagger, is listed once, under those whom it belongs to. Where two printed copies differ, its
+    a dagger, is listed once, under its first source. Where two printed copies differ, its
     note says so. Which protocol id a number gets, and which ± is a standard error, is our reading.
 
     Numbers of leave-one-domain-out benchmarks are of a ResNet-50 that started from ImageNet's

@@ -1,9 +1,9 @@
 """One setting of each row where a sweep searches among several, chosen without the test split.
 
-The main tables show of each method, in each column, the setting whose runs have the highest
-validation accuracy, as a user would have chosen it; the others stay in the section on the choice.
-So do runs that held out two domains, each of which others held out alone: they are there for
-cross-validation, and would make a column per pair.
+For each method and column, the main tables show the setting whose runs have the highest validation
+accuracy, as a user would have chosen it; the section on the choice has the others. It also has
+runs that held out two domains, each of which other runs held out alone: they serve
+cross-validation, and would otherwise make a column per pair.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEYS: Final = {
     "val/domain_accuracy": "training-domain validation",
     "val/accuracy": "accuracy on the validation split",
 }
-"""What a choice goes by, the first that every finished run of a cell has logged."""
+"""What a choice is based on: the first that every finished run of a cell has logged."""
 
 
 def method_and_setting(

@@ -54,7 +54,7 @@ def read_study(folder: SweepFolder) -> Study:
 
 
 def _entry(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
-    """A run, and where it has no result what it was to be: the domain it held out, above all."""
+    """A run; without a result it has its planned configuration, which names held-out domains."""
     try:
         entry = _read(folder, member, opened)
     except (InputError, AttributeError, KeyError, TypeError, ValueError) as error:

@@ -33,8 +33,8 @@ class Column:
         planned: Runs that were planned, by row.
         missing: Runs without a result, by row: how many of each state.
         problem: Why its runs cannot be compared; empty if they can.
-        notes: What a reader must know of it.
-        said: The problem word for word: for the terminal of whoever ran it, never for a page.
+        notes: What readers should know about it.
+        said: The problem word for word, for the terminal of the user, never for a page.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""All numbers of a sweep as one tidy table: a line for each number of each run, rule and place.
+"""All numbers of a sweep as one tidy table: a line per run, rule, part of the data and metric.
 
-What tables and `report.csv` say of held-out domains and of selection rules are selections of it.
+The tables and `report.csv` take held-out domains and selection rules from it.
 Means and deviations are taken with `statistics`, whose sums are exact, so a number does not depend
 on the order of its runs.
 """

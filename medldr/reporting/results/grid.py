@@ -1,9 +1,9 @@
-"""The grid of a sweep: rows methods, columns sets, the best marked as in a paper.
+"""The grid of a sweep: methods down, data sets across, the best marked as in a paper.
 
-The best and the second best of a column are decided on the printed numbers, so equal print shares
-the mark. Control and oracle rows do not compete: the first explain others, the second have seen
-the test split. Nor does a number of fewer runs than others have: which runs are missing may not be
-by chance.
+The best and the second best of a column are decided on the printed numbers, so numbers that look
+equal share the mark. Control and oracle rows do not compete: controls explain other rows, oracles
+have seen the test split. Nor does a number of fewer runs than others have, because runs may not be
+missing by chance.
 """
 
 from __future__ import annotations

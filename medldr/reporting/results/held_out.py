@@ -18,7 +18,7 @@ SEEN = "seen"
 
 
 class LostRun(NamedTuple):
-    """A run without a result; `state` says why, also that nobody planned it."""
+    """A run without a result; `state` is the reason, or that it was not planned."""
 
     domain: str
     seed: int

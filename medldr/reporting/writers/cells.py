@@ -17,7 +17,7 @@ class Printed:
         text: The number or words.
         detail: The interval, or another small line.
         extra: The spread and the number of runs, or another small line.
-        value: What a page sorts by; None where it cannot.
+        value: What a page sorts by; None: not sorted.
         reason: Why the number is undefined.
         spread: The standard deviation alone; it is part of `extra` too.
         count: The number of runs alone, likewise.
