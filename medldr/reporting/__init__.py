@@ -1,7 +1,7 @@
 """Pages and tables for people, made from run folders.
 
-What can go wrong while a page is made never costs a result: a figure that cannot be drawn becomes
-a sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
+An error while a page is made never costs a result: a figure that cannot be drawn is replaced by a
+sentence on the page, and `write_report_or_warn` turns anything else into a `ReportWarning`.
 """
 
 from medldr.reporting.pages.comparison import DEMONSTRATION

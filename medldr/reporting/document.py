@@ -93,7 +93,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures beside each other."""
+    """Figures next to each other."""
 
     drawings: Sequence[Drawing]
 
@@ -121,14 +121,8 @@ class Section:
     def add(self, *blocks: Block | None) -> None:
         """Append blocks; None and blocks without content are left out."""
         for block in blocks:
-            content = block
-            if isinstance(block, Paragraph):
-                content = block.text  # type: ignore[assignment]
-            elif isinstance(block, Bullets | Pairs):
-                content = block.items  # type: ignore[assignment]
-            elif isinstance(block, Figures):
-                content = block.drawings  # type: ignore[assignment]
-            if block is not None and content:
+            contents = (getattr(block, name, True) for name in ("text", "items", "drawings"))
+            if block is not None and all(contents):
                 self.blocks.append(block)
 
     def of(self, kind: type[B]) -> list[B]:
@@ -170,7 +164,7 @@ class Document:
     wide: bool = False
 
     def section(self, anchor: str) -> Section | None:
-        """A section by its anchor; None where it has nothing to show."""
+        """A section by its anchor; None where the document lacks it."""
         return next((s for s in self.sections if s.anchor == anchor), None)
 
     def tables(self, anchors: Iterable[str]) -> Iterator[tuple[str, Table]]:

@@ -1,4 +1,4 @@
-"""Pages and tables of runs and comparisons: read, laid out, written."""
+"""Pages and tables of runs, comparisons and sweeps: read, laid out, written."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger("medldr.reporting")
 
 
 class ReportWarning(UserWarning):
-    """A page could not be written; the run itself is whole."""
+    """A page could not be written; the run itself is complete."""
 
 
 def write_report(folder: RunFolder | Path | str) -> Path:
@@ -40,13 +40,13 @@ def write_report(folder: RunFolder | Path | str) -> Path:
     A figure that cannot be drawn is replaced by a sentence that says why, and never raises.
 
     Args:
-        folder: A run folder. What it does not hold is left out of the page, and said so.
+        folder: A run folder. The page names what the folder lacks.
 
     Returns:
         The page.
 
     Raises:
-        InputError: If it is no run folder, or one of its files cannot be read.
+        InputError: If it is not a run folder, or one of its files cannot be read.
         StorageError: If the page cannot be written.
     """
     files = _folder(folder)
@@ -69,7 +69,7 @@ def write_report_or_warn(folder: RunFolder | Path | str) -> Path | None:
         logger.debug("the page of %s could not be written", path, exc_info=True)
         warnings.warn(
             f"the page of {path} could not be written ({type(error).__name__}: {error}); its "
-            f"numbers are whole. Try again with: medldr report {path}",
+            f"numbers are complete. Try again with: medldr report {path}",
             ReportWarning,
             stacklevel=2,
         )
@@ -81,7 +81,7 @@ def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
 
     Args:
         folder: The run folder.
-        fresh: False for a run that was finished before, so that nothing was done; says so.
+        fresh: False for a run that had finished before, which is then said.
 
     Raises:
         InputError: If the run has no `evaluation.json`.
@@ -115,7 +115,7 @@ def write_comparison(
         The page.
 
     Raises:
-        InputError: If a folder is no run folder.
+        InputError: If a folder is not a run folder.
         StorageError: If the page cannot be written.
     """
     files = {found.name: found for found in (read_run(_folder(folder)) for folder in folders)}
@@ -136,7 +136,7 @@ def compare_runs(
     Args:
         folders: Run folders; the first one's method is the reference.
         path: The page to write.
-        metric: The measure that the terminal table shows.
+        metric: The metric that the terminal table shows.
         title: Title of the page; unset: made of the methods' names.
         remark: A banner at the top of the page.
 

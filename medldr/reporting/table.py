@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import Measure, measure
+from medldr.metrics import Metric, metric_facts
 
 DASH = "–"
 
 
-def interval(held: Estimate, known: Measure, *, signed: bool = False, between: str = " to ") -> str:
+def interval(held: Estimate, known: Metric, *, signed: bool = False, between: str = " to ") -> str:
     """The ends of an interval in words; empty where there is none.
 
     Example:
-        >>> interval(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
+        >>> interval(Estimate(0.7, low=0.65, high=0.75), metric_facts("accuracy"))
         '65.0 to 75.0'
     """
     if held.low is None or held.high is None:
@@ -29,7 +29,7 @@ class Cell:
     """One cell of a table.
 
     Attributes:
-        content: A number with what is known of it, a count, or words.
+        content: An estimate, a count, or words.
         metric: How the number is printed; needed for an `Estimate` alone.
         signed: Whether it is a difference, printed with its sign.
         detail: A small second line, where it is not the interval.
@@ -40,7 +40,7 @@ class Cell:
     """
 
     content: Estimate | int | str = DASH
-    metric: Measure | None = None
+    metric: Metric | None = None
     signed: bool = False
     detail: str = ""
     extra: str = ""
@@ -70,7 +70,7 @@ class Row:
         tags: Words behind the heading, such as ``control``.
         style: Class of the style sheet.
         mark: Footnote signs of the heading.
-        apart: Below a line of its own, whatever the others are sorted by.
+        apart: Below a separate line, however the others are sorted.
     """
 
     heading: str
@@ -133,7 +133,7 @@ class Table:
             return Cell()
         reason = estimate.reason or ("undefined" if estimate.mean is None else "")
         mark = self.sign(reason) if reason else ""
-        return Cell(replace(estimate, reason=reason), measure(key), signed, mark=mark)
+        return Cell(replace(estimate, reason=reason), metric_facts(key), signed, mark=mark)
 
 
 def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:

@@ -1,4 +1,4 @@
-"""Intervals in sentences, and the order and titles that every page shares."""
+"""Intervals in sentences, and which metrics a page shows, in what order."""
 
 from __future__ import annotations
 
@@ -6,27 +6,43 @@ from collections.abc import Iterable
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
-from medldr.metrics import PERCENT, SPLIT_TITLES, Measure
+from medldr.metrics import METRICS, SPLIT_TITLES, TASKS, Metric
 from medldr.reporting.table import interval
-
-ORDER = (
-    "accuracy", "auc", "balanced_accuracy", "macro_f1", "exact_match", "sensitivity",
-    "specificity", "sensitivity_at_specificity", "specificity_at_threshold",
-    "quadratic_kappa", "mae", "ece", "ece_positive", "brier", "nll",
-    "recall", "precision", "f1",
-)  # fmt: skip
-"""Metrics in the order in which a page shows them."""
 
 
 def ordered(keys: Iterable[str]) -> list[str]:
-    """Metrics in the order in which a page shows them; unknown ones last.
+    """Metrics in the order in which a page shows them, each once; unknown ones last.
 
     Example:
         >>> ordered(["nll", "dice", "auc", "nll"])
         ['auc', 'nll', 'dice']
     """
-    keys = list(dict.fromkeys(keys))
-    return sorted(keys, key=lambda key: ORDER.index(key) if key in ORDER else len(ORDER))
+    place = {name: number for number, name in enumerate(METRICS)}
+    return sorted(dict.fromkeys(keys), key=lambda key: place.get(key, len(place)))
+
+
+def card_metrics(task: str) -> tuple[str, ...]:
+    """The few metrics that a page shows large; several labels per image are led by the AUC.
+
+    Example:
+        >>> card_metrics("ordinal"), card_metrics("multi-label")[:2]
+        (('accuracy', 'auc', 'quadratic_kappa', 'mae'), ('auc', 'accuracy'))
+    """
+    found = [metric.name for metric in METRICS.values() if task in metric.cards]
+    # Most labels of most images are negative, so accuracy over labels says little.
+    return tuple(sorted(found, key=lambda name: task == "multi-label" and name != "auc"))
+
+
+def comparison_metrics(task: str) -> tuple[str, ...]:
+    """Metrics of a table of methods: those that every domain has, and the task's own.
+
+    Example:
+        >>> comparison_metrics("ordinal")
+        ('accuracy', 'auc', 'balanced_accuracy', 'ece', 'quadratic_kappa', 'mae')
+    """
+    common = [metric.name for metric in METRICS.values() if "domain" in metric.levels]
+    own = [m.name for m in METRICS.values() if m.tasks != TASKS and task in m.cards]
+    return (*common, *own)
 
 
 def split_name(split: str) -> str:
@@ -40,20 +56,16 @@ def split_name(split: str) -> str:
 
 
 def bracketed(
-    number: Number | Estimate,
-    known: Measure,
-    level: float = 0.95,
-    *,
-    signed: bool = False,
-    unit: str = "",
-) -> str:
+    number: Number | Estimate, known: Metric, level: float = 0.95, *,
+    signed: bool = False, unit: str = "",
+) -> str:  # fmt: skip
     r"""An interval as it follows its number in a sentence; empty where there is none.
 
     Example:
-        >>> from medldr.metrics import measure
-        >>> bracketed(Estimate(0.7, low=0.65, high=0.75), measure("accuracy"))
-        ' (95\xa0% interval 65.0 to 75.0)'
+        >>> from medldr.metrics import metric_facts
+        >>> bracketed(Estimate(0.7, low=0.65, high=0.75), metric_facts("accuracy"))
+        ' (95% CI 65.0 to 75.0)'
     """
     held = Estimate.of(number) if isinstance(number, Number) else number
     ends = interval(held, known, signed=signed)
-    return f" ({100 * level:g}{PERCENT} interval {ends}{unit})" if ends else ""
+    return f" ({100 * level:g}% CI {ends}{unit})" if ends else ""

@@ -21,6 +21,7 @@ from medldr.config import (
     write_config,
 )
 from medldr.config.averaging import AveragingConfig, SwadConfig
+from medldr.config.identity import NO_DEFAULT, changes
 from medldr.config.section import load_plugin_config
 
 STORED = Path(__file__).with_name("defaults.json")
@@ -117,6 +118,15 @@ def test_what_was_chosen_is_listed_by_dotted_key(whole):
         "algorithm.loss.name": "cross_entropy",
         "training.milestones": [3],
     }
+
+
+def test_what_was_chosen_is_listed_next_to_its_default(whole):
+    config = load_config(whole, ["training.lr=0.5", "algorithm.loss=cross_entropy"])
+    found = {change.key: (change.value, change.default) for change in changes(config)}
+    assert found["training.lr"] == (0.5, type(config.training).model_fields["lr"].default)
+    assert found["model.name"] == ("resnet18", NO_DEFAULT)
+    assert "training.epochs" not in found
+    assert set(diff_from_defaults(config)) <= set(found)
 
 
 def current_defaults():

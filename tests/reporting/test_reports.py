@@ -69,5 +69,5 @@ def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path, capsys)
     assert app(["report", str(tmp_path / "S")], standalone_mode=False) == 3
     assert "broken is left out: its files cannot be read." in capsys.readouterr().out
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="no run folder and holds none"):
+    with pytest.raises(InputError, match="not a run folder and contains neither"):
         report_folder(tmp_path / "empty")

@@ -29,25 +29,26 @@ def confusion_figures(counts: Any, names: Sequence[str]) -> list[Drawing]:
     totals = table.sum(axis=1, keepdims=True)
     shares = np.divide(100 * table, totals, out=np.full_like(table, np.nan), where=totals > 0)
     right = [f"{table[i, i]:.0f} of {total:.0f}" for i, total in enumerate(totals[:, 0])]
-    recalls = ["undefined" if np.isnan(share) else f"{share:.0f} %" for share in np.diag(shares)]
+    recalls = ["undefined" if np.isnan(share) else f"{share:.0f}%" for share in np.diag(shares)]
     size = float(np.clip(2.2 + 0.42 * len(names), 3.6, 7.5))
     figures = (
         (
-            "counts", table, "", "Counts", f"Right answers per class: {_listed(names, right)}.",
-            "Each row is what an image truly is, each column what the model said; "
-            "right answers lie on the diagonal.",
+            "counts", table, "", "Counts",
+            f"Correct predictions per class: {_listed(names, right)}.",
+            "Rows are true classes, columns predicted classes; correct predictions are on the "
+            "diagonal.",
         ),
         (
-            "shares", shares, "per cent", "Per cent of each true class",
-            f"Share of right answers per class: {_listed(names, recalls)}.",
-            "Each row adds up to 100 %, so that rare classes can be read as well as "
-            "frequent ones; the diagonal is the recall.",
+            "shares", shares, "%", "Percentage of each true class",
+            f"Recall per class: {_listed(names, recalls)}.",
+            "Each row adds up to 100%, which makes rare classes as readable as frequent ones; "
+            "the diagonal is the recall.",
         ),
     )  # fmt: skip
     return [
         draw_axes(
             f"confusion-{name}", partial(_paint, values=values, names=names, unit=unit),
-            labels=("the model said", "truth"), size=(size + 0.6, size),
+            labels=("predicted class", "true class"), size=(size + 0.6, size),
             title=title, caption=caption, alt=alt,
         )
         for name, values, unit, title, alt, caption in figures

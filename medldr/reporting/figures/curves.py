@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from medldr.folders.metrics_log import LogRow, series, time_axis
 from medldr.folders.run_record import Selection
@@ -47,8 +47,8 @@ Points: TypeAlias = tuple[Line, list[float], list[float]]
 LEARNING = (
     Chart(
         "loss", "Loss", "loss",
-        "Both lines should fall; a validation line that turns upwards while training "
-        "goes on falling is over-fitting.",
+        "Both lines should fall; a validation line that rises while the training line still "
+        "falls shows overfitting.",
         (
             Line("train/loss", "training", BLUE, unless="train/loss/original"),
             Line("train/loss/original", "training, original latents", BLUE),
@@ -57,8 +57,8 @@ LEARNING = (
     ),
     Chart(
         "results", "Validation results", "AUC, accuracy",
-        "Higher is better; the selected point should lie where the validation line "
-        "has levelled out, not on a lone spike.",
+        "Higher is better; the selected point should be where the validation line has "
+        "levelled off, not on a single spike.",
         (
             Line("val/auc", "validation AUC", ORANGE, "--"),
             Line("val/accuracy", "validation accuracy", GREEN),
@@ -68,45 +68,45 @@ LEARNING = (
     ),
     Chart(
         "rate", "Learning rate", "learning rate",
-        "The size of the steps that training takes; each drop lets it settle.",
+        "Step size of the optimiser; each drop lets training settle.",
         (Line("lr", "learning rate", INK),),
         log=True,
     ),
 )  # fmt: skip
 
+
+def _of_latents(key: str) -> tuple[Line, ...]:
+    return (
+        Line(f"{key}/original", "original latents", BLUE),
+        Line(f"{key}/degraded", "degraded latents", ORANGE, "--"),
+        Line(f"{key}/restored", "restored latents", GREEN, "-."),
+    )
+
+
+PLAIN = Line("train/accuracy", "original latents", BLUE, unless="train/accuracy/original")
 OF_LATENTS = (
     Chart(
         "latents", "Accuracy on degraded and restored latents", "accuracy",
-        "Degrading should pull accuracy down towards guessing and restoring "
-        "should bring it back up; if the lines coincide, the method does nothing.",
-        (
-            Line("train/accuracy", "original latents", BLUE, unless="train/accuracy/original"),
-            Line("train/accuracy/original", "original latents", BLUE),
-            Line("train/accuracy/degraded", "degraded latents", ORANGE, "--"),
-            Line("train/accuracy/restored", "restored latents", GREEN, "-."),
-        ),
+        "Degrading should pull accuracy down towards chance level and restoring should "
+        "bring it back up; if the lines coincide, the method has no effect.",
+        (PLAIN, *_of_latents("train/accuracy")),
         needs=("train/accuracy/degraded", "train/accuracy/restored"),
     ),
     Chart(
-        "attended", "Accuracy after attending to the batch", "accuracy",
-        "One classifier serves both; latents that have looked at their batch "
-        "should be recognised about as well as those that have not.",
+        "attended", "Accuracy before and after batch attention", "accuracy",
+        "One classifier serves both; latents that have attended to their batch should be "
+        "classified about as well as those that have not.",
         (
-            Line("train/accuracy", "latents as they are", BLUE),
-            Line("train/accuracy/batchformer", "after attending to the batch", GREEN, "-."),
+            Line("train/accuracy", "before batch attention", BLUE),
+            Line("train/accuracy/batchformer", "after batch attention", GREEN, "-."),
         ),
         needs=("train/accuracy/batchformer",),
     ),
     Chart(
-        "terms", "The terms of the loss", "loss",
-        "The degraded term stays high on purpose: its target is the mix of labels "
-        "in the batch, which no classifier can hit exactly.",
-        (
-            Line("train/loss", "sum, as trained", INK, ":"),
-            Line("train/loss/original", "original latents", BLUE),
-            Line("train/loss/degraded", "degraded latents", ORANGE, "--"),
-            Line("train/loss/restored", "restored latents", GREEN, "-."),
-        ),
+        "terms", "Terms of the loss", "loss",
+        "The degraded term stays high by design: its target is a mix of the labels in the "
+        "batch, which no classifier can match exactly.",
+        (Line("train/loss", "total loss", INK, ":"), *_of_latents("train/loss")),
         needs=("train/loss/degraded", "train/loss/restored"),
     ),
 )  # fmt: skip
@@ -120,12 +120,12 @@ def learning_curves(rows: Sequence[LogRow], selection: Selection | None) -> list
 def latent_curves(
     rows: Sequence[LogRow], selection: Selection | None, chance: float | None
 ) -> list[Drawing]:
-    """A method's own check: how well the latents that it makes of the batch's are classified.
+    """How well the further latents that a method makes are classified.
 
     Args:
         rows: Records of `metrics.jsonl`.
         selection: Which weights were chosen.
-        chance: Accuracy of guessing, drawn as a line; None to leave it out.
+        chance: Accuracy at chance level, drawn as a line; None to leave it out.
 
     Returns:
         Nothing unless an accuracy or loss of such latents was logged.
@@ -148,16 +148,12 @@ def _charts(
         found = [points for line in lines if (points := (line, *series(rows, line.key, axis)))[1]]
         if not found or (chart.needs and keys.isdisjoint(chart.needs)):
             continue
-        words = " ".join(_in_words(*points, axis) for points in found)
         level = chance if chart.ylabel == "accuracy" else None
-        drawings.append(
-            draw_axes(
-                chart.name,
-                partial(_paint, found=found, axis=axis, log=chart.log, level=level, mark=mark),
-                labels=(axis, chart.ylabel), title=chart.title, caption=chart.caption,
-                alt=f"{chart.title} over training. {words}",
-            )
-        )  # fmt: skip
+        paint = partial(_paint, found=found, axis=axis, log=chart.log, level=level, mark=mark)
+        labels, words = (axis, chart.ylabel), [_in_words(*points, axis) for points in found]
+        alt = f"{chart.title} over training. {' '.join(words)}"
+        about: dict[str, Any] = {"title": chart.title, "caption": chart.caption, "alt": alt}
+        drawings.append(draw_axes(chart.name, paint, labels=labels, **about))
     return drawings
 
 
@@ -174,7 +170,7 @@ def _paint(
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.yaxis.set_minor_formatter("")
     if level is not None:
-        axes.axhline(level, color=INK, lw=1, ls=":", label=f"guessing ({level:.2f})")
+        axes.axhline(level, color=INK, lw=1, ls=":", label=f"chance level ({level:.2f})")
     if mark is not None:
         axes.axvline(mark, color=PINK, lw=1.2, label=f"selected ({axis} {mark:g})")
     time_ticks(axes)

@@ -1,8 +1,8 @@
 """Figures as inline SVG, drawn with no display, no global state, and no way to end a run.
 
 matplotlib is used through its objects only: no `pyplot`, so no backend is chosen and `DISPLAY` is
-never looked at; what must be rasterised goes through Agg. The user's own style settings are set
-aside while we draw. A figure that cannot be drawn becomes a sentence that says so.
+never looked at; what must be rasterised goes through Agg. The user's style settings do not apply.
+A figure that cannot be drawn is replaced by a sentence that says why.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
 from medldr.reporting.table import interval
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("medldr.reporting")
 
-# Okabe and Ito's palette without yellow: told apart with any colour vision, and dark on white.
+# Okabe and Ito's palette without yellow: distinct with any colour vision, and dark on white.
 BLUE, ORANGE, GREEN, RED, PINK, SKY = (
     "#0072b2", "#d55e00", "#009e73", "#a3242a", "#b0568c", "#3f9bd1",
 )  # fmt: skip
@@ -103,7 +103,7 @@ def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float
 
 
 def clean_svg(svg: str, name: str) -> str:
-    """Make a matplotlib SVG fit to stand inside a page among others.
+    """Prepare a matplotlib SVG for a page that has others.
 
     The XML head, fixed width and height go (the page scales it), ids get the figure's name in
     front, and coordinates are cut to a hundredth of a point.
@@ -135,7 +135,7 @@ def draw_axes(
         paint: Draws into empty axes.
         labels: Of the horizontal and of the vertical axis.
         legend: Columns of the legend.
-        words: What `draw` takes besides.
+        words: Further arguments of `draw`.
     """
 
     def on_figure(figure: Figure) -> None:
@@ -186,5 +186,5 @@ def number_text(key: str, number: Number | None) -> str:
     """
     if number is None or number.value is None:
         return "n/a"
-    ends = interval(Estimate.of(number), measure(key))
-    return f"{measure(key).show(number.value)}{f' ({ends})' if ends else ''}"
+    ends = interval(Estimate.of(number), metric_facts(key))
+    return f"{metric_facts(key).show(number.value)}{f' ({ends})' if ends else ''}"

@@ -18,7 +18,7 @@ BETTER = {"higher": "right of the line is better", "lower": "left of the line is
 
 
 class Whisker(NamedTuple):
-    """One row of a forest figure: a value with its interval; `unseen` ones have a colour apart."""
+    """One row of a forest plot: a value with its interval; `unseen` rows have their own colour."""
 
     label: str
     value: float
@@ -47,7 +47,7 @@ def forest_figure(
         title: Title of the figure.
         caption: How to read it.
         xlabel: What is measured, with its unit.
-        factor: 100 where values are shown as per cent.
+        factor: 100 where values are shown as percentages.
         colour: Of the rows of unseen domains.
         legend: Whether to name the two colours.
         zero: Whether to draw a line at 0, for differences, whose labels are longer.
@@ -55,12 +55,8 @@ def forest_figure(
     if not rows:
         return None
     scaled = [
-        row._replace(
-            value=factor * row.value,
-            low=None if row.low is None else factor * row.low,
-            high=None if row.high is None else factor * row.high,
-        )
-        for row in rows
+        Whisker(label, factor * value, low and factor * low, high and factor * high, unseen)
+        for label, value, low, high, unseen in rows
     ]
     spans = [
         f"{row.label} {row.value:.3g}"
@@ -111,8 +107,8 @@ def domain_figure(domains: Mapping[str, DomainRecord]) -> Drawing | None:
     return forest_figure(
         "domains", sorted(rows, key=lambda row: -row.value), title="Accuracy by domain",
         xlabel=metric_facts("accuracy").heading, factor=100.0, colour=RED, legend=True,
-        caption="One row per domain with its 95 % interval; a domain far to the left of the "
-        "others is one the model should not be trusted in.",
+        caption="One row per domain with its 95% CI; the model should not be trusted in a domain "
+        "far to the left of the others.",
     )  # fmt: skip
 
 
@@ -125,7 +121,7 @@ def difference_figure(
         found: The comparison.
         metric: The metric.
         column: Title of the column of a sweep that this comparison is; its figures leave out
-            single domains, and say of a split only whether it was seen.
+            single domains, and name of a split only whether it was seen.
         number: Number of that column, from 1, which keeps names apart on one page.
     """
     rows = [
@@ -137,12 +133,12 @@ def difference_figure(
     return forest_figure(
         f"difference-{metric.replace('_', '-')}{f'-{number}' if number else ''}", rows,
         title=f"{f'{column}, ' if column else ''}{known.title}: difference to {found.reference}",
-        xlabel="difference, points of per cent" if known.percent else "difference",
+        xlabel="difference (percentage points)" if known.percent else "difference",
         factor=100.0 if known.percent else 1.0,
         legend=any(row.unseen for row in rows), zero=True,
-        caption="Each row is one paired difference with its 95 % interval; "
-        f"{BETTER.get(known.better, 'the line is no difference')}, and an "
-        "interval that crosses it is compatible with no difference.",
+        caption="Each row is a paired difference with its 95% CI; "
+        f"{BETTER.get(known.better, 'the line marks no difference')}, and an "
+        "interval that crosses the line means no clear difference.",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Learning curves of several methods laid over each other."""
+"""Learning curves of several methods in one figure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 Line: TypeAlias = tuple[list[float], list[float]]
 
 MOST_LINES = 12
-"""More curves in one figure cannot be told apart."""
+"""More curves in one figure cannot be distinguished."""
 
 OVERLAYS = (
     ("val/auc", "Validation AUC", "higher is better"),
     ("val/accuracy", "Validation accuracy", "higher is better"),
     ("val/loss", "Validation loss", "lower is better"),
-    ("train/loss", "Training loss", "methods add terms of their own, so levels may differ"),
+    ("train/loss", "Training loss", "methods add their own loss terms, so levels may differ"),
 )
 
 
@@ -32,8 +32,8 @@ def overlay_figures(
 ) -> list[Drawing]:
     """Learning curves of all methods in one figure per quantity.
 
-    There is one line per run, or one per method, the mean of its runs, where they would be too
-    many to tell apart.
+    There is one line per run, or where those would be too many to distinguish, one per method:
+    the mean of its runs.
 
     Args:
         curves: Records of `metrics.jsonl` of each run, by method.
@@ -60,7 +60,7 @@ def overlay_figures(
         one = "One line per run, one colour per method"
         if sum(map(len, found.values())) > MOST_LINES:
             found = {method: [_mean(lines)] for method, lines in found.items()}
-            one = "One line per method, the mean of its runs as far as all of them went"
+            one = "One line per method: the mean of its runs, as far as all of them were trained"
         drawings.append(
             draw_axes(
                 f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}",

@@ -1,4 +1,4 @@
-"""Stated probabilities against what was observed."""
+"""Predicted probabilities against observed frequencies."""
 
 from __future__ import annotations
 
@@ -15,31 +15,34 @@ if TYPE_CHECKING:
 
 
 def reliability_figures(split: SplitRecord, judged: EvaluationRecord) -> list[Drawing]:
-    """Of what was decided, and of the positive class (binary); none where nothing was counted.
+    """Reliability of the decisions and, for binary tasks, of the positive class.
 
     Args:
         split: The split.
-        judged: The evaluation that it is of, for the definition of calibration.
+        judged: Its evaluation, which says how calibration is defined.
+
+    Returns:
+        Nothing where no item was counted.
     """
     drawings = []
     bins = split.reliability
     if bins is not None and any(bins.count):
         ece = number_text("ece", split.metrics.get("ece"))
         definition = judged.calibration.definition
-        labels = ("stated confidence", "share that is right")
+        labels = ("predicted confidence", "observed accuracy")
         reading = (
-            "When the model says 80 %, it should be right in 80 % of the cases: points on the "
-            "dotted line. Below it the model is too sure of itself, above it too modest."
+            "Of the cases predicted with a confidence of 80%, 80% should be correct: points on "
+            "the dotted line. Below the line the model is overconfident, above it underconfident."
         )
         if definition != "top-label":
-            labels = ("stated probability", "share that is present")
+            labels = ("predicted probability", "observed frequency")
             reading = (
-                "Of the labels that were given a certain probability, how many were truly present; "
-                "on the dotted line, probabilities can be taken at their word."
+                "Of the labels predicted with a given probability, the share that was truly "
+                "present; on the dotted line, probabilities are well calibrated."
             )
         caption = (
-            f"{reading} ECE in the {definition} definition with {len(bins.count)} bins of "
-            "equal width; the lower bars count."
+            f"{reading} ECE by the {definition} definition with {len(bins.count)} bins of equal "
+            "width; the bars below show the count in each bin."
         )
         alt = f"ECE {ece}. Mean {labels[0]}, {labels[1]} (count)"
         drawings.append(_figure("reliability", bins, "Reliability", caption, alt, ece, labels))
@@ -47,13 +50,16 @@ def reliability_figures(split: SplitRecord, judged: EvaluationRecord) -> list[Dr
     if bins is not None and any(bins.count):
         ece = number_text("ece_positive", split.metrics.get("ece_positive"))
         positive = str(judged.positive_class)
-        labels = ("stated probability", f"share that is {shorten(positive, 20)}")
+        labels = ("predicted probability", f"observed frequency of {shorten(positive, 20)}")
         caption = (
-            f"Of the images that were given a certain probability of {positive}, how many "
-            "truly were; on the dotted line, probabilities can be taken at their word. ECE of the "
+            f"Of the images predicted with a given probability of {positive}, the share that "
+            "truly was; on the dotted line, probabilities are well calibrated. ECE of the "
             f"positive class with {len(bins.count)} bins of equal width."
         )
-        alt = f"ECE of the positive class {ece}. Mean probability, share observed (images)"
+        alt = (
+            f"ECE of the positive class {ece}. Mean predicted probability, observed frequency "
+            "(images)"
+        )
         title = "Reliability of the positive class"
         drawings.append(_figure("reliability-positive", bins, title, caption, alt, ece, labels))
     return drawings
@@ -68,7 +74,7 @@ def _figure(
         for confidence, accuracy, count in zip(bins.confidence, bins.accuracy, counts, strict=True)
         if count and confidence is not None and accuracy is not None
     ]
-    words = "; ".join(f"{c:.2f} stated, {a:.2f} observed ({n})" for c, a, n in points)
+    words = "; ".join(f"{c:.2f} predicted, {a:.2f} observed ({n})" for c, a, n in points)
 
     def paint(figure: Figure) -> None:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))

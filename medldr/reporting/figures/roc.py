@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_CURVES = 8
-"""Figures with more classes name the best and the worst three only."""
+"""With more classes, only the best three and the worst three are labelled."""
 
 
 def roc_curves(split: SplitRecord) -> dict[str, Curve]:
@@ -30,15 +30,16 @@ def roc_figure(split: SplitRecord) -> Drawing | None:
     numbers = {name: _class_auc(split, name) for name in curves}
     texts = {name: number_text("auc", number) for name, number in numbers.items()}
     named = _named_curves(numbers)
+    some = ", best and worst classes labelled" if len(named) < len(curves) else ""
     areas = "; ".join(f"{name} {text}" for name, text in texts.items())
     return draw_axes(
         "roc", partial(_paint_roc, curves=curves, texts=texts, named=named),
-        labels=("false alarms (1 - specificity)", "found (sensitivity)"), legend=1,
+        labels=("1 - specificity", "sensitivity"), legend=1,
         size=(4.6, 4.2 + 0.19 * len(named)),
-        title="ROC curves" + (", best and worst classes named" if len(named) < len(curves) else ""),
-        caption="Each point is one possible threshold: how many of the cases are found (up) for "
-        "how many false alarms (right); the closer to the upper left corner, the better.",
-        alt=f"Area under the curve, with 95 % interval: {areas}.",
+        title="ROC curves" + some,
+        caption="Each point is one possible threshold: its sensitivity against its rate of false "
+        "positives (1 - specificity); the closer to the upper left corner, the better.",
+        alt=f"Area under the curve with 95% CI: {areas}.",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What our runs are to published numbers: which belong beside them, and how the two relate."""
+"""How our runs relate to published numbers, and which of these belong next to ours."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Relation(Enum):
     """What a number of ours is to a published one."""
 
     SAME = "same protocol"
-    MODIFIED = "ours is modified"
-    OTHER_PROTOCOL = "other protocol"
-    OTHER_AUGMENTATION = "other augmentation"
-    OTHER_NETWORK = "other network"
-    OTHER_SELECTION = "other selection"
-    THEY_SEARCHED = "same but for the search"
-    WE_SEARCHED = "same but for our search"
+    MODIFIED = "modified by us"
+    OTHER_PROTOCOL = "different protocol"
+    OTHER_AUGMENTATION = "different augmentation"
+    OTHER_NETWORK = "different network"
+    OTHER_SELECTION = "different selection"
+    THEY_SEARCHED = "same except for their search"
+    WE_SEARCHED = "same except for our search"
 
 
 @dataclass(frozen=True)
 class Ours:
-    """A run by the ids that published numbers go by.
+    """A run by the ids that published numbers have.
 
     Attributes:
         dataset: The data set, without its image size.
@@ -69,7 +69,7 @@ class Ours:
 
 @dataclass(frozen=True)
 class Beside:
-    """A published number beside one of ours.
+    """A published number next to one of ours.
 
     Attributes:
         entry: The published number.
@@ -104,7 +104,7 @@ def relation(ours: Ours, entry: Published, *, searched: bool = False) -> Relatio
         >>> ours = ("camelyon17", "camelyon17-fish", "densenet121", "latentdr_sa")
         >>> [relation(Ours(*ours, kind, ""), theirs).value
         ...  for kind in ("targeted", "targeted+modified", "none")]
-        ['same protocol', 'ours is modified', 'other augmentation']
+        ['same protocol', 'modified by us', 'different augmentation']
     """
     if ours.protocol.removesuffix(MODIFIED) != entry.protocol:
         return Relation.OTHER_PROTOCOL
@@ -177,7 +177,7 @@ def by_source(dataset: str, method: str, domains: Sequence[str]) -> list[list[Pu
         domains: The domains, however they are written; `MEAN` is the mean over all.
 
     Returns:
-        For each source that has any a number per domain, None where it has none there; in the
+        For each source with any number, one per domain, None where it has none there; in the
         order of `SELECTIONS`, then of the names of the sources.
 
     Example:

@@ -1,15 +1,15 @@
-"""Published numbers, each with the protocol it was measured under; never taken for our own.
+"""Published numbers, each with the protocol it was measured under, never mixed with our own.
 
 Every file in ``tables`` holds what one paper or benchmark printed. The lines with ``#`` at its head
 say how its protocols were read. To add numbers, add a file or extend one; nothing else changes.
 
 Source:
     The tables as printed. A number that a paper quotes from others, as the LatentDR paper does with
-    a dagger, is listed once, under those whom it belongs to. Where two printed copies differ, its
+    a dagger, is listed once, under its first source. Where two printed copies differ, its
     note says so. Which protocol id a number gets, and which ± is a standard error, is our reading.
 
     Numbers of leave-one-domain-out benchmarks are of a ResNet-50 that started from ImageNet's
-    weights, and of the 80 % of the held-out domain.
+    weights, and of 80% of the held-out domain.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import importlib.resources
 from dataclasses import dataclass
 from typing import Any
 
+from medldr import metrics
 from medldr.config.method import model_title, row_titles
 
-METRICS = ("accuracy", "auc")
+METRICS = tuple(metric.name for metric in metrics.METRICS.values() if metric.published)
 """Metrics that were published, in the order of tables."""
 
 MEAN = "mean"
@@ -49,7 +50,7 @@ class Published:
 
     Attributes:
         dataset: Data set, without its image size: ``dermamnist``.
-        protocol: Protocol id: ``medmnist-28``, ``swad`` ...; ``unstated`` is no one's.
+        protocol: Protocol id: ``medmnist-28``, ``swad`` ...; ``unstated`` matches none of ours.
         model: Network: ``resnet18``.
         method: ``erm``, ``erm+swad``, ``latentdr_pool`` ...
         augmentation: ``none``, ``targeted`` or ``generic``; empty for sets without that notion.

@@ -84,10 +84,10 @@ def lay_out(folder: SweepFolder) -> tuple[Sweep, list[str], dict[str, OpenFolder
         was read of the others, by their names.
 
     Raises:
-        InputError: If there is no run folder in it.
+        InputError: If it contains no run folder.
     """
     if not folder.path.is_dir():
-        raise InputError(f"there is no folder {folder.path}")
+        raise InputError(f"the folder {folder.path} does not exist")
     below = [RunFolder(path) for path in sorted(folder.path.iterdir()) if path.is_dir()]
     runs = [files for files in below if ASIDE not in files.path.name and _holds_a_run(files)]
     folders = {files.path.name: OpenFolder(files) for files in runs}
@@ -98,10 +98,10 @@ def lay_out(folder: SweepFolder) -> tuple[Sweep, list[str], dict[str, OpenFolder
         except (InputError, AttributeError, KeyError, TypeError, ValueError):
             unreadable.append(name)
     if not found:
-        told = "".join(f"\n  {name} cannot be read" for name in unreadable)
+        broken = "".join(f"\n  {name} cannot be read" for name in unreadable)
         raise InputError(
-            f"{folder.path} is no run folder and holds none, nor a sweep.json. Give a folder that "
-            f"`medldr train` or `medldr sweep` wrote{told}"
+            f"{folder.path} is not a run folder and contains neither run folders nor a sweep.json. "
+            f"Give a folder that `medldr train` or `medldr sweep` wrote{broken}"
         )
     changed: dict[tuple[str, ...], set[bool]] = {}
     for _, (*where, modified) in found:
@@ -113,7 +113,7 @@ def lay_out(folder: SweepFolder) -> tuple[Sweep, list[str], dict[str, OpenFolder
 
 
 def _erm_first(member: Member) -> tuple[bool, str, str, int]:
-    """ERM is what others are compared with, so that it stands first."""
+    """ERM comes first, because the others are compared with it."""
     return (member.row != "erm", member.row, member.column, member.seed)
 
 

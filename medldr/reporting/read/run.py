@@ -54,7 +54,7 @@ class RunFiles:
 
     @functools.cached_property
     def by_rule(self) -> dict[str, tuple[Selection, EvaluationRecord | None]]:
-        """What each rule chose and how that was judged (None: it was not), the reported one first.
+        """What each rule chose and its evaluation (None: there is none), the reported one first.
 
         Empty where the run was not evaluated.
         """
@@ -92,7 +92,7 @@ def read_run(
         predictions: Whether the predictions are needed, and not only the ids in them.
 
     Raises:
-        InputError: If it is no run folder, or one of its files is there but cannot be read.
+        InputError: If it is not a run folder, or one of its files is there but cannot be read.
     """
     if record is None and files.run.is_file():
         record = read_run_record(files)

@@ -1,9 +1,9 @@
 """One setting of each row where a sweep searches among several, chosen without the test split.
 
-The main tables show of each method, in each column, the setting whose runs have the highest
-validation accuracy, as a user would have chosen it; the others stay in the section on the choice.
-So do runs that held out two domains, each of which others held out alone: they are there for
-cross-validation, and would make a column per pair.
+For each method and column, the main tables show the setting whose runs have the highest validation
+accuracy, as a user would have chosen it; the section on the choice has the others. It also has
+runs that held out two domains, each of which other runs held out alone: they serve
+cross-validation, and would otherwise make a column per pair.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEYS: Final = {
     "val/domain_accuracy": "training-domain validation",
     "val/accuracy": "accuracy on the validation split",
 }
-"""What a choice goes by, the first that every finished run of a cell has logged."""
+"""What a choice is based on: the first that every finished run of a cell has logged."""
 
 
 def method_and_setting(
@@ -52,40 +52,39 @@ def chosen_settings(
     cells: dict[tuple[str, str], dict[Setting, list[Entry]]] = {}
     placed: list[Entry] = []
     others: list[Entry] = []
-    held = [held_out(entry.config) for entry in entries]
-    alone = {domains[0] for domains in held if len(domains) == 1}
-    for entry, domains in zip(entries, held, strict=True):
+    alone = {domains for entry in entries if len(domains := held_out(entry.config)) == 1}
+    for entry in entries:
         values, setting = method_and_setting(entry.member.row_values, search)
-        row = joined(values)
+        row, domains = joined(values), held_out(entry.config)
         member = replace(entry.member, row=row, row_values=values)
         own = replace(entry, member=member, setting=setting)
-        if len(domains) == 2 and alone.issuperset(domains):
+        if len(domains) == 2 and alone.issuperset((domain,) for domain in domains):
             others.append(own)
             continue
         placed.append(own)
-        cells.setdefault((row, own.member.column), {}).setdefault(setting, []).append(own)
+        cells.setdefault((row, member.column), {}).setdefault(setting, []).append(own)
     picks = [_pick(row, column, found) for (row, column), found in cells.items()]
-    chosen = {(pick.row, pick.column, pick.setting) for pick in picks}
+    chosen = {(pick.row, pick.column): pick.setting for pick in picks}
     shown: list[Entry] = []
     for own in placed:
-        at = (own.member.row, own.member.column, own.setting)
-        (shown if at in chosen else others).append(own)
+        picked = own.setting == chosen[own.member.row, own.member.column]
+        (shown if picked else others).append(own)
     return shown, others, picks
 
 
 def _pick(row: str, column: str, settings: dict[Setting, list[Entry]]) -> Pick:
-    logs = {
-        name: [e.files.log for e in found if e.files is not None]
-        for name, found in settings.items()
-    }
-    # A setting that lacks a seed must not win by the luck of the others.
+    logs = {s: [e.files.log for e in of if e.files is not None] for s, of in settings.items()}
+    # A setting that lacks a seed must not win by chance.
     whole = {name: found for name, found in logs.items() if len(found) == len(settings[name])}
     lacking = tuple(name for name in settings if name not in whole)
     for key, said in KEYS.items():
         best = {name: [_highest(log, key) for log in found] for name, found in whole.items()}
-        known = {name: [v for v in values if v is not None] for name, values in best.items()}
-        if best and known == best:
-            means = {name: statistics.fmean(values) for name, values in known.items()}
+        means = {
+            name: statistics.fmean(value for value in values if value is not None)
+            for name, values in best.items()
+            if None not in values
+        }
+        if best and means.keys() == best.keys():
             name = max(means, key=means.__getitem__)  # the first of equals
             return Pick(row, column, name, len(settings), said, lacking)
     most = max(settings, key=lambda name: len(logs[name]))
@@ -94,4 +93,4 @@ def _pick(row: str, column: str, settings: dict[Setting, list[Entry]]) -> Pick:
 
 def _highest(log: Sequence[LogRow], key: str) -> float | None:
     found = [float(row[key]) for row in log if isinstance(row.get(key), int | float)]
-    return max((value for value in found if math.isfinite(value)), default=None)
+    return max(filter(math.isfinite, found), default=None)

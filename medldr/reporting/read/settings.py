@@ -21,7 +21,7 @@ LEFT_OUT = ("config_version", "pinned")
 
 
 def changes(files: RunFiles) -> tuple[list[Change], str]:
-    """Settings that differ from their defaults, and why that cannot be told, if it cannot.
+    """Settings that differ from their defaults, or why they cannot be determined.
 
     The configuration is validated again for it, which takes longer than the rest of a page.
 
@@ -46,7 +46,7 @@ def changes(files: RunFiles) -> tuple[list[Change], str]:
     else:
         shown = [change for change in changes_of(config) if change.key not in LEFT_OUT]
         return [_as_written(change, files.config) for change in shown], ""
-    return [], f"What differs from the defaults cannot be told by this installation ({reason})."
+    return [], f"Changed settings cannot be determined by this installation ({reason})."
 
 
 def _as_written(change: Change, config: Mapping[str, Any]) -> Change:

@@ -1,6 +1,6 @@
 """A sweep as a report needs it: what was planned, and what became of each run.
 
-Rows and columns go by what is printed; `Study.keys` leads back to the names of the sweep file.
+Rows and columns have their printed names; `Study.keys` maps them to those of the sweep file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Pick(NamedTuple):
         column: The column.
         setting: Its values.
         settings: How many there were.
-        by: What chose it; empty where no run had anything to go by.
+        by: What chose it; empty where no run had logged anything to choose by.
         incomplete: Settings that lack a result and were no candidates.
     """
 
@@ -46,7 +46,7 @@ class Entry:
         state: ``done``, ``failed``, ``running``, ``interrupted``, ``not run``, ``no result`` or
             ``unreadable``.
         error: Why, without names of files or patients.
-        said: Why, word for word: for the terminal of whoever ran it, never for a page.
+        said: Why, word for word, for the terminal of the user, never for a page.
         run: Its predictions and what it is; None unless done.
         files: The rest of its folder; None unless done.
         planned: Its configuration where it is not done; empty where no file says it.
@@ -78,7 +78,7 @@ class Study:
         entries: Every run, in the order of the sweep.
         keys: Printed row to its name in the sweep file.
         column_keys: Printed column to its name in the sweep file.
-        notes: What a reader must be told about the sweep as a whole.
+        notes: What readers should know about the sweep as a whole.
         unreadable: Folders that could not even be placed in the table.
         others: Runs of settings that were not chosen; `entries` are without them.
         picks: Which setting was chosen for each cell, by printed rows and columns.

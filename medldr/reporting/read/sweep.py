@@ -38,7 +38,7 @@ def read_study(folder: SweepFolder) -> Study:
         sweep, unreadable, folders = lay_out(folder)
     members = one_configuration_a_row(sweep.members, planned=planned)
     if not members:
-        raise InputError(f"{folder.sweep} names no run. Start the sweep again to rewrite it")
+        raise InputError(f"{folder.sweep} names no runs. Start the sweep again to rewrite it")
     configs: Configs = {}
     entries = [
         _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run), configs))
@@ -54,7 +54,7 @@ def read_study(folder: SweepFolder) -> Study:
 
 
 def _entry(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
-    """A run, and where it has no result what it was to be: the domain it held out, above all."""
+    """A run; without a result it has its planned configuration, which names held-out domains."""
     try:
         entry = _read(folder, member, opened)
     except (InputError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -87,7 +87,7 @@ def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
         return Entry(member, "no result", f"{' and '.join(absent)} missing; {cure}")
     read = read_run(files, record, opened.config, predictions=True)
     if read.evaluation is None or read.predictions is None:
-        raise InputError(f"{files.path} has lost files while it was read. Write the report again")
+        raise InputError(f"{files.path} lost files while it was being read. Write the report again")
     run = run_of(files, record, read.evaluation, read.predictions)
     return Entry(member, "done", run=run, files=replace(read, predictions=None))
 
@@ -116,12 +116,9 @@ def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
 
 
 def _printed(
-    sweep: Sweep,
-    entries: list[Entry],
-    unreadable: list[str],
-    others: Iterable[Entry] = (),
-    picks: Iterable[Pick] = (),
-) -> Study:
+    sweep: Sweep, entries: list[Entry], unreadable: list[str],
+    others: Iterable[Entry] = (), picks: Iterable[Pick] = (),
+) -> Study:  # fmt: skip
     """Put the printed titles in place of the names of rows and columns."""
     layout, others = sweep.layout, list(others)
     every = [*entries, *others]
@@ -133,20 +130,13 @@ def _printed(
     columns = printed_titles(by_column, layout.titles, ())
     spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
-    notes += [
-        f"The sweep file speaks of a row {name!r} that no run belongs to."
-        for name in spoken
-        if name is not None and name not in rows
-    ]
+    lost = [name for name in spoken if name is not None and name not in rows]
+    notes += [f"The sweep file names a row {name!r} that matches no run." for name in lost]
     shown = replace(
         layout,
         reference=rows.get(layout.reference or ""),
         controls=tuple(rows[name] for name in layout.controls if name in rows),
-        contrasts=tuple(
-            (rows[one], rows[other])
-            for one, other in layout.contrasts
-            if one in rows and other in rows
-        ),
+        contrasts=tuple((rows[a], rows[b]) for a, b in layout.contrasts if {a, b} <= rows.keys()),
     )
 
     def placed(entry: Entry) -> Entry:

@@ -13,7 +13,7 @@ ORACLE_MARK = " (oracle)"
 
 
 def titled(values: Iterable[str], titles: Mapping[str, str]) -> str:
-    """What is printed for several values, each with its title where it has one.
+    """Several values as they are printed, each by its title if it has one.
 
     Example:
         >>> titled(["erm", "lr-0.1"], {"erm": "ERM"})
@@ -48,7 +48,7 @@ def one_configuration_a_row(members: Sequence[Member], *, planned: bool) -> list
     Args:
         members: The runs.
         planned: Whether a sweep file names them. Runs of one label are one method then, though
-            each seed may have a configuration of its own, as it starts from another run.
+            configurations may differ between seeds that start from different runs.
     """
 
     def identity(member: Member) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ ORACLE_OUT = "oracle_out_accuracy"
 AVERAGED = "swad"
 """A rule whose weights are of no single step."""
 PARTS = ("target_in", "target_out")
+_ON_A_PART = re.compile(r"held_out/(.+)/(target_in|target_out)/accuracy")
 
 
 @dataclass(frozen=True)
@@ -48,45 +50,36 @@ def candidates(study: Study) -> list[Candidates]:
 
 
 def _of_set(study: Study, dataset: str, of_set: list[HeldRun]) -> Iterator[Candidates]:
-    names = list(dict.fromkeys(domain for held in of_set for domain in held.domains))
-    alone = dict.fromkeys(held.domains[0] for held in of_set if len(held.domains) == 1)
-    domains = set_domains(dataset, [held.entry for held in of_set])
+    names = dict.fromkeys(domain for held in of_set for domain in held.domains)
+    known = set_domains(dataset, [held.entry for held in of_set])
     # A set whose runs do not say its domains has those that were held out.
-    domains = domains if set(names) <= set(domains) else names
-    methods: dict[str, list[HeldRun]] = {}
-    for held in of_set:
-        methods.setdefault(held.row, []).append(held)
-    for method, runs in methods.items():
+    domains = tuple(known if names.keys() <= set(known) else names)
+    alone = dict.fromkeys(held.domains[0] for held in of_set if len(held.domains) == 1)
+    for method in dict.fromkeys(held.row for held in of_set):
+        runs = [held for held in of_set if held.row == method]
         targets = tuple(domain for domain in alone if any(r.domains == (domain,) for r in runs))
         settings = list(dict.fromkeys(held.entry.setting for held in runs))
-        ordered = sorted(runs, key=lambda held: settings.index(held.entry.setting))
+        runs.sort(key=lambda held: settings.index(held.entry.setting))
         if targets:
-            trained = tuple(_trained(study, held) for held in ordered)
-            yield Candidates(dataset, method, tuple(domains), targets, trained)
+            trained = tuple(_trained(study, held) for held in runs)
+            yield Candidates(dataset, method, domains, targets, trained)
 
 
 def _trained(study: Study, held: HeldRun) -> Trained:
     """One run as the rules need it."""
-    entry = held.entry
-    run = Trained(
-        titled(entry.setting, study.layout.titles), entry.member.seed, frozenset(held.domains)
-    )
+    entry, setting = held.entry, titled(held.entry.setting, study.layout.titles)
+    run = Trained(setting, entry.member.seed, frozenset(held.domains))
     if entry.files is None:
         return run
     points = {point.step: point for point in map(_logged, entry.files.log) if point is not None}
     judged = _judged(entry.files, held.domains[0]) if len(held.domains) == 1 else {}
     for point in judged.values():
         known = points.get(point.step, point)
-        points[point.step] = known._replace(
-            target_in={**point.target_in, **known.target_in},
-            target_out={**point.target_out, **known.target_out},
-        )
-    return replace(
-        run,
-        evaluated=tuple(points[step] for step in sorted(points)),
-        last=judged.get("last"),
-        best=judged.get(ORACLE_OUT),
-    )
+        inside = {**point.target_in, **known.target_in}
+        outside = {**point.target_out, **known.target_out}
+        points[point.step] = known._replace(target_in=inside, target_out=outside)
+    evaluated = tuple(points[step] for step in sorted(points))
+    return replace(run, evaluated=evaluated, last=judged.get("last"), best=judged.get(ORACLE_OUT))
 
 
 def has_curves(runs: Iterable[Trained]) -> bool:
@@ -95,25 +88,24 @@ def has_curves(runs: Iterable[Trained]) -> bool:
 
 
 def _logged(row: LogRow) -> Evaluated | None:
-    """A record of `metrics.jsonl`; None if it is no evaluation."""
+    """A record of `metrics.jsonl`; None if it is not an evaluation."""
     step, val = row.get("step"), row.get("val/domain_accuracy")
     parts: dict[str, dict[str, float]] = {part: {} for part in PARTS}
     for key, value in row.items():
-        kind, _, place = key.partition("/")
-        domain, _, part = place.removesuffix("/accuracy").rpartition("/")
-        if kind == "held_out" and key.endswith("/accuracy") and part in parts and value is not None:
-            parts[part][domain] = float(value)
+        found = _ON_A_PART.fullmatch(key)
+        if found and value is not None:
+            parts[found[2]][found[1]] = float(value)
     if not isinstance(step, int) or (val is None and not any(parts.values())):
         return None
     return Evaluated(step, None if val is None else float(val), *parts.values())
 
 
 def _judged(files: RunFiles, domain: str) -> dict[str, Evaluated]:
-    """How the weights of each rule were judged at the end, where they are those of one step."""
+    """The final evaluation of the weights of each rule, where they are those of one step."""
     found = {}
     for rule, (chosen, evaluation) in files.by_rule.items():
         inside, outside = (target_value(evaluation, part, "accuracy") for part in PARTS)
-        if inside is not None and outside is not None and chosen.step is not None:
-            found[rule] = Evaluated(chosen.step, None, {domain: inside}, {domain: outside})
-    found.pop(AVERAGED, None)
+        if rule == AVERAGED or inside is None or outside is None or chosen.step is None:
+            continue
+        found[rule] = Evaluated(chosen.step, None, {domain: inside}, {domain: outside})
     return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from medldr.errors import InputError
 from medldr.evaluation import Run, compare
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.records import Difference, Method
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.privacy import hide_names
@@ -33,8 +33,8 @@ class Column:
         planned: Runs that were planned, by row.
         missing: Runs without a result, by row: how many of each state.
         problem: Why its runs cannot be compared; empty if they can.
-        notes: What a reader must know of it.
-        said: The problem word for word: for the terminal of whoever ran it, never for a page.
+        notes: What readers should know about it.
+        said: The problem word for word, for the terminal of the user, never for a page.
     """
 
     name: str
@@ -62,14 +62,16 @@ class Column:
 
     def fewest_seeds(self, *rows: str) -> int:
         """Seeds of the row that has the fewest of these; 0 where none has a result."""
-        there = () if self.comparison is None else self.comparison.methods
-        return min((len(m.seeds) for m in there if m.name in rows), default=0)
+        return min((len(m.seeds) for m in self._methods if m.name in rows), default=0)
 
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
-        there = () if self.comparison is None else self.comparison.methods
-        found = next((method.footnotes for method in there if method.name == row), ())
-        return [_HASH.sub(r"\1", text) for text in found]
+        found = (method.footnotes for method in self._methods if method.name == row)
+        return [_HASH.sub(r"\1", text) for text in next(found, ())]
+
+    @property
+    def _methods(self) -> tuple[Method, ...]:
+        return () if self.comparison is None else self.comparison.methods
 
     @property
     def splits(self) -> list[str]:
@@ -109,7 +111,7 @@ def _column(study: Study, name: str) -> Column:
 
 
 def _ids(entries: Sequence[Entry]) -> set[str]:
-    """Ids and groups of the items judged, which the reason of a refusal may name."""
+    """Ids and groups of the evaluated items, which an error message may name."""
     tables = [t for e in entries if e.run is not None for t in e.run.predictions.values()]
     return {str(name) for table in tables for names in (table.id, table.group) for name in names}
 
@@ -117,7 +119,7 @@ def _ids(entries: Sequence[Entry]) -> set[str]:
 def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Comparison, list[str]]:
     row_of_run = {entry.member.run: entry.member.row for entry in entries}
     runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run)
-    # The draws of a method follow its name, so that the numbers are those of `medldr compare`
+    # The bootstrap draws of a method depend on its name: numbers equal those of `medldr compare`
     # only if the runs keep their own.
     row_of = {m.name: row_of_run[m.runs[0].name] for m in methods(runs)}
     method_of = {row: method for method, row in row_of.items()}
@@ -130,7 +132,9 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     result = Comparison.of(compare(runs, reference=reference, contrasts=pairs)).renamed(row_of)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
-        notes.append(f"{name}: {study.reference} has no result, so there are no differences to it.")
+        notes.append(
+            f"{name}: {study.reference} has no results, so no differences from it are shown."
+        )
         scores = tuple(score._replace(difference=None) for score in result.scores)
         result = replace(result, reference=study.reference, scores=scores)
     return result, notes

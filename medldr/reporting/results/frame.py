@@ -1,6 +1,6 @@
-"""All numbers of a sweep as one tidy table: a line for each number of each run, rule and place.
+"""All numbers of a sweep as one tidy table: a line per run, rule, part of the data and metric.
 
-What tables and `report.csv` say of held-out domains and of selection rules are selections of it.
+The tables and `report.csv` take held-out domains and selection rules from it.
 Means and deviations are taken with `statistics`, whose sums are exact, so a number does not depend
 on the order of its runs.
 """
@@ -31,7 +31,7 @@ COLUMNS = (
 which ``held_out`` names. ``shown``: whether the main tables show its ``setting``. ``reported``:
 whether ``rule`` is the one that the run reports. A line without ``part`` and ``domain`` is of the
 whole split. ``value`` is NaN where a number is undefined, and so it is on the one line, without a
-metric, of a rule by which the run was not judged. ``n`` counts items.
+metric, of a rule by which the run was not evaluated. ``n`` counts items.
 """
 
 R = TypeVar("R")
@@ -56,11 +56,8 @@ def score_frame(study: Study) -> DataFrame:
     from pandas import DataFrame
 
     # Where both name a method, the name is that of the main tables.
-    named = {
-        held.entry.member.run: held.row
-        for entries in (study.every, study.entries)
-        for held in held_runs(study, entries)
-    }
+    held = (*held_runs(study, study.every), *held_runs(study, study.entries))
+    named = {run.entry.member.run: run.row for run in held}
     shown = {entry.member.run for entry in study.entries}
     lines: list[tuple[Any, ...]] = []
     for entry in study.every:
@@ -78,27 +75,20 @@ def score_frame(study: Study) -> DataFrame:
 
 def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
     """Every number of a run, by the rule that chose its weights."""
-    if not files.by_rule and files.evaluation is not None:  # judged before rules were recorded
+    if not files.by_rule and files.evaluation is not None:  # evaluated before rules were recorded
         yield from (("", True, False, *place) for place in _numbers(files.evaluation))
     for number, (rule, (chosen, evaluation)) in enumerate(files.by_rule.items()):
         head = (rule, number == 0, chosen.oracle)
-        if evaluation is None:
-            yield (*head, "", "", "", "", None, None)
-        else:
-            yield from ((*head, *place) for place in _numbers(evaluation))
+        nothing = [("", "", "", "", None, None)]
+        numbers = nothing if evaluation is None else _numbers(evaluation)
+        yield from ((*head, *place) for place in numbers)
 
 
 def _numbers(evaluation: EvaluationRecord) -> Iterator[tuple[Any, ...]]:
     for split, judged in evaluation.splits.items():
-        yield from _each((split, "", ""), judged.metrics, judged.n)
-        for part, of_part in judged.parts.items():
-            yield from _each((split, part, ""), of_part.metrics, of_part.items)
-        for domain, of_domain in judged.domains.items():
-            yield from _each((split, "", domain), of_domain.metrics, of_domain.n)
-
-
-def _each(
-    place: tuple[str, str, str], metrics: dict[str, Number], n: int | None
-) -> Iterator[tuple[Any, ...]]:
-    for metric, number in metrics.items():
-        yield (*place, metric, number.value, n)
+        places: list[tuple[str, str, dict[str, Number], int | None]]
+        places = [("", "", judged.metrics, judged.n)]
+        places += [(part, "", of.metrics, of.items) for part, of in judged.parts.items()]
+        places += [("", domain, of.metrics, of.n) for domain, of in judged.domains.items()]
+        for part, domain, metrics, n in places:
+            yield from ((split, part, domain, m, number.value, n) for m, number in metrics.items())

@@ -1,21 +1,21 @@
-"""The grid of a sweep: rows methods, columns sets, the best marked as in a paper.
+"""The grid of a sweep: methods down, data sets across, the best marked as in a paper.
 
-The best and the second best of a column are decided on the printed numbers, so equal print shares
-the mark. Control and oracle rows do not compete: the first explain others, the second have seen
-the test split. Nor does a number of fewer runs than others have: which runs are missing may not be
-by chance.
+The best and the second best of a column are decided on the printed numbers, so numbers that look
+equal share the mark. Control and oracle rows do not compete: controls explain other rows, oracles
+have seen the test split. Nor does a number of fewer runs than others have, because runs may not be
+missing by chance.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from medldr.evaluation.estimate import Estimate, Mark
-from medldr.metrics import Measure, measure
+from medldr.metrics import Metric, metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.held_out import plain_average
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def make_grid(
         averaged: Whether a mean over several columns says anything.
     """
     shown = [column for column in columns if not column.problem]
-    known = measure(metric)
+    known = metric_facts(metric)
     cells = {r: [column.estimate(split, metric, r) for column in shown] for r in study.rows}
     competing = [r for r in study.rows if r not in study.layout.controls and not study.oracle(r)]
     for number in range(len(shown)):
@@ -60,23 +60,29 @@ def make_grid(
         full = {r: found.mean for r, found in there.items() if found.n == most}
         for row, mark in marks(full, known).items():
             cells[row][number] = replace(there[row], marks=(mark,))
-    averages = {r: _average(cells[r]) for r in study.rows} if averaged and len(shown) > 1 else {}
+    averages: dict[str, Estimate] = {}
+    if averaged and len(shown) > 1:
+        for r, of_row in cells.items():  # a mean over sets needs every planned run of all of them
+            whole = [
+                each if each is not None and each.n == each.planned else None for each in of_row
+            ]
+            averages[r] = plain_average(whole) or Estimate()
     for row, mark in marks({r: averages[r].mean for r in competing if averages}, known).items():
         averages[row] = replace(averages[row], marks=(mark,))
     return Grid(metric, split, shown, cells, averages)
 
 
-def marks(values: Mapping[str, float | None], known: Measure) -> dict[str, Mark]:
+def marks(values: Mapping[str, float | None], known: Metric) -> dict[str, Mark]:
     """Which values are the best and the second best, as they are printed.
 
     A metric of which neither more nor less is better has no best, and neither has a single value,
     nor several that are all the same.
 
     Example:
-        >>> accuracy = measure("accuracy")
+        >>> accuracy = metric_facts("accuracy")
         >>> marks({"a": 0.7004, "b": 0.7001, "c": 0.69, "d": 0.5, "e": None}, accuracy)
         {'a': 'best', 'b': 'best', 'c': 'second'}
-        >>> marks({"a": 0.1, "b": 0.2}, measure("ece")), marks({"a": 0.1}, accuracy)
+        >>> marks({"a": 0.1, "b": 0.2}, metric_facts("ece")), marks({"a": 0.1}, accuracy)
         ({'a': 'best', 'b': 'second'}, {})
     """
     shown = {key: float(known.show(v)) for key, v in values.items() if v is not None}
@@ -85,12 +91,3 @@ def marks(values: Mapping[str, float | None], known: Measure) -> dict[str, Mark]
         return {}
     names: dict[float, Mark] = {ranked[0]: "best", ranked[1]: "second"}
     return {key: names[value] for key, value in shown.items() if value in names}
-
-
-def _average(cells: Sequence[Estimate | None]) -> Estimate:
-    """Mean over the sets, of a row that has every planned run in all of them."""
-    there = [found for found in cells if found is not None and found.n == found.planned]
-    means = [found.mean for found in there if found.mean is not None]
-    if len(means) < len(cells) or not means:
-        return Estimate()
-    return Estimate(mean=math.fsum(means) / len(means))

@@ -1,4 +1,4 @@
-"""The split whose numbers stand for a run, and the domains it was tested on."""
+"""The split whose numbers represent a run, and the domains it was tested on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def headline(evaluation: EvaluationRecord | None) -> SplitRecord | None:
 
 
 def seen_split(evaluation: EvaluationRecord) -> str:
-    """The split that stands for the seen domains: what the gap was measured from, else id_test."""
+    """The split of the seen domains: the one that the gap was measured from, else id_test."""
     return "id_test" if evaluation.gap is None else evaluation.gap.seen
 
 
@@ -64,9 +64,6 @@ def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
 
 def worst_domain(domains: Mapping[str, DomainRecord]) -> str:
     """The domain with the lowest accuracy; empty where fewer than two have one."""
-    known = {
-        name: number.value
-        for name, entry in domains.items()
-        if (number := entry.metrics.get("accuracy")) is not None and number.value is not None
-    }
+    found = {name: entry.metrics.get("accuracy") for name, entry in domains.items()}
+    known = {d: n.value for d, n in found.items() if n is not None and n.value is not None}
     return min(known, key=known.__getitem__) if len(known) > 1 else ""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from medldr.evaluation.estimate import Estimate, spread
-from medldr.metrics import measure
+from medldr.evaluation.estimate import Estimate, Mark, spread
+from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.frame import once_per_study, score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
@@ -18,7 +18,7 @@ SEEN = "seen"
 
 
 class LostRun(NamedTuple):
-    """A run without a result; `state` says why, also that nobody planned it."""
+    """A run without a result; `state` is the reason, or that it was not planned."""
 
     domain: str
     seed: int
@@ -115,18 +115,13 @@ class RowScores(NamedTuple):
 def row_scores(found: HeldOut, row: str, target: str, metric: str) -> RowScores:
     """A metric of one method on a target."""
     values = {d: list(found.values(row, d, target, metric).values()) for d in found.domains}
-    lowest = _lowest(values, measure(metric).better)
-    by_domain = [
-        replace(
-            spread(of),
-            se=None,
-            planned=len(found.runs.get((row, domain), ())),
-            marks=("lowest",) if domain == lowest else (),
-        )
-        if of
-        else None
-        for domain, of in values.items()
-    ]
+    lowest = _lowest(values, metric_facts(metric).better)
+    by_domain: list[Estimate | None] = [spread(of) if of else None for of in values.values()]
+    for place, domain in enumerate(values):
+        if (own := by_domain[place]) is not None:
+            planned = len(found.runs.get((row, domain), ()))
+            marks: tuple[Mark, ...] = ("lowest",) if domain == lowest else ()
+            by_domain[place] = replace(own, se=None, planned=planned, marks=marks)
     total = mean_over_domains(found, row, target, metric)
     seen, unseen = (found.seed_means(row, where, metric) for where in (SEEN, target))
     if total is None or set(seen) != set(unseen):
@@ -153,10 +148,10 @@ def plain_average(means: Sequence[Estimate | None]) -> Estimate | None:
 @once_per_study
 def held_out_sets(study: Study) -> list[HeldOut]:
     """Data sets of which two domains or more were held out, one by one."""
-    single = [held for held in held_runs(study, study.entries) if len(held.domains) == 1]
     sets: dict[str, list[HeldRun]] = {}
-    for held in single:
-        sets.setdefault(held.dataset, []).append(held)
+    for held in held_runs(study, study.entries):
+        if len(held.domains) == 1:
+            sets.setdefault(held.dataset, []).append(held)
     several = {name: of for name, of in sets.items() if len({held.domains for held in of}) > 1}
     return [_held_out(study, name, of_set) for name, of_set in several.items()]
 

@@ -47,13 +47,10 @@ def held_runs(study: Study, entries: Sequence[Entry]) -> list[HeldRun]:
     for entry in entries:
         config = entry.config or known.get(entry.member.label, {})
         facts = {} if entry.files is None else entry.files.facts
-        places.append((entry, dataset_name(config, facts), held_out(config)))
+        row, domains = entry.member.row, held_out(config)
+        places.append(HeldRun(row, dataset_name(config, facts), domains, entry))
     rows = _methods(study, places)
-    return [
-        HeldRun(rows[entry.member.row, domains], dataset, domains, entry)
-        for entry, dataset, domains in places
-        if domains
-    ]
+    return [run._replace(row=rows[run.row, run.domains]) for run in places if run.domains]
 
 
 def set_domains(dataset: str, entries: Iterable[Entry]) -> list[str]:
@@ -70,33 +67,29 @@ def domain_of(names: Iterable[str], wanted: str) -> str | None:
     return next((name for name in names if same_domain(name, wanted)), None)
 
 
-def _methods(
-    study: Study, places: Sequence[tuple[Entry, str, tuple[str, ...]]]
-) -> dict[tuple[str, tuple[str, ...]], str]:
+def _methods(study: Study, places: Sequence[HeldRun]) -> dict[tuple[str, tuple[str, ...]], str]:
     """Printed row and held-out domains to the row without what says these domains."""
     stripped: dict[tuple[str, tuple[str, ...]], str] = {}
     names: dict[str, list[str]] = {}
-    for entry, _, domains in places:
-        row = entry.member.row_values
-        kept = [value for axis, value in row.items() if axis.rpartition(".")[2] not in _AXES]
-        values = [_without(value, domains) for value in kept or row.values()]
-        stripped[entry.member.row, domains] = JOINT.join(values)
+    for row, _, domains, entry in places:
+        axes = entry.member.row_values
+        kept = [value for axis, value in axes.items() if axis.rpartition(".")[2] not in _AXES]
+        values = [_without(value, domains) for value in kept or axes.values()]
+        stripped[row, domains] = JOINT.join(values)
         names[JOINT.join(values)] = values
-    by_oracle = {row for row in study.rows if study.oracle(row)}
-    oracles = {name for (row, _), name in stripped.items() if row in by_oracle}
+    oracles = {name for (row, _), name in stripped.items() if study.oracle(row)}
     titles = printed_titles(names, {**row_titles(), **study.layout.titles}, oracles)
-    averaged = any(is_swad(entry.config) for entry, _, _ in places)
+    if not any(is_swad(run.entry.config) for run in places):
+        return {place: titles[name] for place, name in stripped.items()}
     plain = {
-        stripped[entry.member.row, domains]
-        for entry, _, domains in places
-        if entry.config and not is_swad(entry.config)
+        stripped[run.row, run.domains]
+        for run in places
+        if run.entry.config and not is_swad(run.entry.config)
     }
-
-    def method(name: str) -> str:
-        known = name in plain or "swad" in titles[name].lower()
-        return titles[name] if known or not averaged else f"{titles[name]} + SWAD"
-
-    return {place: method(name) for place, name in stripped.items()}
+    for name, title in titles.items():
+        if name not in plain and "swad" not in title.lower():
+            titles[name] = f"{title} + SWAD"
+    return {place: titles[name] for place, name in stripped.items()}
 
 
 def _without(name: str, domains: Sequence[str]) -> str:

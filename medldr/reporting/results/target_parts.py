@@ -1,4 +1,4 @@
-"""The parts of a held-out domain that a run is judged on."""
+"""The parts of a held-out domain that a run is evaluated on."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Final
 from medldr.folders.evaluation_record import EvaluationRecord
 
 TARGETS: Final = {
-    "target_in": "target_in, the 80 % of the held-out domain that published tables score",
+    "target_in": "target_in, the 80% of the held-out domain that published tables report",
     "target_all": "target_all, the whole held-out domain",
 }
-"""What a run is judged on, and in words."""
+"""What a run is evaluated on, and in words."""
 
 
 def target_value(evaluation: EvaluationRecord | None, target: str, metric: str) -> float | None:
-    """A metric on target_in, target_out or target_all; None where it was not judged.
+    """A metric on target_in, target_out or target_all; None where it was not evaluated.
 
     Args:
-        evaluation: How the run was judged.
+        evaluation: The evaluation of the run.
         target: The part of the test split.
         metric: The metric.
     """

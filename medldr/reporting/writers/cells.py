@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import Measure, measure
+from medldr.metrics import Metric, metric_facts
 from medldr.reporting.table import Cell, interval
 
 
@@ -17,7 +17,7 @@ class Printed:
         text: The number or words.
         detail: The interval, or another small line.
         extra: The spread and the number of runs, or another small line.
-        value: What a page sorts by; None where it cannot.
+        value: What a page sorts by; None: not sorted.
         reason: Why the number is undefined.
         spread: The standard deviation alone; it is part of `extra` too.
         count: The number of runs alone, likewise.
@@ -40,9 +40,9 @@ def printed(cell: Cell) -> Printed:
     """A cell as every writer prints it.
 
     Example:
-        >>> from medldr.metrics import measure
-        >>> cell = Cell(Estimate(0.7349, sd=0.01, low=0.7, high=0.76, n=3), measure("accuracy"))
-        >>> found = printed(cell)
+        >>> from medldr.metrics import metric_facts
+        >>> number = Estimate(0.7349, sd=0.01, low=0.7, high=0.76, n=3)
+        >>> found = printed(Cell(number, metric_facts("accuracy")))
         >>> found.text, found.detail, found.extra
         ('73.5', '70.0 to 76.0', 'SD 1.0, n 3')
     """
@@ -54,7 +54,7 @@ def printed(cell: Cell) -> Printed:
     if held.mean is None:
         extra = cell.extra or held.count
         return Printed("n/a", cell.detail, extra, reason=held.reason, style=cell.style)
-    known = measure("") if cell.metric is None else cell.metric
+    known = metric_facts("") if cell.metric is None else cell.metric
     spread = "" if held.sd is None else known.show(held.sd)
     ranks = [mark for mark in held.marks if mark != "lowest"]
     return Printed(
@@ -69,7 +69,7 @@ def printed(cell: Cell) -> Printed:
     )
 
 
-def _below(held: Estimate, known: Measure, *, signed: bool) -> str:
+def _below(held: Estimate, known: Metric, *, signed: bool) -> str:
     if "lowest" in held.marks:
         return "lowest"
     if held.se is not None:

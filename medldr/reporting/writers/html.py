@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from medldr import __version__
-from medldr.metrics import PERCENT, metric_facts
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Card, Cards, Document
 from medldr.reporting.table import interval
 from medldr.reporting.writers.cells import printed
@@ -32,11 +32,11 @@ def _environment() -> Environment:
 
 
 def _range(cards: Cards, card: Card) -> str:
-    """The interval of a large number, which is not torn apart at the end of a line."""
+    """The interval of a large number, which must not break across lines."""
     held = card.cell.estimate
     ends = "" if held is None else interval(held, card.cell.metric or metric_facts(""))
     unbroken = ends.replace(" ", "\N{NO-BREAK SPACE}")
-    return f"{100 * cards.level:g}{PERCENT} interval {unbroken}" if ends else ""
+    return f"{100 * cards.level:g}%\N{NO-BREAK SPACE}CI {unbroken}" if ends else ""
 
 
 def html_page(document: Document) -> str:

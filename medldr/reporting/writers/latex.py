@@ -13,7 +13,7 @@ from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.cells import Printed, printed
 
 WIDTH = 160
-"""Letters that fit beside each other on the page of the document."""
+"""Letters that fit on a line of the page of the document."""
 GAP = 3
 """Letters that the space between two columns takes."""
 SHOWN = ("result", "left_out", "choice", "differences", "published")
@@ -62,7 +62,7 @@ def _letter(letter: str) -> str:
 
 
 def latex_table(table: Table, label: str) -> str:
-    """A table as a float: the spread beside a number, what else it says in small below it."""
+    """A table as a float: the spread next to a number, further details in small print below it."""
     numbers = [[printed(cell) for cell in row.cells] for row in table.rows]
     counts = Counter(number.count for of_row in numbers for number in of_row if number.count)
     usual = max(counts, key=counts.__getitem__, default="")
@@ -80,7 +80,7 @@ def latex_table(table: Table, label: str) -> str:
         runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
         spread = any(number.spread for of_row in numbers for number in of_row)
         what = r"Mean $\pm$ SD over seeds" if spread else "A single seed"
-        limits = r", 95\,\% interval" if table.intervals else ""
+        limits = r", 95\% CI" if table.intervals else ""
         notes.insert(0, f"{what} ({runs}){limits}.")
     left = {0, *table.texts}
     layout = "".join("l" if number in left else "r" for number in range(len(table.columns)))
@@ -168,7 +168,7 @@ def latex_tables(document: Document) -> str:
     """`table.tex`: the tables alone, to be read by a document that uses booktabs."""
     parts = [(anchor, part) for anchor, table in document.tables(SHOWN) for part in fitting(table)]
     banners = [f"% {' '.join(banner.text.split())}" for banner in document.banners]
-    head = ["% Made by medldr. Needs \\usepackage{booktabs}.", *banners]
+    head = ["% Written by medldr; needs \\usepackage{booktabs}.", *banners]
     numbered = [latex_table(t, f"tab:{anchor}-{n}") for n, (anchor, t) in enumerate(parts, 1)]
     return "\n\n".join(["\n".join(head), *numbered]) + "\n"
 

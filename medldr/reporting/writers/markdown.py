@@ -65,7 +65,7 @@ def markdown_page(document: Document) -> str:
         else:
             parts += [f"## {escape(section.title)}", *map(_block, section.blocks)]
     if drawn:
-        parts.append("Learning curves and figures of the differences are in `report.html`.")
+        parts.append("Learning curves and plots of the differences are in `report.html`.")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

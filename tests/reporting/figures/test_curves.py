@@ -38,4 +38,4 @@ def test_batchformer_shows_its_latents_beside_the_plain_ones():
     ]
     (drawing,) = latent_curves(rows, None, 0.25)
     assert drawing.name == "attended"
-    assert "after attending to the batch: from" in drawing.alt
+    assert "after batch attention: from" in drawing.alt

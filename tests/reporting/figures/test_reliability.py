@@ -18,8 +18,8 @@ def test_the_error_is_shown_with_its_interval_and_every_bin_in_words():
     assert "ECE 0.062 (0.031 to 0.125)" in drawn.svg
     assert "top-label definition with 2 bins" in drawn.caption
     assert drawn.alt == (
-        "ECE 0.062 (0.031 to 0.125). Mean stated confidence, share that is right (count): "
-        "0.75 stated, 0.50 observed (4)."
+        "ECE 0.062 (0.031 to 0.125). Mean predicted confidence, observed accuracy (count): "
+        "0.75 predicted, 0.50 observed (4)."
     )
 
 
@@ -31,13 +31,13 @@ def test_a_binary_task_has_a_second_figure_of_its_positive_class():
     assert "ECE n/a" in one.alt
     assert two.name == "reliability-positive"
     assert two.alt.startswith("ECE of the positive class 0.250.")
-    assert "probability of grade {3}, how many" in two.caption
+    assert "probability of grade {3}, the share" in two.caption
 
 
 def test_other_definitions_are_read_as_probabilities():
     split = SplitRecord(reliability=BINS)
     (drawn,) = reliability_figures(split, judged(calibration={"definition": "per label"}))
-    assert "share that is present" in drawn.alt
+    assert "observed frequency" in drawn.alt
     assert "per label definition" in drawn.caption
 
 

@@ -189,7 +189,7 @@ def test_settings_begin_with_what_differs_from_the_defaults(run_folder, read):
 def test_a_configuration_that_cannot_be_read_here_is_still_shown_whole(run_folder, read):
     config = {"algorithm": {"name": "nowhere.at_all"}}
     found = read(write_report(run_folder(config=config)))
-    assert "cannot be told by this installation" in found.text
+    assert "cannot be determined by this installation" in found.text
     assert "name: nowhere.at_all" in found.text
 
 

@@ -167,7 +167,7 @@ def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
     assert (found.entry.value, found.ours.augmentation) == (0.843, "targeted+modified")
     assert not found.same
     (table,) = sweep_published(study, columns(study))
-    assert table.rows[0].cells[1].extra == "ours is modified"
+    assert table.rows[0].cells[1].extra == "modified by us"
     ((_, note),) = table.footnotes
     assert "Augmentation: targeted; ours: targeted+modified." in note
 

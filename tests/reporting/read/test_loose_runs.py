@@ -49,7 +49,7 @@ def test_a_column_says_that_only_some_of_its_runs_changed_the_protocol(run_folde
 @pytest.mark.parametrize("there", [True, False])
 def test_a_folder_without_runs_says_what_to_give(tmp_path, there):
     folder = tmp_path if there else tmp_path / "gone"
-    with pytest.raises(InputError, match="medldr sweep" if there else "there is no folder"):
+    with pytest.raises(InputError, match="medldr sweep" if there else "does not exist"):
         lay_out(SweepFolder(folder))
 
 

@@ -179,7 +179,7 @@ def test_rows_and_columns_go_by_their_titles(tmp_path):
     assert study.layout.contrasts == (("own", "ERM [erm]"),)
     assert study.reference == "ERM [erm]"
     assert study.keys["LatentDR (SA), large"] == "latentdr_sa, big"
-    assert study.notes == ("The sweep file speaks of a row 'gone' that no run belongs to.",)
+    assert study.notes == ("The sweep file names a row 'gone' that matches no run.",)
 
 
 def test_configurations_that_share_a_cell_are_rows_of_their_own(tmp_path):

@@ -82,7 +82,7 @@ def test_without_the_reference_there_are_numbers_but_no_differences(sweep):
     for row in ("Mixup", "CutMix"):
         assert column.estimate("test", "accuracy", row).mean is not None
         assert column.difference("test", "accuracy", row) is None
-    assert column.notes[-1] == "octmnist: ERM has no result, so there are no differences to it."
+    assert column.notes[-1] == "octmnist: ERM has no results, so no differences from it are shown."
 
 
 def test_a_column_without_any_result_is_told(sweep):

@@ -104,7 +104,7 @@ def test_an_interval_stands_with_its_own_number():
 
 def test_a_single_seed_is_promised_no_spread():
     text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell(Estimate(1.0, n=1))])]), "l")
-    assert r"A single seed ($n = 1$), 95\,\% interval." in text
+    assert r"A single seed ($n = 1$), 95\% CI." in text
     assert "SD" not in text
 
 

@@ -59,7 +59,7 @@ def test_several_data_sets_stand_beside_the_published_means_with_their_averages(
     assert [cell.extra for cell in means] == ["SD 0.9", "SD 0.5"]
     assert average.content.mean == pytest.approx((0.863 + 0.780) / 2)
     first, *means = rows["ERM: SWAD paper"]
-    assert (first.extra, first.style) == ("same but for the search", "")
+    assert (first.extra, first.style) == ("same except for their search", "")
     assert dict(table.footnotes)[first.mark] == (
         "SWAD paper searched (rate, dropout and decay); ours is a single setting."
     )
@@ -82,7 +82,7 @@ def test_sets_to_which_ours_stands_differently_say_so(one):
     table, *_ = held_out_published([one, replace(one, dataset="vlcs", searched=["ERM"])])
     rows = rows_of(table)
     assert rows["ERM: SWAD paper"][0].extra.startswith("not the same for every data set")
-    assert rows["ERM: DomainBed"][0].extra == "other protocol"
+    assert rows["ERM: DomainBed"][0].extra == "different protocol"
 
 
 def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep):
@@ -95,7 +95,7 @@ def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep
     (table,) = held_out_published([only(folder)])
     rows = rows_of(table)
     assert rows["ERM: SWAD paper"][0].extra == "same protocol"
-    assert rows["ERM: LatentDR paper"][0].extra == "same but for our search"
+    assert rows["ERM: LatentDR paper"][0].extra == "same except for our search"
 
 
 def test_domains_that_were_not_held_out_have_no_number_of_ours_and_ours_no_mean(held_sweep):
@@ -115,8 +115,8 @@ def test_rows_whose_weights_are_averaged_are_beside_averaged_ones(held_sweep):
 
 @pytest.mark.parametrize(
     ("protocol", "said"),
-    [("swad", "same protocol"), ("swad+modified", "ours is modified"),
-     ("phantom", "other protocol")],
+    [("swad", "same protocol"), ("swad+modified", "modified by us"),
+     ("phantom", "different protocol")],
 )  # fmt: skip
 def test_published_numbers_stand_below_ours_by_domain_and_mean(held_sweep, protocol, said):
     folder = held_sweep(
@@ -129,7 +129,7 @@ def test_published_numbers_stand_below_ours_by_domain_and_mean(held_sweep, proto
     assert (first.content, first.extra) == ("swad", said)
     assert texts(numbers) == ["86.3", "82.6", "97.1", "79.2", "86.3"]
     assert [cell.extra for cell in numbers] == ["SD 1.1", "SD 1.4", "SD 0.4", "SD 1.7", "SD 0.9"]
-    assert rows["ERM: DomainBed"][0].extra == "other protocol"
+    assert rows["ERM: DomainBed"][0].extra == "different protocol"
     assert rows["ERM: DomainBed"][-1].extra == "SE 0.2"
     notes = dict(table.footnotes)
     assert "1.5, not 2.8" in notes[rows["ERM: LatentDR paper"][-1].mark]

@@ -32,13 +32,13 @@ def test_target_in_stands_beside_the_numbers_of_that_domain_alone():
         "DomainBed": ["domainbed-2020", "79.3"],
         "LatentDR paper": ["swad", "75.0"],
     }
-    assert [row.cells[0].extra for row in table.rows] == ["", "other protocol", "same protocol"]
+    assert [row.cells[0].extra for row in table.rows] == ["", "different protocol", "same protocol"]
 
 
 def test_another_network_is_told():
     table = run_published(run_files())
     first = table.rows[2].cells[0]
-    assert first.extra == "other network"
+    assert first.extra == "different network"
     assert dict(table.footnotes)[first.mark] == "ResNet-50; ours is ResNet-18."
 
 

@@ -37,7 +37,7 @@ def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(s
     assert ours.content.mean == found[0].estimate("test", "accuracy", "LatentDR (Pool)").mean
     assert printed(theirs).text == "78.4"
     assert theirs.detail == "medmnist-224up"
-    assert theirs.extra == ("same protocol" if first.same else "ours is modified")
+    assert theirs.extra == ("same protocol" if first.same else "modified by us")
     assert theirs.style == ("same" if first.same else "")
 
 
@@ -55,7 +55,7 @@ def test_of_another_protocol_every_number_is_shown_with_its_id(sweep):
     (found,) = beside(study, "Derma", "LatentDR (Pool)", "accuracy")
     assert (found.entry.protocol, found.same) == ("medmnist-224up", False)
     table, _ = sweep_published(study, found_columns)
-    assert "other protocol" in {cell.extra for row in table.rows for cell in row.cells}
+    assert "different protocol" in {cell.extra for row in table.rows for cell in row.cells}
 
 
 def test_a_set_that_nobody_published_has_no_table(sweep):

@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.metrics import METRICS, metric_facts
-from medldr.reporting.read.shown_metrics import card_metrics, comparison_metrics
+from medldr.reporting.wording import card_metrics, comparison_metrics
 
 CARDS = {
     "multi-class": ("accuracy", "auc", "balanced_accuracy", "ece"),
