@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
 
@@ -282,67 +282,3 @@ def metric_facts(name: str) -> Metric:
     key = ALIASES.get(key, key)
     unknown = Metric(key, key.replace("_", " ").capitalize(), "", better="", levels=())
     return METRICS.get(key, unknown)
-
-
-Measure = Metric
-MEASURES = METRICS
-measure = metric_facts
-"""The names by which pages import these three."""
-
-SPLIT_TITLES = {
-    "test": "Test",
-    "id_test": "Test, seen domains",
-    "val": "Validation",
-    "id_val": "Validation, seen domains",
-    "train": "Training",
-}
-"""Names of the splits, in the order in which pages show them."""
-
-PERCENT = "\N{NO-BREAK SPACE}%"
-"""The sign with its space, which must not be separated from its number."""
-
-_RULE_SPLITS = {
-    "val": "validation",
-    "id_val": "seen-domain validation",
-    "oracle_out": "held-back target",
-    "oracle": "test",
-}
-
-
-def rule_text(rule: str, split: str = "") -> str:
-    """A selection rule in words, with the split that it read: ``val_*`` may have read ``id_val``.
-
-    Example:
-        >>> rule_text("val_auc"), rule_text("oracle_loss")
-        ('the best validation AUC', 'the lowest test loss')
-        >>> rule_text("val_auc", "id_val")
-        'the best seen-domain validation AUC'
-        >>> rule_text("oracle_out_accuracy", "target_out")
-        'the best held-back target accuracy'
-        >>> rule_text("swad", "id_val")
-        'the end of the average over a valley of the seen-domain validation loss'
-    """
-    if rule == "last":
-        return "the end of training"
-    if rule == "swad":
-        read = _RULE_SPLITS.get(split, "validation")
-        return f"the end of the average over a valley of the {read} loss"
-    for prefix, named in _RULE_SPLITS.items():
-        key = rule.removeprefix(f"{prefix}_")
-        if key != rule:
-            best = "lowest" if key.endswith("loss") else "best"
-            read = _RULE_SPLITS.get(split, named)
-            return f"the {best} {read} {'AUC' if key == 'auc' else key.replace('_', ' ')}"
-    return rule.replace("_", " ")
-
-
-def is_defined(number: Mapping[str, Any] | None) -> bool:
-    """Whether a number of `evaluation.json` has a value."""
-    return number is not None and number.get("value") is not None
-
-
-def metrics_of(split: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics of a split of `evaluation.json`, including its worst group where it has one."""
-    found = dict(split.get("metrics") or {})
-    worst = split.get("worst_group")
-    return {**found, "worst_group": worst["accuracy"]} if worst else found

@@ -7,6 +7,7 @@ and are frozen dataclasses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -21,6 +22,14 @@ TASKS: tuple[str, ...] = get_args(Task)
 
 SplitName = Literal["train", "id_val", "val", "id_test", "test"]
 SPLITS: tuple[str, ...] = get_args(SplitName)
+SPLIT_TITLES: Mapping[str, str] = {
+    "test": "Test",
+    "id_test": "Test, seen domains",
+    "val": "Validation",
+    "id_val": "Validation, seen domains",
+    "train": "Training",
+}
+"""Names of the splits, in the order in which pages show them."""
 
 
 class Batch(NamedTuple):

@@ -6,8 +6,46 @@ from collections.abc import Iterable
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
-from medldr.metrics import METRICS, SPLIT_TITLES, TASKS, Metric
+from medldr.metrics import METRICS, TASKS, Metric
 from medldr.reporting.table import interval
+from medldr.types import SPLIT_TITLES
+
+PERCENT = "\N{NO-BREAK SPACE}%"
+"""The sign with its space, which must not be separated from its number."""
+
+_RULE_SPLITS = {
+    "val": "validation",
+    "id_val": "seen-domain validation",
+    "oracle_out": "held-back target",
+    "oracle": "test",
+}
+
+
+def rule_text(rule: str, split: str = "") -> str:
+    """A selection rule in words, with the split that it read: ``val_*`` may have read ``id_val``.
+
+    Example:
+        >>> rule_text("val_auc"), rule_text("oracle_loss")
+        ('the best validation AUC', 'the lowest test loss')
+        >>> rule_text("val_auc", "id_val")
+        'the best seen-domain validation AUC'
+        >>> rule_text("oracle_out_accuracy", "target_out")
+        'the best held-back target accuracy'
+        >>> rule_text("swad", "id_val")
+        'the end of the average over a valley of the seen-domain validation loss'
+    """
+    if rule == "last":
+        return "the end of training"
+    if rule == "swad":
+        read = _RULE_SPLITS.get(split, "validation")
+        return f"the end of the average over a valley of the {read} loss"
+    for prefix, named in _RULE_SPLITS.items():
+        key = rule.removeprefix(f"{prefix}_")
+        if key != rule:
+            best = "lowest" if key.endswith("loss") else "best"
+            read = _RULE_SPLITS.get(split, named)
+            return f"the {best} {read} {'AUC' if key == 'auc' else key.replace('_', ' ')}"
+    return rule.replace("_", " ")
 
 
 def ordered(keys: Iterable[str]) -> list[str]:

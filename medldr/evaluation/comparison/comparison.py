@@ -19,7 +19,7 @@ from medldr.evaluation.comparison.records import (
 )
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import IntervalRecord
-from medldr.metrics import SPLIT_TITLES
+from medldr.types import SPLIT_TITLES
 
 __all__ = [
     "ClassScore",

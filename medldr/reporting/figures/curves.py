@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from medldr.folders.metrics_log import LogRow, series, time_axis
 from medldr.folders.run_record import Selection
-from medldr.metrics import METRICS, PERCENT
+from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import BLUE, GREEN, INK, ORANGE, PINK, draw_axes, time_ticks
+from medldr.reporting.wording import PERCENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

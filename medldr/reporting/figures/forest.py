@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from medldr.evaluation.comparison.comparison import Comparison, Score
 from medldr.folders.evaluation_record import DomainRecord
-from medldr.metrics import SPLIT_TITLES, metric_facts
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import BLUE, INK, ORANGE, RED, draw_axes, shorten
+from medldr.types import SPLIT_TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
-from medldr.metrics import SPLIT_TITLES
+from medldr.types import SPLIT_TITLES
 
 TESTS = ("test", "id_test")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
@@ -36,7 +36,9 @@ def rule_table(study: Study, column: str, metric: str, split: str) -> Table | No
     if not rules:
         return None
     where = split_name(split).lower()
-    table = Table(f"{column}: {measure(metric).heading} by selection rule, {where}", ["Method"])
+    table = Table(
+        f"{column}: {metric_facts(metric).heading} by selection rule, {where}", ["Method"]
+    )
     table.columns += [f"{rule} (oracle)" if oracle else rule for rule, oracle in rules.items()]
     by_place = {(mean.row, mean.rule): mean for mean in found}
     for row in dict.fromkeys(mean.row for mean in found):
@@ -52,4 +54,4 @@ def _cell(table: Table, metric: str, found: RuleMean | None) -> Cell:
         reason = f"judged or defined in {found.judged} of {found.estimate.n} runs"
         return table.number(metric, Estimate(reason=reason))
     mark = table.sign(REPORTED) if found.reported else ""
-    return Cell(replace(found.estimate, se=None), measure(metric), mark=mark)
+    return Cell(replace(found.estimate, se=None), metric_facts(metric), mark=mark)

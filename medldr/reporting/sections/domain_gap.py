@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.wording import bracketed, split_name
 
 
@@ -24,7 +24,7 @@ def spoken(metric: str) -> str:
         >>> spoken("accuracy"), spoken("auc")
         ('accuracy', 'AUC')
     """
-    title = measure(metric).title
+    title = metric_facts(metric).title
     return title if title.isupper() else title.lower()
 
 
@@ -35,7 +35,7 @@ def points_text(value: float, metric: str) -> str:
         >>> points_text(0.024, "accuracy"), points_text(0.024, "auc")
         ('+2.4 points', '+0.024')
     """
-    known = measure(metric)
+    known = metric_facts(metric)
     return known.show_difference(value) + (" points" if known.percent else "")
 
 
@@ -52,5 +52,5 @@ def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
         return ""
     text = f"Seen minus unseen domains, from {seen_title(gap.seen)} to {gap.unseen}: "
     text += f"{points_text(number.value, metric)} of {spoken(metric)}"
-    text += bracketed(number, measure(metric), evaluation.level, signed=True)
+    text += bracketed(number, metric_facts(metric), evaluation.level, signed=True)
     return " ".join(filter(None, (f"{text}.", gap.note)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.metrics import measure
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores
@@ -22,7 +21,7 @@ def held_out(sets: Sequence[HeldOut], metric: str) -> Section | None:
 
 def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
     """Mean over the domains of each data set on target_in, and the plain mean over the sets."""
-    caption = f"{measure(metric).heading} on target_in, mean over the domains of each data set"
+    caption = f"{metric_facts(metric).heading} on target_in, mean over the domains of each data set"
     columns = ["Method", *(found.dataset for found in sets), "Average"]
     table = Table(caption, columns, intervals=False)
     names = list(dict.fromkeys(row for found in sets for row in found.rows))
@@ -51,7 +50,7 @@ def held_out_table(found: HeldOut, target: str, metric: str = "accuracy") -> Tab
     several = len(found.domains) + len(found.never)
     mean = f"Mean of {len(found.domains)} of {several}" if found.never else "Mean"
     columns = ["Method", *found.domains, mean, "Seen", "Seen − unseen"]
-    caption = f"{found.dataset}: {measure(metric).heading}, {TARGETS[target]}"
+    caption = f"{found.dataset}: {metric_facts(metric).heading}, {TARGETS[target]}"
     table = Table(caption, columns, intervals=False)
     table.rows += [_row(table, found, row, target, metric) for row in found.rows]
     if found.never:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from medldr.evaluation.estimate import Estimate, spread
 from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, mean_of_choices
 from medldr.folders.table_names import JOINT
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Pick, Study
@@ -16,7 +16,7 @@ from medldr.reporting.read.titles import titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
 from medldr.reporting.table import Cell, Row, Table
 
-ACCURACY = measure("accuracy")
+ACCURACY = metric_facts("accuracy")
 NAMED = 4
 """Settings without every run that a footnote names."""
 

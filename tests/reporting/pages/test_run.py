@@ -6,7 +6,7 @@ import re
 import pytest
 
 from medldr.errors import InputError
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting import ReportWarning, reports, write_report, write_report_or_warn
 
 KINDS = {
@@ -41,7 +41,7 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
     rows = {row[0]: row[1:] for row in found.table("Measure")}
     for i, split in enumerate(("test", "val")):
         for key, number in judged["splits"][split]["metrics"].items():
-            title = measure(key).heading
+            title = metric_facts(key).heading
             if key == "sensitivity_at_specificity":
                 title = "Sensitivity at 90 % specificity (%)"
             factor, digits = (100, 1) if title.endswith("(%)") else (1, 3)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from medldr.folders.sweep_record import read_sweep
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.grid import make_grid, marks
@@ -115,8 +115,8 @@ def test_the_average_is_over_sets_and_only_of_complete_rows(whole, runs):
     ],
 )
 def test_equal_print_shares_the_mark(values, expected):
-    assert marks(values, measure("accuracy")) == expected
+    assert marks(values, metric_facts("accuracy")) == expected
 
 
 def test_a_measure_with_no_better_side_has_no_best():
-    assert marks({"a": 0.9, "b": 0.8}, measure("dice_score")) == {}
+    assert marks({"a": 0.9, "b": 0.8}, metric_facts("dice_score")) == {}

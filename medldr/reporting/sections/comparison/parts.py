@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.metrics import MEASURES, PERCENT, measure
+from medldr.metrics import METRICS, metric_facts
 from medldr.reporting.document import Banner, Bullets, Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.figures.overlays import overlay_figures
@@ -19,7 +19,7 @@ from medldr.reporting.sections.comparison.tables import (
     result_table,
     runs_table,
 )
-from medldr.reporting.wording import bracketed
+from medldr.reporting.wording import PERCENT, bracketed
 
 MOST_LEADS = 4
 """More sentences than this are not read."""
@@ -64,7 +64,7 @@ def leads(found: Comparison, metric: str = "accuracy") -> list[str]:
 
 
 def _lead(found: Comparison, split: str, metric: str, method: str) -> str:
-    difference, known = found.difference(split, metric, method), measure(metric)
+    difference, known = found.difference(split, metric, method), metric_facts(metric)
     if difference is None or difference.estimate.mean is None:
         return ""
     paired, value, verdict = difference.estimate, difference.estimate.mean, ""
@@ -124,5 +124,5 @@ def runs(found: Comparison) -> Section | None:
 def glossary(found: Comparison) -> Section | None:
     """What each metric of the page means."""
     shown = {metric for split in found.splits for metric in main_metrics(found, split)}
-    pairs = [(known.title, known.meaning) for key, known in MEASURES.items() if key in shown]
+    pairs = [(known.title, known.meaning) for key, known in METRICS.items() if key in shown]
     return section("comparison", "glossary", Pairs(pairs, glossary=True))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.read.shown_metrics import comparison_metrics, in_order
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row
@@ -50,7 +50,7 @@ def difference_table(found: Comparison, split: str) -> Table:
 
 def domain_table(found: Comparison, metric: str = "accuracy") -> Table | None:
     """One metric in every domain of every split, methods across; None without domains."""
-    table = Table(f"{measure(metric).heading} by domain", ["Domain", "Images", *found.names])
+    table = Table(f"{metric_facts(metric).heading} by domain", ["Domain", "Images", *found.names])
     for split, about in found.splits.items():
         for domain, size in about.domains.items():
             scores = [found.score(split, metric, name, domain) for name in found.names]
@@ -175,4 +175,4 @@ def missing_reason(entry: Missing) -> str:
 
 def metric_columns(metrics: Sequence[str]) -> list[str]:
     """Headings of columns of metrics."""
-    return [measure(metric).heading for metric in metrics]
+    return [metric_facts(metric).heading for metric in metrics]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Method
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Document, Paragraph, Section
 from medldr.reporting.sections.comparison.tables import missing_reason, show_p
 from medldr.reporting.table import Cell, Row, Table
@@ -29,7 +29,7 @@ def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document
             f"Known: {', '.join(known)}"
         )
     common, found = found.short_names()
-    heading = f"{measure(metric).heading}, differences to {found.reference}"
+    heading = f"{metric_facts(metric).heading}, differences to {found.reference}"
     section = Section("result", "", "")
     section.add(*(_table(found, split, metric) for split in found.splits))
     section.add(
@@ -47,11 +47,11 @@ def _table(found: Comparison, split: str, metric: str) -> Table:
     for method, p in zip(found.methods, ps, strict=True):
         marks = "".join(f"[{found.footnotes.index(note) + 1}]" for note in method.footnotes)
         mean = found.estimate(split, metric, method.name)
-        number = Cell("-") if mean is None else Cell(mean, measure(metric))
+        number = Cell("-") if mean is None else Cell(mean, metric_facts(metric))
         difference = found.difference(split, metric, method.name)
         other = Cell("")
         if difference is not None and difference.estimate.mean is not None:
-            other = Cell(replace(difference.estimate, reason=""), measure(metric), signed=True)
+            other = Cell(replace(difference.estimate, reason=""), metric_facts(metric), signed=True)
         cells = [Cell(len(method.seeds)), number, other, *([Cell(p)] if any(ps) else [])]
         table.rows.append(Row(f"{method.name} {marks}".rstrip(), cells))
     return table

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from medldr.config.method import model_title
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.published.match import Ours, Relation, relation
 from medldr.reporting.published.numbers import TRAINING_DOMAIN, Published
 from medldr.reporting.results.held_out import plain_average
@@ -38,7 +38,7 @@ def number_cell(metric: str, number: Estimate | None, style: str = "") -> Cell:
     """A number without its spread; a dash where there is none."""
     if number is None or number.mean is None:
         return Cell()
-    return Cell(Estimate(number.mean), measure(metric), style=style)
+    return Cell(Estimate(number.mean), metric_facts(metric), style=style)
 
 
 def add_rows(
@@ -115,7 +115,7 @@ def _published_cell(table: Table, entry: Published | None, style: str) -> Cell:
     """A published number with its spread, and what is known of it as a footnote."""
     if entry is None:
         return Cell()
-    known, spread = measure(entry.metric), ""
+    known, spread = metric_facts(entry.metric), ""
     for name, value in (("SD", entry.sd), ("SE", entry.se)):
         spread = f"{name} {known.show(value)}" if value is not None else spread
     mark = table.sign(f"{entry.source}: {entry.note}.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.published.match import Ours, Relation, nearest_first, relation
 from medldr.reporting.published.numbers import METRICS, Published
 from medldr.reporting.read.run import RunFiles
@@ -52,7 +52,7 @@ def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
     words = ["Protocol", *(["Augmentation"] if augmented else []), "Same protocol"]
     table = Table(
         "Ours and published, test split",
-        ["Method", *words, *(measure(key).heading for key in METRICS)],
+        ["Method", *words, *(metric_facts(key).heading for key in METRICS)],
         texts=tuple(range(1, 1 + len(words))),
     )
     if augmented:
@@ -76,7 +76,7 @@ def _published(
     cells += [Cell(entry.augmentation)] if augmented else []
     cells.append(Cell(answer, style="same" if same else ""))
     cells += [
-        Cell(Estimate(group[key].value), measure(key)) if key in group else Cell()
+        Cell(Estimate(group[key].value), metric_facts(key)) if key in group else Cell()
         for key in METRICS
     ]
     return Row(f"{entry.title} ({entry.source})", cells)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.estimate import Estimate, spread
-from medldr.metrics import measure
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import MEAN, Published
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
@@ -31,7 +30,7 @@ def sets_published(sets: Sequence[HeldOut]) -> Table | None:
         None where there is a single data set, or nobody published a mean of these methods.
     """
     table = Table(
-        f"{measure(METRIC).heading} on {TARGET}, mean over the domains of each data set, "
+        f"{metric_facts(METRIC).heading} on {TARGET}, mean over the domains of each data set, "
         "ours and published",
         ["Method", "Protocol", *(found.dataset for found in sets), "Average"],
         texts=(1,),
@@ -58,7 +57,7 @@ def domains_published(found: HeldOut) -> Table | None:
     """
     domains = [*found.domains, *found.never]
     table = Table(
-        f"{found.dataset}: {measure(METRIC).heading} on {TARGET}, ours and published",
+        f"{found.dataset}: {metric_facts(METRIC).heading} on {TARGET}, ours and published",
         ["Method", "Protocol", *domains, "Mean"],
         texts=(1,),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from medldr.config.sections import held_out
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import METRICS
 from medldr.reporting.read.run import RunFiles
@@ -39,7 +39,7 @@ def _held_out(files: RunFiles) -> Table | None:
         return None
     table = Table(
         f"Ours and published, {domains[0]} held out, on {TARGET}",
-        ["Method", "Protocol", measure(METRIC).heading],
+        ["Method", "Protocol", metric_facts(METRIC).heading],
         texts=(1,),
     )
     own = Estimate(target_value(files.evaluation, TARGET, METRIC))

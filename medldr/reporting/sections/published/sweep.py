@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.published.match import Beside, beside
 from medldr.reporting.published.numbers import METRICS
 from medldr.reporting.read.study import Study
@@ -27,7 +27,7 @@ def _table(study: Study, columns: Sequence[Column], metric: str) -> Table:
         for column in columns
     }
     shown = [c for c in columns if any(found[row, c.name] for row in study.rows)]
-    table = Table(f"{measure(metric).heading}: ours beside published, test", ["Method"])
+    table = Table(f"{metric_facts(metric).heading}: ours beside published, test", ["Method"])
     for column in shown:
         table.columns += [f"{column.name}, ours", f"{column.name}, published"]
     for row in study.rows:
@@ -51,7 +51,7 @@ def _published(table: Table, found: Beside) -> Cell:
         note += f" Ours: {ours.protocol or 'no protocol'}."
     return Cell(
         Estimate(entry.value),
-        measure(entry.metric),
+        metric_facts(entry.metric),
         detail=entry.protocol,
         extra=found.relation.value,
         mark=table.sign(note),

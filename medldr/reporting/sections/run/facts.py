@@ -8,10 +8,10 @@ from typing import Any
 from medldr.config.method import augmentation_id, augmentation_title, method_title, model_title
 from medldr.config.sections import dataset_name, held_out, section
 from medldr.folders.run_record import RunRecord, Selection
-from medldr.metrics import rule_text
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.run.rules import value_text
+from medldr.reporting.wording import rule_text
 
 
 def facts(files: RunFiles) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from medldr.folders.evaluation_record import (
     Number,
     SplitRecord,
 )
-from medldr.metrics import PERCENT, measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.forest import domain_figure
 from medldr.reporting.prose import section, sentence
@@ -30,7 +30,7 @@ from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.rows import domain_row
 from medldr.reporting.sections.run.result import title
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import bracketed, split_name
+from medldr.reporting.wording import PERCENT, bracketed, split_name
 
 MOST = 100
 """A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
@@ -49,7 +49,7 @@ def split_table(judged: EvaluationRecord) -> Table:
     table.columns += [f"{split_name(name)} (n = {split.n:,})" for name, split in shown.items()]
     scored = [metrics_of(split) for split in shown.values()]
     for key in in_order(key for metrics in scored for key in metrics):
-        unit = " (%)" if measure(key).percent else ""
+        unit = " (%)" if metric_facts(key).percent else ""
         cells = [_number(table, key, metrics) for metrics in scored]
         table.rows.append(Row(f"{title(judged, key)}{unit}", cells))
     return table
@@ -89,7 +89,7 @@ def _worst_domain(found: Mapping[str, DomainRecord]) -> str:
 def _worst(name: str, number: Number, *, interval: bool = False) -> str:
     if number.value is None:
         return ""
-    known = measure("accuracy")
+    known = metric_facts("accuracy")
     value = f"{known.show(number.value)}{PERCENT}{bracketed(number, known) if interval else ''}"
     return f"The worst one is {name}, with an accuracy of {value}."
 
@@ -128,7 +128,7 @@ def group_table(split: SplitRecord) -> Table | None:
         return None
     domains = any(entry.domain for entry in split.groups.values())
     table = Table("Accuracy of each group, lowest first", ["Group"], texts=(1,) if domains else ())
-    table.columns += [*(["Domain"] if domains else []), "Images", measure("accuracy").heading]
+    table.columns += [*(["Domain"] if domains else []), "Images", metric_facts("accuracy").heading]
     worst = None if split.worst_group is None else split.worst_group.name
     for name, entry in sorted(split.groups.items(), key=_rank)[:MOST]:
         reason = "no label is known" if entry.accuracy is None else ""
@@ -168,7 +168,7 @@ def where(judged: EvaluationRecord) -> Paragraph:
 def _add_metrics(table: Table, parts: Iterable[DomainRecord | ClassRecord]) -> list[str]:
     """A column for each metric that any of them has."""
     keys = in_order(key for entry in parts for key in entry.metrics)
-    table.columns += [measure(key).heading for key in keys]
+    table.columns += [metric_facts(key).heading for key in keys]
     return keys
 
 
@@ -186,5 +186,5 @@ def glossary(judged: EvaluationRecord) -> Section | None:
     split = headline(judged)
     shown = {key for part in judged.splits.values() for key in metrics_of(part)}
     shown |= {"recall", "precision", "f1"} if split is not None and split.classes else set()
-    known = [(title(judged, key), measure(key).meaning) for key in in_order(shown)]
+    known = [(title(judged, key), metric_facts(key).meaning) for key in in_order(shown)]
     return section("run", "glossary", Pairs([pair for pair in known if pair[1]], glossary=True))

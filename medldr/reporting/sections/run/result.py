@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
-from medldr.metrics import PERCENT, measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
@@ -16,7 +16,7 @@ from medldr.reporting.results.headline import headline, headline_split, metrics_
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
-from medldr.reporting.wording import bracketed, split_name
+from medldr.reporting.wording import PERCENT, bracketed, split_name
 
 ENDINGS = {
     "failed": "This run has failed",
@@ -69,7 +69,7 @@ def lead(judged: EvaluationRecord) -> str:
     number = split and split.metrics.get("accuracy")
     if not split or not number or number.value is None:
         return ""
-    known = measure("accuracy")
+    known = metric_facts("accuracy")
     where = f"the {split_name(headline_split(judged)).lower()} split"
     if split.unseen:
         where += f", from {', '.join(split.domains)}, which training has not seen"
@@ -85,7 +85,7 @@ def _comparison(judged: EvaluationRecord, split: SplitRecord) -> str:
     totals = [sum(row) for row in split.confusion or ()] if judged.task != "multi-label" else []
     if len(totals) != len(judged.class_names) or not sum(totals):
         return ""
-    share = measure("accuracy").show(max(totals) / sum(totals))
+    share = metric_facts("accuracy").show(max(totals) / sum(totals))
     name = judged.class_names[totals.index(max(totals))]
     return sentence("most_frequent", name=name, share=f"{share}{PERCENT}")
 
@@ -106,7 +106,7 @@ def _cards(judged: EvaluationRecord, name: str) -> list[Card]:
         if key in numbers:
             number = Estimate.of(numbers[key])
             number = replace(number, reason=number.reason or "undefined")
-            found.append(Card(title(judged, key), Cell(number, measure(key))))
+            found.append(Card(title(judged, key), Cell(number, metric_facts(key))))
     return found
 
 
@@ -130,7 +130,7 @@ def title(judged: EvaluationRecord, key: str) -> str:
     point = judged.operating_point
     wanted = None if point is None else point.specificity
     if key != "sensitivity_at_specificity" or wanted is None:
-        return measure(key).title
+        return metric_facts(key).title
     return f"Sensitivity at {100 * wanted:g} % specificity"
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
-from medldr.metrics import PERCENT, measure
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline_split
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import PERCENT, split_name
 
 SHOWN = ("accuracy", "auc")
 ABSENT = "not judged; run medldr evaluate on the run again"
@@ -27,7 +27,7 @@ def rule_table(files: RunFiles) -> Table | None:
         return None
     split = headline_split(files.evaluation)
     table = Table("By selection rule", ["Rule", "Split read", "Epoch", "Value there"], texts=(1,))
-    table.columns += [f"{split_name(split)}: {measure(key).heading}" for key in SHOWN]
+    table.columns += [f"{split_name(split)}: {metric_facts(key).heading}" for key in SHOWN]
     for place, (rule, (chosen, judged)) in enumerate(files.by_rule.items()):
         cells = [
             Cell(split_name(chosen.split).lower()) if chosen.split else Cell(),
@@ -56,7 +56,7 @@ def value_text(chosen: Selection) -> str:
     """
     if chosen.value is None:
         return ""
-    known = measure(metric_of(chosen.rule))
+    known = metric_facts(metric_of(chosen.rule))
     return known.show(chosen.value) + (PERCENT if known.percent else "")
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.run_record import Selection
-from medldr.metrics import measure, rule_text
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Document, Section
 from medldr.reporting.read.shown_metrics import card_metrics
 from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import rule_text
 
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 
@@ -27,7 +28,7 @@ def overview_table(judged: EvaluationRecord) -> Table:
     """The one table of it."""
     keys = card_metrics(judged.task)
     table = Table(_caption(judged.selection), ["split", "n"])
-    table.columns += [measure(key).short_heading for key in keys]
+    table.columns += [metric_facts(key).short_heading for key in keys]
 
     def add(heading: str, n: int | None, numbers: dict[str, Number], style: str = "") -> None:
         cells = [_cell(key, numbers.get(key), whole=style == "head") for key in keys]
@@ -61,4 +62,4 @@ def _cell(key: str, number: Number | None, *, whole: bool) -> Cell:
         return Cell("-" if whole else "")
     reason = number.reason or ("undefined" if number.value is None else "")
     estimate = Estimate(number.value, low=number.low, high=number.high, reason=reason)
-    return Cell(estimate, measure(key))
+    return Cell(estimate, metric_facts(key))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.comparison.records import Contrast, Score
-from medldr.metrics import PERCENT
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.domain_gap import spoken
+from medldr.reporting.wording import PERCENT
 
 ALPHA = 0.05
 """Below it a corrected p counts as a difference."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from medldr.metrics import measure
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section
 from medldr.reporting.read.study import Study
@@ -33,7 +32,7 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
         return None
     labels = column.comparison.task == "multi-label"
     kind, count = ("label", "Positive") if labels else ("class", "Images")
-    caption = f"{measure('recall').heading} of each {kind}, {split_name(split).lower()}"
+    caption = f"{metric_facts('recall').heading} of each {kind}, {split_name(split).lower()}"
     table = Table(f"{column.name}: {caption}", [kind.capitalize(), count, *names])
     sizes = {score.name: score.n for score in reversed(found.values())}
     for name in dict.fromkeys(name for name, _ in found):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from medldr.metrics import measure
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import make_grid
@@ -54,7 +53,7 @@ class Results:
         found: list[tuple[str, Table]] = []
         for split in self.splits:
             where = f", {split_name(split).lower()}" if len(self.splits) > 1 else ""
-            made = [(f"{measure(m).heading}{where}", make(m, split)) for m in metrics]
+            made = [(f"{metric_facts(m).heading}{where}", make(m, split)) for m in metrics]
             found += [(heading, table) for heading, table in made if table is not None]
         if len(self.columns) > 1 or len(found) < 2:
             return [table for _, table in found]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.comparison.records import Difference
-from medldr.metrics import measure
 from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
@@ -51,7 +50,7 @@ def difference_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """Every row minus the reference, in the same draws; None where there is nothing to show."""
-    caption = f"{measure(metric).heading}: difference to {study.reference}"
+    caption = f"{metric_facts(metric).heading}: difference to {study.reference}"
     table = _table(caption, "Method", columns, split)
     for row in study.rows:
         found = [(column, column.difference(split, metric, row)) for column in columns]
@@ -65,7 +64,7 @@ def contrast_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """One row minus another, for the pairs that were asked for; None where there are none."""
-    caption = f"{measure(metric).heading}: pairs of rows, one minus the other"
+    caption = f"{metric_facts(metric).heading}: pairs of rows, one minus the other"
     table = _table(caption, "Pair", columns, split)
     for pair in study.layout.contrasts:
         found = [(column, column.contrast(split, metric, pair)) for column in columns]

@@ -8,7 +8,7 @@ from medldr.config.protocol import MODIFIED
 from medldr.config.sections import dataset_name
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
@@ -28,7 +28,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         grid: The numbers.
         target: Whether the test split is that of domains which were held out one at a time.
     """
-    caption = f"{measure(grid.metric).heading}: {split_name(grid.split)}"
+    caption = f"{metric_facts(grid.metric).heading}: {split_name(grid.split)}"
     if target and grid.split == "test":
         caption = f"{caption} ({TARGETS['target_all']})"
     names = [column.name for column in grid.columns]
@@ -41,7 +41,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         if grid.averages:
             average = grid.averages[row]
             known = average.mean is not None
-            cells.append(Cell(average, measure(grid.metric)) if known else Cell())
+            cells.append(Cell(average, metric_facts(grid.metric)) if known else Cell())
         table.rows.append(
             method_row(
                 row,
@@ -62,7 +62,7 @@ def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate |
         return Cell(missing, style="missing") if missing else Cell()
     notes = [*column.footnotes(row), found.reason] if found.mean is not None else [found.reason]
     signs = [table.sign(note) for note in notes if note]
-    return Cell(found, measure(metric), mark=",".join(signs))
+    return Cell(found, metric_facts(metric), mark=",".join(signs))
 
 
 def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:

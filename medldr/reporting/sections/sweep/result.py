@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medldr.metrics import MEASURES
+from medldr.metrics import METRICS
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.sections.comparison.parts import interval_words
@@ -39,4 +39,4 @@ def worst_group(results: Results) -> Section | None:
     if WORST in results.metrics:
         return None
     grids = results.grids("worst group", [WORST], needed=True)
-    return section("sweep", "groups", *grids, meaning=MEASURES[WORST].meaning)
+    return section("sweep", "groups", *grids, meaning=METRICS[WORST].meaning)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from medldr.config.sections import dataset_name
-from medldr.metrics import MEASURES
+from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing, Figures, Pairs, Section
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
@@ -88,5 +88,5 @@ def _each(texts: Iterable[str]) -> str:
 def glossary(results: Results) -> Section | None:
     """What the metrics mean."""
     keys = dict.fromkeys((*results.metrics, *CALIBRATION, "recall"))
-    pairs = [(MEASURES[key].title, MEASURES[key].meaning) for key in keys if key in MEASURES]
+    pairs = [(METRICS[key].title, METRICS[key].meaning) for key in keys if key in METRICS]
     return section("sweep", "glossary", Pairs(pairs, glossary=True))

@@ -14,7 +14,7 @@ from typing import Literal
 from medldr.config.sections import section
 from medldr.evaluation.comparison.records import Difference
 from medldr.evaluation.estimate import Estimate
-from medldr.metrics import measure
+from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
@@ -43,7 +43,7 @@ def finding(metric: str, found: Difference | None) -> Finding | None:
     """
     if found is None or found.estimate.mean is None or found.p_holm is None:
         return None
-    better = measure(metric).better
+    better = metric_facts(metric).better
     if found.p_holm >= ALPHA or found.estimate.mean == 0 or not better:
         return "undecided"
     return "better" if (found.estimate.mean > 0) == (better == "higher") else "worse"
@@ -125,7 +125,7 @@ class Verdict:
 
     def _interval(self, found: Estimate) -> str:
         points = points_text(found.mean or 0.0, self.metric)
-        ends = interval(found, measure(self.metric), signed=True)
+        ends = interval(found, metric_facts(self.metric), signed=True)
         return f"{points}, {ends}" if ends else points
 
     def _explained(self, row: str) -> Iterator[str]:
