@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.estimate import Estimate, spread
+from medldr.metrics import metric_facts
 from medldr.reporting.published.match import Ours, by_source
 from medldr.reporting.published.numbers import MEAN, Published
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains

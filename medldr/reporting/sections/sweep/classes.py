@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section
 from medldr.reporting.read.study import Study

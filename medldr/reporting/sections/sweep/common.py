@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import make_grid

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.comparison.records import Difference
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
