@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import metric_facts
-from medldr.reporting.read.shown_metrics import comparison_metrics, in_order
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row
 from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.wording import comparison_metrics, ordered
 
 
 def main_metrics(found: Comparison, split: str) -> list[str]:
     """Metrics that a comparison shows, those of the task included, if they were computed."""
-    known = in_order(found.metrics(split))
+    known = ordered(found.metrics(split))
     wanted = [*comparison_metrics(found.task), "worst_group"]
     wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
     return [metric for metric in known if metric in wanted] or known

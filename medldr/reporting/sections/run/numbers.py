@@ -17,7 +17,6 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.forest import domain_figure
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.read.shown_metrics import in_order
 from medldr.reporting.results.headline import (
     headline,
     headline_split,
@@ -30,7 +29,7 @@ from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.rows import domain_row
 from medldr.reporting.sections.run.result import title
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import PERCENT, bracketed, split_name
+from medldr.reporting.wording import PERCENT, bracketed, ordered, split_name
 
 MOST = 100
 """A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
@@ -48,7 +47,7 @@ def split_table(judged: EvaluationRecord) -> Table:
     table = Table("Every measure in every scored split", ["Measure"])
     table.columns += [f"{split_name(name)} (n = {split.n:,})" for name, split in shown.items()]
     scored = [metrics_of(split) for split in shown.values()]
-    for key in in_order(key for metrics in scored for key in metrics):
+    for key in ordered(key for metrics in scored for key in metrics):
         unit = " (%)" if metric_facts(key).percent else ""
         cells = [_number(table, key, metrics) for metrics in scored]
         table.rows.append(Row(f"{title(judged, key)}{unit}", cells))
@@ -167,7 +166,7 @@ def where(judged: EvaluationRecord) -> Paragraph:
 
 def _add_metrics(table: Table, parts: Iterable[DomainRecord | ClassRecord]) -> list[str]:
     """A column for each metric that any of them has."""
-    keys = in_order(key for entry in parts for key in entry.metrics)
+    keys = ordered(key for entry in parts for key in entry.metrics)
     table.columns += [metric_facts(key).heading for key in keys]
     return keys
 
@@ -186,5 +185,5 @@ def glossary(judged: EvaluationRecord) -> Section | None:
     split = headline(judged)
     shown = {key for part in judged.splits.values() for key in metrics_of(part)}
     shown |= {"recall", "precision", "f1"} if split is not None and split.classes else set()
-    known = [(title(judged, key), metric_facts(key).meaning) for key in in_order(shown)]
+    known = [(title(judged, key), metric_facts(key).meaning) for key in ordered(shown)]
     return section("run", "glossary", Pairs([pair for pair in known if pair[1]], glossary=True))

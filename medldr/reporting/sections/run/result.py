@@ -11,12 +11,11 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.shown_metrics import card_metrics
 from medldr.reporting.results.headline import headline, headline_split, metrics_of, seen_split
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
-from medldr.reporting.wording import PERCENT, bracketed, split_name
+from medldr.reporting.wording import PERCENT, bracketed, card_metrics, split_name
 
 ENDINGS = {
     "failed": "This run has failed",

@@ -7,11 +7,10 @@ from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Document, Section
-from medldr.reporting.read.shown_metrics import card_metrics
 from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import rule_text
+from medldr.reporting.wording import card_metrics, rule_text
 
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 
