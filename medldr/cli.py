@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from medldr import __version__
+from medldr.commands.data_group import data_app
 from medldr.errors import InputError
 
 app = typer.Typer(
@@ -23,7 +24,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Train and evaluate medical image classifiers that must work in unseen hospitals.",
 )
-data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
 app.add_typer(data_app, name="data")
 
 Config = Annotated[
@@ -32,14 +32,6 @@ Config = Annotated[
 Overrides = Annotated[
     list[str] | None,
     typer.Argument(help="Changes: KEY=VALUE, for example training.epochs=2.", metavar="KEY=VALUE"),
-]
-FolderAndOverrides = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="The folder with the files, if it is not the usual one, and changes: KEY=VALUE, for "
-        "example data.size=64.",
-        metavar="[DIR] [KEY=VALUE]",
-    ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="Parent folder of the run folders.")]
 
@@ -244,89 +236,6 @@ def schema(
     else:
         write_text(out, text + "\n")
         typer.echo(out)
-
-
-@data_app.command("list")
-def data_list() -> None:
-    """List the data sets that have a name, and whether their files are on this machine."""
-    from medldr.commands.list import print_datasets
-
-    print_datasets()
-
-
-@data_app.command("fetch")
-def data_fetch(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="A data part, for example retinamnist; or weights:ID, for example "
-            "weights:ResNet50_Weights.IMAGENET1K_V1 or weights:timm/convnext_tiny.fb_in1k."
-        ),
-    ],
-    overrides: FolderAndOverrides = None,
-) -> None:
-    """Download a data set's files, or published weights, and verify them."""
-    if name.startswith("weights:"):
-        from medldr.models._fetch import fetch_weights
-
-        fetch_weights(name.removeprefix("weights:"), overrides or ())
-        return
-    from medldr.commands.data import fetch
-
-    fetch(name, overrides or ())
-
-
-@data_app.command("check")
-def data_check(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
-    overrides: FolderAndOverrides = None,
-) -> None:
-    """Read a whole data set and report what is wrong or unusual in it.
-
-    Published counts are shown next to the counts found. The exit code is 2 if files are missing or
-    unreadable, and 3 if these are left out (data.on_bad_file=skip).
-    """
-    from medldr.commands.data import check
-
-    raise typer.Exit(check(name, overrides or ()))
-
-
-@data_app.command("pack")
-def data_pack(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
-    overrides: FolderAndOverrides = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Folder of the pack; unset: packed/ in the data folder."),
-    ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify", help="Compare the pack with every source image."),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=0, help="Number of decoding processes; unset: one per core."),
-    ] = None,
-) -> None:
-    """Decode a data set once into a single memory-mapped array that runs then read.
-
-    After an interruption, the same command resumes. An existing, up-to-date pack is left unchanged.
-    The exit code is 3 if files were left out (data.on_bad_file=skip).
-    """
-    from medldr.commands.pack import pack
-
-    raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
-
-
-@data_app.command("stats")
-def data_stats(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
-    overrides: FolderAndOverrides = None,
-) -> None:
-    """Count images per split, class and domain, and describe the pixels."""
-    from medldr.commands.data import stats
-
-    stats(name, overrides or ())
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from medldr.config.schema import RunConfig
 from medldr.config.section import PluginSection, Section
-from medldr.config.yaml import write_yaml
+from medldr.config.yaml_text import write_yaml
 from medldr.folders.files import write_text
 from medldr.folders.run_identity import RunIdentity
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from medldr.config.yaml import parse_document, parse_value, plain, read_yaml, write_yaml
+from medldr.config.yaml import parse_document, parse_value, plain, read_yaml
+from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from medldr.config import EvaluationConfig
-from medldr.config.yaml import write_yaml
+from medldr.config.yaml_text import write_yaml
 from medldr.evaluation import evaluate
 from medldr.evaluation.predictions.table import write_predictions
 from medldr.folders.files import RunFolder

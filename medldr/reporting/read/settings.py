@@ -13,7 +13,7 @@ from medldr.config import RunConfig
 from medldr.config.identity import Change
 from medldr.config.identity import changes as changes_of
 from medldr.config.sections import section
-from medldr.config.yaml import write_yaml
+from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 from medldr.reporting.read.run import RunFiles
 
