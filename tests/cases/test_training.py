@@ -26,7 +26,7 @@ def test_a_lone_last_image_ends_no_epoch(train, rows, the_run, history):
     given = rows(train="01" * 16 + "0", val="01010", test="01010")
     ended = train("training.drop_last=false", given=given)
     assert ended.code == 0, ended.err
-    assert "33 training images in batches of 4 leave one alone" in ended.err
+    assert "33 training images in batches of 4 leave a last batch of one" in ended.err
     assert [row["step"] for row in history(the_run())] == [8, 16]
     scored = json.loads(the_run().evaluation.read_text())["splits"]
     assert (scored["val"]["n"], scored["test"]["n"]) == (5, 5)

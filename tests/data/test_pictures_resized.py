@@ -44,7 +44,7 @@ def test_a_picture_of_that_size_keeps_its_pixels(tmp_path, noise):
 
 def test_without_resizing_another_size_is_refused(tmp_path, noise):
     Image.fromarray(noise(17, 24, 3)).save(tmp_path / "a.png")
-    with pytest.raises(InputError, match="it has 17 x 24 pixels, not 16 x 24"):
+    with pytest.raises(InputError, match="it is 17 x 24 pixels, not 16 x 24"):
         PictureFiles(tmp_path, ["a.png"], SIZE)[0]
 
 

@@ -214,7 +214,7 @@ def test_batches_smaller_than_their_number_of_domains_are_refused():
         InputError, match=r"2 source domains on each of 4 processes; .*minimum is 8"
     ):
         sampler((10, 10, 30), 4, domains_per_batch=2, world=4)
-    with pytest.raises(InputError, match=r"least is 2$"):
+    with pytest.raises(InputError, match=r"minimum is 2$"):
         sampler((10, 10, 30), 1, batches_per_step=3, world=2)
 
 

@@ -88,5 +88,5 @@ def test_a_step_of_several_batches_makes_an_epoch_no_longer():
 
 
 def test_an_unknown_sampler_is_named():
-    with pytest.raises(InputError, match=r"no sampler 'wieghted'\. Did you mean 'weighted'"):
+    with pytest.raises(InputError, match=r"unknown sampler 'wieghted'\. Did you mean 'weighted'"):
         sampler("wieghted")
