@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from medldr.config.layers import Layer, Layers, Merged
+from medldr.config.messages.problems import explain
 from medldr.config.packaged import packaged_configs, packaged_names
-from medldr.config.problems import explain
 from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
 from medldr.config.section import PLUGIN_SECTIONS, Section

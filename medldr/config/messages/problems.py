@@ -9,11 +9,11 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from medldr.config.allowed import choices, describe, item_schema
 from medldr.config.layers import Merged
+from medldr.config.messages.allowed import choices, describe, item_schema
+from medldr.config.messages.suggest import known_keys, nearest_key
 from medldr.config.packaged import packaged_names
 from medldr.config.section import PLUGIN_SECTIONS
-from medldr.config.suggest import known_keys, nearest_key
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
 
