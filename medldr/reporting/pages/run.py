@@ -9,7 +9,7 @@ from medldr.config.sections import dataset_name
 from medldr.reporting.document import Document, Section
 from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.published.run import run_published
+from medldr.reporting.sections.published.held_out import run_published
 from medldr.reporting.sections.run import numbers, predictions
 from medldr.reporting.sections.run.provenance import provenance, settings
 from medldr.reporting.sections.run.result import banners, notes, result

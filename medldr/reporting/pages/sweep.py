@@ -17,8 +17,8 @@ from medldr.reporting.results.comparisons import Column, columns, splits
 from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.by_rule import by_rule
 from medldr.reporting.sections.held_out import held_out
+from medldr.reporting.sections.published.fixed_split import sweep_published
 from medldr.reporting.sections.published.held_out import held_out_published
-from medldr.reporting.sections.published.sweep import sweep_published
 from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep import result as grids

@@ -9,7 +9,7 @@ from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores
 from medldr.reporting.results.target_parts import TARGETS
-from medldr.reporting.sections.rows import method_row
+from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.table import Row, Table
 
 
@@ -64,16 +64,10 @@ def held_out_table(found: HeldOut, target: str, metric: str = "accuracy") -> Tab
 
 def protocol_notes(found: HeldOut) -> list[str]:
     """A note on runs of one table that follow different protocols."""
-    rows: dict[str, list[str]] = {}
-    for row in found.rows:
-        for entry in found.of(row):
-            if entry.files is not None:
-                names = rows.setdefault(entry.files.protocol or "none", [])
-                names += [] if row in names else [row]
-    if len(rows) < 2:
-        return []
+    done = [(row, entry.files) for row in found.rows for entry in found.of(row)]
+    rows = grouped((files.protocol or "none", row) for row, files in done if files is not None)
     each = "; ".join(f"{protocol}: {', '.join(names)}" for protocol, names in rows.items())
-    return [f"Runs of this table follow different protocols and are not to be compared: {each}."]
+    return [sentence("table_protocols", each=each)] if len(rows) > 1 else []
 
 
 def _row(table: Table, found: HeldOut, row: str, target: str, metric: str) -> Row:

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from medldr.reporting.table import Cell, Row
+
+K = TypeVar("K")
+
+
+def grouped(pairs: Iterable[tuple[K, str]]) -> dict[K, list[str]]:
+    """Names by what they share, each once.
+
+    Example:
+        >>> grouped([("swad", "ERM"), ("none", "CORAL"), ("swad", "Mixup"), ("swad", "ERM")])
+        {'swad': ['ERM', 'Mixup'], 'none': ['CORAL']}
+    """
+    found: dict[K, dict[str, None]] = {}
+    for key, name in pairs:
+        found.setdefault(key, {})[name] = None
+    return {key: list(names) for key, names in found.items()}
 
 
 def method_row(

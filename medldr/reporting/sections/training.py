@@ -8,7 +8,7 @@ from typing import Final
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import Training, differences, training_of
-from medldr.reporting.sections.rows import method_row
+from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.table import DASH, Cell, Table
 
 _WORDS: Final = {
@@ -25,14 +25,16 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
     """In what a row was trained differently from the reference; one note if all columns agree."""
     if row == study.reference:
         return []
-    found: dict[str, list[str]] = {}
+    pairs = []
     for column in columns:
         own, other = (training_of(study.files(name, column)) for name in (row, study.reference))
         if own is not None and other is not None:
             text = ", ".join(_text(key, own, other) for key in differences(own, other))
-            found.setdefault(text, []).append(column)
-    known = sum(map(len, found.values()))
-    wheres = {text: "" if len(of) == known else f"{', '.join(of)}: " for text, of in found.items()}
+            pairs.append((text, column))
+    found = grouped(pairs)
+    wheres = {
+        text: "" if len(of) == len(pairs) else f"{', '.join(of)}: " for text, of in found.items()
+    }
     return [
         f"{where}trained otherwise than {study.reference} (in brackets): {text}."
         for text, where in wheres.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from medldr.config.method import augmentation_id
@@ -73,39 +73,31 @@ def _held_out(found: HeldOut, metric: str) -> Iterator[Line]:
 
 def _column(results: Results, column: Column) -> Iterator[Line]:
     keys, found = results.study.keys, column.comparison
-    rows = [row for row in results.study.rows if row in column.planned]
-    heads = {row: _head(results, column, row) for row in rows}
-    scores, classes, contrasts = (
-        ((), (), ()) if found is None else (found.scores, found.classes, found.contrasts)
-    )
-    for score in scores:
+    heads = {r: _head(results, column, r) for r in results.study.rows if r in column.planned}
+    for score in () if found is None else found.scores:
         minus = _minus(score.difference, keys[results.study.reference])
-        yield {**_scored(heads[score.method], score), **minus, **_published(results, column, score)}
-    for each in classes:
-        yield _scored(heads[each.method], each)
-    for row in rows:
-        if all(score.method != row for score in scores):
+        published = _published(results, column, score)
+        yield {**heads[score.method], **_place(score), **minus, **published}
+    for each in () if found is None else found.classes:
+        yield {**heads[each.method], **_place(each)}
+    for row in heads:
+        if found is None or all(score.method != row for score in found.scores):
             for metric in results.metrics:
                 yield {**heads[row], "split": "test", "metric": metric, "runs": 0}
-    for pair in contrasts:
+    for pair in () if found is None else found.contrasts:
         place = {"split": pair.split, "domain": pair.domain, "metric": pair.metric}
-        head = {**heads[pair.method], "kind": "contrast", **place}
+        place["reason"] = pair.difference.estimate.reason
         minus = _minus(pair.difference, keys[pair.minus])
-        yield {**head, "reason": pair.difference.estimate.reason, **minus}
-    yield from _rules(results, column, heads)
-
-
-def _rules(results: Results, column: Column, heads: Mapping[str, Line]) -> Iterator[Line]:
-    """One line per split, metric, row and rule that is not reported."""
+        yield {**heads[pair.method], "kind": "contrast", **place, **minus}
     for split in column.splits:
         for metric in results.metrics:
-            for found in rule_means(results.study, column.name, metric, split):
-                if not found.reported:
-                    head = {**heads[found.row], "kind": "rule", "split": split, "metric": metric}
-                    yield head | {
-                        "rule": found.rule, "oracle": found.oracle, "runs": found.estimate.n,
-                        "mean": found.estimate.mean, "sd": found.estimate.sd,
-                    }  # fmt: skip
+            place = {"kind": "rule", "split": split, "metric": metric}
+            for of_rule in rule_means(results.study, column.name, metric, split):
+                chosen = {"rule": of_rule.rule, "oracle": of_rule.oracle}
+                mean = of_rule.estimate
+                numbers = {"runs": mean.n, "mean": mean.mean, "sd": mean.sd}
+                if not of_rule.reported:
+                    yield {**heads[of_rule.row], **place, **chosen, **numbers}
 
 
 def _head(results: Results, column: Column, row: str) -> Line:
@@ -115,7 +107,7 @@ def _head(results: Results, column: Column, row: str) -> Line:
         "kind": "result",
         "column": study.column_keys[column.name],
         "row": study.keys[row],
-        "status": f"not comparable: {column.problem}" if column.problem else _status(column, row),
+        "status": _status(column, row),
         "planned": column.planned[row],
         "protocol": None if files is None else files.protocol,
         "rule": None if files is None else next(iter(files.by_rule), None),
@@ -128,30 +120,27 @@ def _head(results: Results, column: Column, row: str) -> Line:
 
 
 def _status(column: Column, row: str) -> str:
+    if column.problem:
+        return f"not comparable: {column.problem}"
     missing = missing_text(column.missing[row])
-    if not missing:
-        return "done"
     whole = sum(column.missing[row].values()) == column.planned[row]
-    return missing if whole else f"partly: {missing}"
+    return (missing if whole else f"partly: {missing}") if missing else "done"
 
 
-def _scored(head: Line, score: Score | ClassScore) -> Line:
-    place = {"class": score.name} if isinstance(score, ClassScore) else {"domain": score.domain}
-    numbers = {key: getattr(score.estimate, key) for key in ("mean", "sd", "low", "high", "reason")}
-    return {
-        **head, **place, **numbers,
-        "split": score.split, "metric": score.metric, "runs": score.runs,
-    }  # fmt: skip
+def _place(score: Score | ClassScore) -> Line:
+    """What a score is of, and its numbers."""
+    part = {"class": score.name} if isinstance(score, ClassScore) else {"domain": score.domain}
+    place = {"split": score.split, "metric": score.metric, "runs": score.runs, **part}
+    numbers = ("mean", "sd", "low", "high", "reason")
+    return {**place, **{key: getattr(score.estimate, key) for key in numbers}}
 
 
 def _minus(difference: Difference | None, other: str) -> Line:
     if difference is None:
         return {}
     found = difference.estimate
-    return {
-        "difference": found.mean, "difference_low": found.low, "difference_high": found.high,
-        "p": difference.p, "p_holm": difference.p_holm, "compared_with": other,
-    }  # fmt: skip
+    numbers = {"difference": found.mean, "difference_low": found.low, "difference_high": found.high}
+    return {**numbers, "p": difference.p, "p_holm": difference.p_holm, "compared_with": other}
 
 
 def _published(results: Results, column: Column, score: Score) -> Line:
@@ -160,10 +149,11 @@ def _published(results: Results, column: Column, score: Score) -> Line:
     found = beside(results.study, column.name, score.method, score.metric)
     if not found:
         return {}
+    entry = found[0].entry
     return {
-        "published": found[0].entry.value,
-        "published_source": found[0].entry.source,
-        "published_protocol": found[0].entry.protocol,
-        "published_augmentation": found[0].entry.augmentation,
+        "published": entry.value,
+        "published_source": entry.source,
+        "published_protocol": entry.protocol,
+        "published_augmentation": entry.augmentation,
         "same_protocol": found[0].same,
     }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from medldr.config.protocol import MODIFIED
 from medldr.config.sections import dataset_name
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
+from medldr.reporting.prose import sentence
+from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.results.target_parts import TARGETS
-from medldr.reporting.sections.rows import method_row
+from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
 from medldr.reporting.table import Cell, Table
@@ -34,23 +36,16 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
     names = [column.name for column in grid.columns]
     table = Table(caption, ["Method", *names, *(["Average"] if grid.averages else [])])
     for row in study.rows:
-        cells = [
-            _cell(table, grid.metric, column, row, found)
-            for column, found in zip(grid.columns, grid.cells[row], strict=True)
-        ]
-        if grid.averages:
-            average = grid.averages[row]
-            known = average.mean is not None
-            cells.append(Cell(average, metric_facts(grid.metric)) if known else Cell())
+        found = zip(grid.columns, grid.cells[row], strict=True)
+        cells = [_cell(table, grid.metric, column, row, number) for column, number in found]
+        if average := grid.averages.get(row):
+            defined = average.mean is not None
+            cells.append(Cell(average, metric_facts(grid.metric)) if defined else Cell())
+        mark = ",".join(table.sign(note) for note in differing(study, row, names))
+        reference, oracle = row == study.reference, study.oracle(row)
+        control = row in study.layout.controls
         table.rows.append(
-            method_row(
-                row,
-                cells,
-                reference=row == study.reference,
-                control=row in study.layout.controls,
-                oracle=study.oracle(row),
-                mark=",".join(table.sign(note) for note in differing(study, row, names)),
-            )
+            method_row(row, cells, reference=reference, control=control, oracle=oracle, mark=mark)
         )
     table.notes += [*rules_text(study, grid.columns), *protocols_text(study, grid.columns)]
     return table
@@ -67,23 +62,29 @@ def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate |
 
 def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:
     """Which rule chose the weights behind a table: one sentence, none without results."""
-    rows: dict[str, list[str]] = {}
-    for row in study.rows:
-        for column in columns:
-            for entry in study.of(row, column.name):
-                judged = None if entry.files is None else entry.files.evaluation
-                rule = rule_of(None if judged is None else judged.selection)
-                if rule and row not in rows.setdefault(rule, []):
-                    rows[rule].append(row)
-    if not rows:
-        return []
-    if len(rows) == 1:
-        return [f"Weights chosen by {next(iter(rows))}."]
-    each = "; ".join(f"{', '.join(names)}: {rule}" for rule, names in rows.items())
-    return [f"Weights were chosen by different rules: {each}."]
+    columns_shown = {column.name for column in columns}
+    found = [
+        (_rule(entry.files), row)
+        for row in study.rows
+        for entry in study.of(row)
+        if entry.files is not None and entry.member.column in columns_shown
+    ]
+    rules = grouped((rule, row) for rule, row in found if rule)
+    if len(rules) == 1:
+        return [f"Weights chosen by {next(iter(rules))}."]
+    return [f"Weights were chosen by different rules: {_each(rules)}."] if rules else []
 
 
-def rule_of(selection: Selection | None) -> str:
+def _each(groups: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{', '.join(names)}: {shared}" for shared, names in groups.items())
+
+
+def _rule(files: RunFiles) -> str:
+    chosen = None if files.evaluation is None else files.evaluation.selection
+    return "" if chosen is None else rule_of(chosen)
+
+
+def rule_of(chosen: Selection) -> str:
     """The rule of a run and, where its name does not say it, the split that it read.
 
     Example:
@@ -92,26 +93,27 @@ def rule_of(selection: Selection | None) -> str:
         >>> rule_of(Selection(rule="val_auc", split="id_val"))
         'val_auc (on id_val)'
     """
-    if selection is None:
-        return ""
-    elsewhere = selection.rule.startswith("val_") and selection.split != "val"
-    return f"{selection.rule} (on {selection.split or ''})" if elsewhere else selection.rule
+    elsewhere = chosen.rule.startswith("val_") and chosen.split != "val"
+    return f"{chosen.rule} (on {chosen.split or ''})" if elsewhere else chosen.rule
 
 
 def protocols_text(study: Study, columns: Sequence[Column]) -> list[str]:
     """A note on columns of one data set that follow different protocols."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for column in columns:
-        for entry in study.of(column=column.name):
-            if entry.files is not None:
-                data = dataset_name(entry.files.config, entry.files.facts)
-                protocol = entry.files.protocol.removesuffix(MODIFIED) or "none"
-                names = found.setdefault(data, {}).setdefault(protocol, [])
-                names += [] if column.name in names else [column.name]
-    return [
-        f"Columns of {data} follow different protocols and are not to be compared: "
-        + "; ".join(f"{', '.join(names)}: {protocol}" for protocol, names in protocols.items())
-        + "."
-        for data, protocols in found.items()
-        if len(protocols) > 1 and len(set(map(tuple, protocols.values()))) > 1
+    found = [
+        (
+            dataset_name(files.config, files.facts),
+            files.protocol.removesuffix(MODIFIED),
+            column.name,
+        )
+        for column in columns
+        for entry in study.of(column=column.name)
+        if (files := entry.files) is not None
     ]
+    notes = []
+    for data in dict.fromkeys(data for data, _, _ in found):
+        protocols = grouped(
+            (protocol or "none", name) for of, protocol, name in found if of == data
+        )
+        if len(protocols) > 1 and len(set(map(tuple, protocols.values()))) > 1:
+            notes.append(sentence("protocols", data=data, each=_each(protocols)))
+    return notes

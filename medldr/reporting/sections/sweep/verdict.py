@@ -21,6 +21,7 @@ from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import points_text, seen_title, spoken
+from medldr.reporting.sections.rows import grouped
 from medldr.reporting.sections.sweep.caveats import ALPHA, caveats
 from medldr.reporting.table import interval
 from medldr.reporting.wording import split_name
@@ -62,6 +63,7 @@ class Verdict:
     def __init__(self, study: Study, columns: Sequence[Column], metric: str, split: str) -> None:
         self.study, self.metric, self.split = study, metric, split
         self.reference, self.controls = study.reference, study.layout.controls
+        self.words = {"reference": study.reference, "metric": spoken(metric)}
         self.columns = [column for column in columns if column.comparison is not None]
 
     def sentences(self) -> list[str]:
@@ -148,27 +150,21 @@ class Verdict:
             if unsettled:
                 text += f" In {unsettled} the gain may come from {cause} alone."
             if not better:
-                text += f" {sentence('no_gain', reference=self.reference, cause=cause)}"
+                text += f" {sentence('no_gain', **self.words, cause=cause)}"
             yield text
 
     def _unexplained(self, rows: Sequence[str]) -> list[str]:
         """Rows at another rate than the reference without a control row at their rate."""
-        found: dict[tuple[float, float], list[str]] = {}
+        found = []
         for row in rows:
             paired = [two for one, two in self.study.layout.contrasts if one == row]
             controls = [self._rates(row, two) for two in paired if two in self.controls]
             rates = self._rates(row, self.reference)
             if len(set(rates)) == 2 and not any(len(set(both)) == 1 for both in controls):
-                found.setdefault((rates[0], rates[1]), []).append(row)
+                found.append(((rates[0], rates[1]), row))
         return [
-            sentence(
-                "no_control",
-                rows=" and ".join(names),
-                rate=rate,
-                reference=self.reference,
-                base=base,
-            )
-            for (rate, base), names in found.items()
+            sentence("no_control", rows=" and ".join(names), rate=rate, base=base, **self.words)
+            for (rate, base), names in grouped(found).items()
         ]
 
     def _rates(self, *rows: str) -> list[float]:
@@ -198,13 +194,9 @@ class Verdict:
         }
         if not gaps:
             return []
-        text = sentence(
-            "lost",
-            reference=self.reference,
-            metric=spoken(self.metric),
-            seen=[seen_title(gap.seen) for gap in gaps.values()][-1],
-            losses="; ".join(f"{name} {self._interval(g.estimate)}" for name, g in gaps.items()),
-        )
+        seen = seen_title([gap.seen for gap in gaps.values()][-1])
+        losses = "; ".join(f"{name} {self._interval(g.estimate)}" for name, g in gaps.items())
+        text = sentence("lost", seen=seen, losses=losses, **self.words)
         return [" ".join(dict.fromkeys((text, *(gap.note for gap in gaps.values() if gap.note))))]
 
 
