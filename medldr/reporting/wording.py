@@ -10,8 +10,7 @@ from medldr.metrics import METRICS, TASKS, Metric
 from medldr.reporting.table import interval
 from medldr.types import SPLIT_TITLES
 
-PERCENT = "\N{NO-BREAK SPACE}%"
-"""The sign with its space, which must not be separated from its number."""
+PERCENT = "%"
 
 _RULE_SPLITS = {
     "val": "validation",

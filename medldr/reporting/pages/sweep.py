@@ -96,14 +96,14 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
 def _subtitle(results: Results) -> str:
     """The size of a sweep in words."""
     study, held = results.study, results.held_out
-    size = count(len(results.columns), "set")
+    size = count(len(results.columns), "data set")
     if held:
         domains = count(sum(len(of_set.domains) for of_set in held), "held-out domain")
         size = f"{domains} of {count(len(held), 'data set')}"
     done = sum(entry.run is not None for entry in study.every)
-    runs = f"{done} of {count(len(study.every), 'run')} with a result"
+    runs = f"{done} of {count(len(study.every), 'run')} with results"
     methods = count(len(study.rows), "method")
-    return f"{methods}, {size}, {runs}; differences are to {study.reference}"
+    return f"{methods}, {size}, {runs}; differences are relative to {study.reference}"
 
 
 def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str]]:
@@ -113,7 +113,7 @@ def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str
     asked = list(dict.fromkeys(ALIASES.get(key, key) for key in keys)) or list(DEFAULT_METRICS)
     known = [metric for metric in asked if metric in there]
     notes = [
-        f"There is no measure {metric!r}, which the sweep asks for.{did_you_mean(metric, there)}"
+        f"The sweep asks for an unknown metric {metric!r}.{did_you_mean(metric, there)}"
         for metric in asked
         if there and metric not in there
     ]

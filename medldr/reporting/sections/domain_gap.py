@@ -33,24 +33,27 @@ def points_text(value: float, metric: str) -> str:
 
     Example:
         >>> points_text(0.024, "accuracy"), points_text(0.024, "auc")
-        ('+2.4 points', '+0.024')
+        ('+2.4 percentage points', '+0.024')
     """
     known = metric_facts(metric)
-    return known.show_difference(value) + (" points" if known.percent else "")
+    return known.show_difference(value) + (" percentage points" if known.percent else "")
 
 
 def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
     """Seen minus unseen of one run; empty where it was not measured.
 
     Args:
-        evaluation: How the run was judged.
-        metric: The measure.
+        evaluation: How the run was evaluated.
+        metric: The metric.
     """
     gap = evaluation.gap
     number = None if gap is None else gap.metrics.get(metric)
     if gap is None or number is None or number.value is None:
         return ""
-    text = f"Seen minus unseen domains, from {seen_title(gap.seen)} to {gap.unseen}: "
-    text += f"{points_text(number.value, metric)} of {spoken(metric)}"
-    text += bracketed(number, metric_facts(metric), evaluation.level, signed=True)
+    known = metric_facts(metric)
+    falls = (number.value >= 0) == (known.better == "higher")
+    text = f"{known.title} {'is lower' if falls else 'is higher'} in unseen domains ({gap.unseen}) "
+    text += f"than in seen ones ({gap.seen}): seen minus unseen "
+    text += points_text(number.value, metric)
+    text += bracketed(number, known, evaluation.level, signed=True)
     return " ".join(filter(None, (f"{text}.", gap.note)))

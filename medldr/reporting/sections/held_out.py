@@ -56,7 +56,7 @@ def held_out_table(found: HeldOut, target: str, metric: str = "accuracy") -> Tab
     table.rows += [_row(table, found, row, target, metric) for row in found.rows]
     if found.never:
         table.notes.append(
-            f"No run held out {', '.join(found.never)}: the mean is not one over the data set."
+            f"No run held out {', '.join(found.never)}, so the mean is not over the whole data set."
         )
     table.notes += protocol_notes(found)
     return table

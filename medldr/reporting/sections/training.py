@@ -14,7 +14,7 @@ from medldr.reporting.table import DASH, Cell, Table
 _WORDS: Final = {
     "protocol": "protocol {} ({})",
     "rate": "learning rate {:g} ({:g})",
-    "images": "{} images a step ({})",
+    "images": "{} images per step ({})",
     "steps": "{} steps ({})",
     "sampler": "sampler {} ({})",
 }
@@ -36,7 +36,7 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
         text: "" if len(of) == len(pairs) else f"{', '.join(of)}: " for text, of in found.items()
     }
     return [
-        f"{where}trained otherwise than {study.reference} (in brackets): {text}."
+        f"{where}trained differently from {study.reference} (in parentheses): {text}."
         for text, where in wheres.items()
         if text
     ]
@@ -49,7 +49,7 @@ def _text(key: str, own: Training, other: Training) -> str:
 
 def training_table(study: Study, column: Column) -> Table | None:
     """Learning rate, images of a step, steps and sampler of each row; None without a run."""
-    columns = ["Method", "Learning rate", "Images a step", "Steps", "Sampler"]
+    columns = ["Method", "Learning rate", "Images per step", "Steps", "Sampler"]
     table = Table(f"{column.name}: how each row was trained", columns, texts=(4,))
     for row in study.rows:
         runs = [training_of(entry.files) for entry in study.of(row, column.name)]

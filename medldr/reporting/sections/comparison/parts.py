@@ -71,10 +71,10 @@ def _lead(found: Comparison, split: str, metric: str, method: str) -> str:
     if paired.low is not None and paired.high is not None:
         includes = paired.low <= 0 <= paired.high
         verdict = f" {sentence('zero_included' if includes else 'zero_excluded')}"
-    size = f"{known.show(abs(value))}{' points' if known.percent else ''}"
+    size = f"{known.show(abs(value))}{' percentage points' if known.percent else ''}"
     return (
-        f"{found.title(split)}: {method} has {size} {'more' if value >= 0 else 'less'} "
-        f"{known.title.lower()} than {found.reference}"
+        f"{found.title(split)}: {known.title.lower()} of {method} is {size} "
+        f"{'higher' if value >= 0 else 'lower'} than that of {found.reference}"
         f"{bracketed(paired, known, signed=True)}.{verdict}"
     )
 

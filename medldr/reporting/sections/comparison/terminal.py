@@ -66,9 +66,9 @@ def _p(found: Comparison, split: str, metric: str, method: Method) -> str:
 
 def _lines(found: Comparison, metric: str) -> list[str]:
     """What is said below the tables."""
-    lines = []
+    lines = ["below each mean and difference: its 95% CI"]
     if len(found.methods) > 2:
-        lines.append("p after Holm's correction over the methods of a split")
+        lines.append("p values are corrected by Holm's method over the methods of a split")
     lines += [
         f"n/a: {score.estimate.reason}"
         for score in found.scores

@@ -44,7 +44,7 @@ def splits(judged: EvaluationRecord) -> Section | None:
 def split_table(judged: EvaluationRecord) -> Table:
     """Metrics down, splits across."""
     shown = page_order(judged)
-    table = Table("Every measure in every scored split", ["Measure"])
+    table = Table("All metrics in each evaluated split", ["Metric"])
     table.columns += [f"{split_name(name)} (n = {split.n:,})" for name, split in shown.items()]
     scored = [metrics_of(split) for split in shown.values()]
     for key in ordered(key for metrics in scored for key in metrics):
@@ -90,7 +90,7 @@ def _worst(name: str, number: Number, *, interval: bool = False) -> str:
         return ""
     known = metric_facts("accuracy")
     value = f"{known.show(number.value)}{PERCENT}{bracketed(number, known) if interval else ''}"
-    return f"The worst one is {name}, with an accuracy of {value}."
+    return f"The lowest accuracy is {value}, in {name}."
 
 
 def domain_table(found: Mapping[str, DomainRecord]) -> Table:
@@ -130,7 +130,7 @@ def group_table(split: SplitRecord) -> Table | None:
     table.columns += [*(["Domain"] if domains else []), "Images", metric_facts("accuracy").heading]
     worst = None if split.worst_group is None else split.worst_group.name
     for name, entry in sorted(split.groups.items(), key=_rank)[:MOST]:
-        reason = "no label is known" if entry.accuracy is None else ""
+        reason = "no known label" if entry.accuracy is None else ""
         cells = [Cell(entry.domain) if entry.domain else Cell()] if domains else []
         cells += [Cell(entry.n), table.number("accuracy", Estimate(entry.accuracy, reason=reason))]
         tags, style = (("worst",), "worst") if name == worst else ((), "")

@@ -67,7 +67,7 @@ def label_table(counts: Sequence[Any], names: Sequence[str]) -> Table:
     """
     table = Table(
         "Decisions per label at probability 0.5",
-        ["Label", "Present, found", "Present, missed", "Absent, false alarm", "Absent, right"],
+        ["Label", "True positives", "False negatives", "False positives", "True negatives"],
     )
     for name, ((right, alarm), (missed, found)) in zip(names, counts, strict=True):
         table.rows.append(Row(name, [Cell(n) for n in (found, missed, alarm, right)]))

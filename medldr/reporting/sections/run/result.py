@@ -19,8 +19,8 @@ from medldr.reporting.wording import PERCENT, bracketed, card_metrics, split_nam
 
 ENDINGS = {
     "failed": "This run has failed",
-    "interrupted": "This run was interrupted and can go on",
-    "running": "This run is still going on",
+    "interrupted": "This run was interrupted and can be resumed",
+    "running": "This run is still running",
 }
 
 
@@ -71,9 +71,9 @@ def lead(judged: EvaluationRecord) -> str:
     known = metric_facts("accuracy")
     where = f"the {split_name(headline_split(judged)).lower()} split"
     if split.unseen:
-        where += f", from {', '.join(split.domains)}, which training has not seen"
+        where += f", from {', '.join(split.domains)}, unseen during training"
     labels = judged.task == "multi-label"
-    what = "labels were decided right" if labels else "images were classified right"
+    what = "labels were predicted correctly" if labels else "images were classified correctly"
     text = f"On {where}, {known.show(number.value)}{PERCENT} of the {what}"
     text += f"{bracketed(number, known, judged.level, unit=PERCENT)}."
     return " ".join(filter(None, (text, _comparison(judged, split), gap_sentence(judged))))

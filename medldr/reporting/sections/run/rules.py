@@ -13,7 +13,7 @@ from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import PERCENT, split_name
 
 SHOWN = ("accuracy", "auc")
-ABSENT = "not judged; run medldr evaluate on the run again"
+ABSENT = "not evaluated; run `medldr evaluate` on the run again"
 
 
 def rules(files: RunFiles) -> Section | None:

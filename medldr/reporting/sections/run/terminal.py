@@ -44,7 +44,7 @@ def overview_table(judged: EvaluationRecord) -> Table:
     cells = (cell.content for row in table.rows for cell in row.cells)
     undefined = (c.reason for c in cells if isinstance(c, Estimate) and c.mean is None)
     notes = [f"n/a: {reason}" for reason in dict.fromkeys(undefined)]
-    notes += [gap_sentence(judged), f"below each number: its {100 * judged.level:g} % interval"]
+    notes += [gap_sentence(judged), f"below each number: its {100 * judged.level:g}% CI"]
     table.notes = [note for note in notes if note]
     return table
 

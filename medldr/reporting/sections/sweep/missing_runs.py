@@ -1,4 +1,4 @@
-"""Runs without a result: what the same cause stopped is told once, however many runs it hit."""
+"""Runs without a result: each cause is reported once, however many runs it stopped."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def missing_lines(study: Study, folder: str = "") -> list[str]:
         else:
             lines.append(f"{len(names)} {state}{why}; {names[0]} and {len(names) - 1} more")
         cut = cut or len(names) > 1 or any(said != entry.said for entry in entries)
-    return [*lines, f"`medldr sweep status {folder}` says all"] if cut and folder else lines
+    return [*lines, f"`medldr sweep status {folder}` lists all"] if cut and folder else lines
 
 
 def first_sentence(text: str) -> str:

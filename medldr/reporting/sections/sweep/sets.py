@@ -59,8 +59,8 @@ def runs(results: Results) -> Section | None:
 def sets_table(results: Results) -> Table:
     """Data, network, protocol, sizes and runs of each column."""
     table = Table(
-        "The sets",
-        ["Column", "Data", "Network", "Protocol", "Judged on", "Runs with a result"],
+        "The data sets",
+        ["Column", "Data", "Network", "Protocol", "Evaluated on", "Runs with results"],
         texts=(1, 2, 3, 4),
     )
     for column in results.columns:

@@ -2,8 +2,8 @@
 
 Two questions: does each LatentDR row differ from the reference, and does the learning rate alone
 explain it? A difference counts as found only if its p, corrected for the comparisons of its
-column, is below 0.05; everything else is undecided, which is not the same as equal. A single seed
-tells nothing of how another would do, so that no difference of such a row is judged.
+column, is below 0.05; everything else is no clear difference, which does not mean equal. A single
+seed says nothing about other seeds, so a method with a single seed is not compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from medldr.reporting.sections.sweep.caveats import ALPHA, caveats
 from medldr.reporting.table import interval
 from medldr.reporting.wording import split_name
 
-Finding = Literal["better", "worse", "undecided", "not judged"]
+Finding = Literal["better", "worse", "no clear difference", "not compared"]
 Findings = Mapping[str, tuple[Finding, Difference]]
 """By column, what a comparison shows there."""
 
@@ -40,13 +40,13 @@ def finding(metric: str, found: Difference | None) -> Finding | None:
         >>> finding("ece", Difference(Estimate(0.1), p_holm=0.01))
         'worse'
         >>> finding("accuracy", Difference(Estimate(0.1), p_holm=0.05))
-        'undecided'
+        'no clear difference'
     """
     if found is None or found.estimate.mean is None or found.p_holm is None:
         return None
     better = metric_facts(metric).better
     if found.p_holm >= ALPHA or found.estimate.mean == 0 or not better:
-        return "undecided"
+        return "no clear difference"
     return "better" if (found.estimate.mean > 0) == (better == "higher") else "worse"
 
 
@@ -95,8 +95,8 @@ class Verdict:
         for column, difference in zip(self.columns, differences, strict=True):
             shown = finding(self.metric, difference)
             if shown is not None and difference is not None:
-                judged = column.fewest_seeds(one, other) > 1
-                found[column.name] = (shown if judged else "not judged", difference)
+                several = column.fewest_seeds(one, other) > 1
+                found[column.name] = (shown if several else "not compared", difference)
         return found
 
     def _against_reference(self, row: str) -> Findings:
@@ -110,25 +110,25 @@ class Verdict:
     def _row_text(self, row: str) -> str:
         what = f"{spoken(self.metric)} ({split_name(self.split).lower()})"
         found = self._text(self._against_reference(row))
-        return f"{row} against {self.reference}, {what}: {found}."
+        return f"{row} vs {self.reference}, {what}: {found}."
 
     def _text(self, found: Findings) -> str:
         parts = []
-        for kind in ("better", "worse", "undecided", "not judged"):
+        for kind in ("better", "worse", "no clear difference", "not compared"):
             each = [f"{name} {self._number(*of)}" for name, of in found.items() if of[0] == kind]
             if each:
                 parts.append(f"{kind} in {len(each)} of {len(found)} ({'; '.join(each)})")
         return ", ".join(parts)
 
     def _number(self, kind: Finding, found: Difference) -> str:
-        if kind == "not judged":
+        if kind == "not compared":
             return f"{points_text(found.estimate.mean or 0.0, self.metric)}, a single seed"
         return f"{self._interval(found.estimate)}, p {show_p(found.p_holm or 0.0)}"
 
     def _interval(self, found: Estimate) -> str:
         points = points_text(found.mean or 0.0, self.metric)
         ends = interval(found, metric_facts(self.metric), signed=True)
-        return f"{points}, {ends}" if ends else points
+        return f"{points}, 95% CI {ends}" if ends else points
 
     def _explained(self, row: str) -> Iterator[str]:
         """What each comparison of a row with a control says of its gain over the reference."""
@@ -138,13 +138,13 @@ class Verdict:
                 continue
             found = self._against(pair)
             if not found:
-                yield f"{row} cannot be compared with {pair[1]}: no result in common."
+                yield f"{row} cannot be compared with {pair[1]}: they have no results in common."
                 continue
             cause, how = self._cause(pair)
             better = [name for name in found if name in gains and gains[name][0] == "better"]
             settled = ", ".join(name for name in better if found[name][0] == "better")
             unsettled = ", ".join(name for name in better if found[name][0] != "better")
-            text = f"{row} against the control {pair[1]}{how}: {self._text(found)}."
+            text = f"{row} vs the control {pair[1]}{how}: {self._text(found)}."
             if settled:
                 text += f" In {settled} {cause} alone does not explain the gain."
             if unsettled:
@@ -181,7 +181,7 @@ class Verdict:
         rates = self._rates(*pair, self.reference)
         if rates and rates[0] == rates[1] != rates[2]:
             return "the learning rate", f" (both at learning rate {rates[0]:g})"
-        return "what the control shares with it", ""
+        return "what it shares with the control", ""
 
     def _loss(self) -> list[str]:
         """What the reference loses on unseen domains, column by column; none where unmeasured."""
@@ -201,12 +201,12 @@ class Verdict:
 
 
 def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "test") -> list[str]:
-    """What a sweep shows, in sentences; one that says so where there is nothing to judge.
+    """What a sweep shows, in sentences; one that says so where there is nothing to compare.
 
     Args:
         study: The sweep.
         columns: Its columns.
-        metric: The metric that is judged.
+        metric: The metric that is compared.
         split: The split.
     """
     return Verdict(study, columns, metric, split).sentences()
