@@ -24,7 +24,18 @@ def sentence(name: str, /, **given: object) -> str:
         >>> sentence("no_test_split", split="validation")
         'No test split was scored: these are validation results.'
     """
-    return str(_words()["sentences"][name]).format(**given)
+    return words("sentences")[name].format(**given)
+
+
+def words(kind: str) -> dict[str, str]:
+    """Words of one kind, such as the terms of `run.json` (``terms``), by key, in page order.
+
+    Example:
+        >>> words("terms")["starts"]
+        'times started'
+    """
+    found: dict[str, str] = _words()[kind]
+    return found
 
 
 def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> Section | None:
@@ -44,12 +55,12 @@ def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> 
         >>> made.title, len(made.blocks), section("run", "domains", None, worst="")
         ('Results by domain', 2, None)
     """
-    words = _words()[page][name]
-    shown = Section(words.get("anchor", name), words["title"], words["short"])
-    shown.add(*blocks)
-    if not shown.blocks:
+    said = _words()[page][name]
+    made = Section(said.get("anchor", name), said["title"], said["short"])
+    made.add(*blocks)
+    if not made.blocks:
         return None
-    made = Section(shown.anchor, shown.title, shown.short)
-    made.add(*(Paragraph(text.format(**given).strip()) for text in words.get("text", ())))
-    made.add(*shown.blocks, Paragraph(words.get("remark", "").format(**given), "small"))
+    first = [text.format(**given).strip() for text in said.get("text", ())]
+    made.blocks[:0] = [Paragraph(text) for text in first if text]
+    made.add(Paragraph(said.get("remark", "").format(**given), "small"))
     return made

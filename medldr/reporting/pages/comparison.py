@@ -48,5 +48,6 @@ def comparison_page(
 
 def _subtitle(found: Comparison, common: str) -> str:
     runs = count(sum(len(method.seeds) for method in found.methods), "run")
-    size = f"{count(len(found.methods), 'method')}, {runs}; differences are relative to {found.reference}"
+    methods = count(len(found.methods), "method")
+    size = f"{methods}, {runs}; differences are relative to {found.reference}"
     return f"{common}: {size}" if common else size

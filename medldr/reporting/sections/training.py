@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from medldr.reporting.prose import words
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import Training, differences, training_of
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.table import DASH, Cell, Table
 
-_WORDS: Final = {
-    "protocol": "protocol {} ({})",
-    "rate": "learning rate {:g} ({:g})",
-    "images": "{} images per step ({})",
-    "steps": "{} steps ({})",
-    "sampler": "sampler {} ({})",
-}
 SPANS: Final = ("rate", "images", "steps")
 
 
@@ -44,7 +38,7 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
 
 def _text(key: str, own: Training, other: Training) -> str:
     values = (getattr(own, key), getattr(other, key))
-    return _WORDS[key].format(*("none" if value == "" else value for value in values))
+    return words("training")[key].format(*("none" if value == "" else value for value in values))
 
 
 def training_table(study: Study, column: Column) -> Table | None:

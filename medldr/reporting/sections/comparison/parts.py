@@ -11,14 +11,7 @@ from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.comparison.tables import (
-    difference_table,
-    domain_table,
-    gap_table,
-    main_metrics,
-    result_table,
-    runs_table,
-)
+from medldr.reporting.sections.comparison import tables
 from medldr.reporting.wording import PERCENT, bracketed
 
 MOST_LEADS = 4
@@ -47,10 +40,10 @@ def notes(found: Comparison) -> Section | None:
 
 def result(found: Comparison) -> Section | None:
     """What it found, in sentences and with the numbers of every method."""
-    tables = [result_table(found, split) for split in found.page_order]
+    numbers = [tables.result_table(found, split) for split in found.page_order]
     sentences = [Paragraph(text, "lead") for text in leads(found)]
     made = Paragraph(interval_words(found), "small")
-    return section("comparison", "result", *sentences, *tables, made)
+    return section("comparison", "result", *sentences, *numbers, made)
 
 
 def leads(found: Comparison, metric: str = "accuracy") -> list[str]:
@@ -94,15 +87,15 @@ def differences(found: Comparison) -> Section | None:
         return None
     drawings = [difference_figure(found, m) for m in FIGURE_METRICS if found.differs(m)]
     figures = Figures([drawing for drawing in drawings if drawing is not None])
-    tables = [difference_table(found, split) for split in found.page_order]
-    return section("comparison", "differences", figures, *tables)
+    paired = [tables.difference_table(found, split) for split in found.page_order]
+    return section("comparison", "differences", figures, *paired)
 
 
 def domains(found: Comparison) -> Section | None:
     """Methods in each domain, and what each loses on the way from seen to unseen ones."""
-    gaps = gap_table(found)
+    gaps = tables.gap_table(found)
     words = None if gaps is None else Paragraph(sentence("gap"))
-    return section("comparison", "domains", domain_table(found), words, gaps)
+    return section("comparison", "domains", tables.domain_table(found), words, gaps)
 
 
 def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
@@ -118,11 +111,11 @@ def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
 
 def runs(found: Comparison) -> Section | None:
     """The runs behind each row."""
-    return section("comparison", "runs", runs_table(found))
+    return section("comparison", "runs", tables.runs_table(found))
 
 
 def glossary(found: Comparison) -> Section | None:
     """What each metric of the page means."""
-    shown = {metric for split in found.splits for metric in main_metrics(found, split)}
+    shown = {metric for split in found.splits for metric in tables.main_metrics(found, split)}
     pairs = [(known.title, known.meaning) for key, known in METRICS.items() if key in shown]
     return section("comparison", "glossary", Pairs(pairs, glossary=True))

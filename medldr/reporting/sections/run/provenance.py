@@ -6,32 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from medldr.reporting.document import Folded, Heading, Pairs, Paragraph, Section
-from medldr.reporting.prose import section
+from medldr.reporting.prose import section, words
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.settings import as_yaml, changes, show
 from medldr.reporting.sections.rows import count
 from medldr.reporting.table import DASH, Cell, Row, Table
 
-TITLES = {
-    "run": "Run",
-    "times": "Times",
-    "selections": "What each selection rule chose",
-    "data": "Data",
-    "spec": "Training data as used",
-    "provenance": "Command and code",
-    "packages": "Versions",
-    "hardware": "Hardware",
-}
-"""Groups of facts, in the order in which they are shown; unknown ones follow."""
 LEFT_OUT = {"notes", "error", "selection", "path"}
-WORDS = {
-    "hash": "hash of the configuration",
-    "data_hash": "hash of the data",
-    "split_hash": "hash of the splits",
-    "memory_gib": "memory (GiB)",
-    "starts": "times started",
-    "seconds": "seconds spent",
-}
 MOST = 12
 
 
@@ -57,7 +38,8 @@ def provenance(files: RunFiles) -> Section | None:
 
 def provenance_groups(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     """The facts of `run.json` in groups with titles, also those that are unknown here."""
-    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in TITLES}
+    titles, terms = words("facts"), words("terms")
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in titles}
 
     def add(group: str, key: str, value: Any) -> None:
         if key in LEFT_OUT:
@@ -65,17 +47,17 @@ def provenance_groups(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[st
         if key == "files" and isinstance(value, Mapping):
             groups.setdefault(group, []).append(("files", _checksums(value)))
         elif isinstance(value, Mapping):
-            target = key if key in TITLES or group == "run" else group
+            target = key if key in titles or group == "run" else group
             for inner, item in value.items():
                 add(target, str(inner) if target == key else f"{key}: {inner}", item)
         else:
-            words = WORDS.get(key, key.replace("_", " "))
-            groups.setdefault(group, []).append((words, _text(key, value)))
+            term = terms.get(key, key.replace("_", " "))
+            groups.setdefault(group, []).append((term, _text(key, value)))
 
     for key, value in facts.items():
         add("run", str(key), value)
     return [
-        (TITLES.get(name, name.replace("_", " ").capitalize()), pairs)
+        (titles.get(name, name.replace("_", " ").capitalize()), pairs)
         for name, pairs in groups.items()
         if pairs
     ]

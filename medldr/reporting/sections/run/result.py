@@ -9,19 +9,13 @@ from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs, Paragraph, Section
-from medldr.reporting.prose import section, sentence
+from medldr.reporting.prose import section, sentence, words
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, headline_split, metrics_of, seen_split
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
 from medldr.reporting.wording import PERCENT, bracketed, card_metrics, split_name
-
-ENDINGS = {
-    "failed": "This run has failed",
-    "interrupted": "This run was interrupted and can be resumed",
-    "running": "This run is still running",
-}
 
 
 def banners(files: RunFiles) -> list[Banner]:
@@ -35,7 +29,7 @@ def banners(files: RunFiles) -> list[Banner]:
 
 
 def _warnings(files: RunFiles) -> Iterator[str]:
-    ending = ENDINGS.get("" if files.record is None else files.record.status)
+    ending = words("endings").get("" if files.record is None else files.record.status)
     if ending:
         error = files.facts.get("error")  # without ids, unlike that of the record
         yield f"{ending}{f' ({error})' if error else ''}."

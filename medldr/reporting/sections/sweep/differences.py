@@ -13,7 +13,7 @@ from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.target_parts import TARGETS
-from medldr.reporting.sections.comparison.tables import show_p
+from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.rows import method_row
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table
@@ -81,13 +81,9 @@ def _table(caption: str, first: str, columns: Sequence[Column], split: str) -> T
 
 def _cell(table: Table, metric: str, column: Column, found: Difference | None, *rows: str) -> Cell:
     """A difference with its interval, and its p unless either row has a single seed."""
-    if found is None:
-        return Cell()
-    cell = table.number(metric, found.estimate, signed=True)
-    if found.p is None or found.p_holm is None:
+    cell = difference_cell(table, metric, found)
+    if not cell.extra or column.fewest_seeds(*rows) > 1:
         return cell
-    if column.fewest_seeds(*rows) < 2:
-        if SINGLE not in table.notes:
-            table.notes.append(SINGLE)
-        return cell
-    return replace(cell, extra=f"p {show_p(found.p)}, Holm {show_p(found.p_holm)}")
+    if SINGLE not in table.notes:
+        table.notes.append(SINGLE)
+    return replace(cell, extra="")
