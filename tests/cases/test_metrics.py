@@ -68,7 +68,7 @@ def test_both_accuracies_of_several_labels_are_named(scored):
     whole, entry = scored("multi-label", [[1, 0, 1], [0, 0, 0]], prob)
     assert entry["metrics"]["accuracy"]["value"] == pytest.approx(5 / 6)  # MedMNIST's ACC
     assert entry["metrics"]["exact_match"]["value"] == 0.5
-    assert "per label" in whole["definitions"]["accuracy"]
+    assert "mean over labels" in whole["definitions"]["accuracy"]
     assert "exact_match" in whole["definitions"]
 
 

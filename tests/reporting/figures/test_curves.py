@@ -21,7 +21,7 @@ def test_an_accuracy_on_mixed_images_is_called_that():
     loss, results = learning_curves(rows, None)
     assert "training, original latents" not in loss.svg
     alt = results.alt.replace("\xa0", " ")
-    assert "training accuracy, mixed images: from 25.0 % at epoch 1" in alt
+    assert "training accuracy, mixed images: from 25.0% at epoch 1" in alt
 
 
 def test_evaluations_between_epochs_are_drawn_over_steps():

@@ -17,7 +17,7 @@ from medldr.reporting import (
     print_run,
     write_comparison,
 )
-from medldr.reporting.sections.comparison.result import leads
+from medldr.reporting.sections.comparison.parts import leads
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.sections.run.terminal import run_overview
@@ -129,9 +129,9 @@ def test_an_interval_that_holds_zero_is_said_to_show_nothing():
         (found,) = leads(Comparison("binary", "a", methods, {"test": Size(10)}, scores))
         return found
 
-    assert "b has 2.0 points more accuracy than a" in sentence(-0.01)
-    assert sentence(-0.01).endswith("these data do not show a difference.")
-    assert sentence(0.01).endswith("The interval excludes zero.")
+    assert "accuracy of b is 2.0 percentage points higher than that of a" in sentence(-0.01)
+    assert sentence(-0.01).endswith("The CI includes zero: no clear difference.")
+    assert sentence(0.01).endswith("The CI excludes zero.")
 
 
 def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, read):

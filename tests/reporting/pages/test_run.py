@@ -38,7 +38,7 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
     files = run_folder(task=task, names=names)
     found = read(write_report(files))
     judged = json.loads(files.evaluation.read_text())
-    rows = {row[0]: row[1:] for row in found.table("Measure")}
+    rows = {row[0]: row[1:] for row in found.table("Metric")}
     for i, split in enumerate(("test", "val")):
         for key, number in judged["splits"][split]["metrics"].items():
             title = metric_facts(key).heading
@@ -85,7 +85,7 @@ def test_an_undefined_number_is_shown_as_such_with_its_reason(run_folder, read):
     files = run_folder(only=1, n=30)
     path = write_report(files)
     found = read(path)
-    auc = next(row for row in found.table("Measure") if row[0] == "AUC")
+    auc = next(row for row in found.table("Metric") if row[0] == "AUC")
     assert auc[1].startswith("n/a")
     assert '<abbr title="only one class in the labels">n/a</abbr>' in path.read_text()
     assert "There is no ROC curve: only one class in the labels." in found.text
@@ -212,7 +212,7 @@ def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_f
 def test_validation_numbers_are_never_laid_beside_published_test_numbers(run_folder, read):
     found = read(write_report(run_folder(splits=("val",))))
     assert "published" not in found.sections
-    assert "No test split was scored" in found.text
+    assert "No test split was evaluated" in found.text
 
 
 @pytest.mark.usefixtures("quick")
@@ -222,7 +222,7 @@ def test_a_run_without_an_evaluation_has_a_page_that_says_so(run_folder, read):
     files.predictions.unlink()
     found = read(write_report(files))
     assert "This run was interrupted" in found.text
-    assert "not evaluated yet" in found.text
+    assert "not been evaluated yet" in found.text
     assert found.sections == ["result", "curves", "latents", "settings", "provenance"]
     assert found.errors == []
 

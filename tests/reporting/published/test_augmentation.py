@@ -13,7 +13,7 @@ from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.sections.published.sweep import sweep_published
+from medldr.reporting.sections.published.fixed_split import sweep_published
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.writers.csv import csv_text
 

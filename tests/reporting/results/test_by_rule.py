@@ -68,7 +68,7 @@ def test_a_rule_that_not_every_run_was_judged_by_has_no_mean(folder):
     table = sweep_page(folder).document.section("rules").tables[0]
     cell = table.rows[0].cells[1]
     assert (printed(cell).text, cell.estimate) == ("n/a", None)
-    assert cell.content.reason == "judged or defined in 2 of 3 runs"
+    assert cell.content.reason == "evaluated and defined in 2 of 3 runs"
 
 
 @pytest.mark.usefixtures("quick")

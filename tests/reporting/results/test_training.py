@@ -39,7 +39,7 @@ def test_a_sampler_of_the_methods_own_and_what_follows_from_it_are_told():
     rows = {"ERM": {"A": [source(PLAIN)]}, "Cross": {"A": [source(BLOCKS)]}}
     study = build(rows)
     assert differing(study, "Cross", ["A"]) == [
-        "trained otherwise than ERM (in brackets): 30 images a step (32), 180 steps (168), "
+        "trained differently from ERM (in parentheses): 30 images per step (32), 180 steps (168), "
         "sampler domains (shuffle)."
     ]
     assert differing(study, "ERM", ["A"]) == []
@@ -90,9 +90,9 @@ def test_sets_are_named_only_where_they_do_not_agree():
     }
     study = build(rows)
     one, other = differing(study, "Pool", ["A", "B", "C"])
-    assert one.startswith("A: trained otherwise")
+    assert one.startswith("A: trained differently")
     assert one.endswith("rate 0.001 (0.002).")
-    assert other.startswith("B: trained otherwise")
+    assert other.startswith("B: trained differently")
     assert other.endswith("rate 0.05 (0.1).")
     assert [t[:3] for t in differing(study, "Odd", ["A", "B", "C"])] == ["B: "]
 
@@ -125,7 +125,7 @@ def test_the_grid_prints_it_as_a_footnote_of_the_row(whole):
         "ERM, half the rate": "a",
     }  # fmt: skip
     assert table.footnotes[0] == (
-        "a", "trained otherwise than ERM (in brackets): learning rate 0.0005 (0.001)."
+        "a", "trained differently from ERM (in parentheses): learning rate 0.0005 (0.001)."
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from medldr.folders.evaluation_record import SplitRecord, read_evaluation
 from medldr.reporting import write_report
 from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.sections.run.groups import MOST, group_table
+from medldr.reporting.sections.run.numbers import MOST, group_table
 from medldr.reporting.sections.run.terminal import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_lines
 from medldr.reporting.writers.html import html_page
@@ -41,8 +41,8 @@ def test_the_page_has_every_group_sorted_and_the_worst_in_its_headline(run_folde
         assert row[3] == f"{100 * entry['accuracy']:.1f}"
     worst = split["worst_group"]
     assert [row[0] for row in rows if "worst" in row[0]] == [f"{worst['name']} worst"]
-    assert f"The worst one is {worst['name']} ({worst['n']} images)" in found.text
-    measured = next(row for row in found.table("Measure") if row[0] == "Worst group accuracy (%)")
+    assert f"in {worst['name']} ({worst['n']} images)." in found.text
+    measured = next(row for row in found.table("Metric") if row[0] == "Worst group accuracy (%)")
     accuracy = worst["accuracy"]
     assert measured[1] == " ".join(
         [f"{100 * accuracy['value']:.1f}", f"{100 * accuracy['low']:.1f}", "to",

@@ -95,7 +95,7 @@ def test_a_setting_that_lacks_a_run_is_no_candidate_and_is_named(held_sweep):
 def test_runs_of_settings_that_were_not_chosen_are_counted_and_told_to_be_missing(held_sweep):
     gone = [("lr-0.2", ("photo",), 0)]
     page = sweep_page(searched(held_sweep, gone=gone))
-    assert "3 of 4 runs with a result" in page.document.subtitle
+    assert "3 of 4 runs with results" in page.document.subtitle
     (row,) = page.document.section("missing").tables[0].rows
     assert (row.heading, row.cells[0].content) == ("1 run", "not run")
     tables = page.document.section("result").tables
@@ -172,7 +172,7 @@ def test_a_method_whose_rules_chose_alike_stands_beside_the_others(held_sweep):
 
 def test_runs_without_curves_have_no_such_section(held_sweep):
     study = read_study(held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,)))
-    assert selection(study).blocks == []
+    assert selection(study) is None
     (found,) = candidates(study)
     # What was judged at the end is known all the same.
     assert [p.target_out for p in found.runs[0].evaluated] == [{"photo": 0.4}]

@@ -70,7 +70,7 @@ def test_print_sweep_takes_a_folder(whole_folder, capsys):
     assert "Accuracy (%): Test" in said
     assert "report.html" not in said  # nothing was written
     assert "bold" not in said  # what is captured shows no styles
-    hint = f"`medldr sweep status {whole_folder.path}` says all"
+    hint = f"`medldr sweep status {whole_folder.path}` lists all"
     assert "".join(hint.split()) in "".join(said.split())
 
 

@@ -3,7 +3,7 @@
 from medldr.evaluation import compare
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.published.comparison import comparison_published
+from medldr.reporting.sections.published.fixed_split import comparison_published
 from medldr.reporting.writers.cells import printed
 
 

@@ -7,7 +7,7 @@ import pytest
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.reporting import write_report
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.published.run import run_published
+from medldr.reporting.sections.published.held_out import run_published
 from medldr.reporting.writers.cells import printed
 
 

@@ -5,7 +5,7 @@ import pytest
 from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.sections.published.sweep import sweep_published
+from medldr.reporting.sections.published.fixed_split import sweep_published
 from medldr.reporting.writers.cells import printed
 
 RESNET = {"model": {"name": "resnet18", "width": 1.0}}

@@ -59,13 +59,15 @@ def test_undefined_numbers_and_footnotes_keep_their_reasons():
 def study_of(**rules):
     """A study of one column; a rule is its name and the split that it read, None no result."""
 
-    def entries(row, column):
+    member = SimpleNamespace(column="x")
+
+    def entries(row, column=None):
         rule = rules[row]
         if rule is None:
-            return [SimpleNamespace(files=None)]
+            return [SimpleNamespace(files=None, member=member)]
         selection = Selection(**dict(zip(("rule", "split"), rule, strict=True)))
         evaluated = SimpleNamespace(selection=selection)
-        return [SimpleNamespace(files=SimpleNamespace(evaluation=evaluated))]
+        return [SimpleNamespace(files=SimpleNamespace(evaluation=evaluated), member=member)]
 
     return SimpleNamespace(rows=list(rules), of=entries), [SimpleNamespace(name="x")]
 

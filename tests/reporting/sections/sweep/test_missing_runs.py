@@ -45,7 +45,7 @@ def test_the_terminal_has_the_first_sentence_in_its_own_words_once():
         "not run: erm-00000000-s24",
     ]
     assert missing_lines(found) == lines
-    assert missing_lines(found, "S") == [*lines, "`medldr sweep status S` says all"]
+    assert missing_lines(found, "S") == [*lines, "`medldr sweep status S` lists all"]
     assert missing_lines(study(("not run", "", "")), "S") == ["not run: erm-00000000-s0"]
 
 

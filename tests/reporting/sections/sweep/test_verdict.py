@@ -77,9 +77,9 @@ def test_wins_losses_and_undecided_sets_are_counted_apart():
     )
     first, *_ = verdict(study, columns, "accuracy")
     assert first == (
-        "Pool against ERM, accuracy (test): better in 1 of 3 (A +5.0 points, +3.0 to +7.0, "
-        "p 0.004), worse in 1 of 3 (B −4.0 points, −6.0 to −2.0, p 0.010), undecided in 1 of 3 "
-        "(C +3.0 points, +1.0 to +5.0, p 0.060)."
+        "Pool vs ERM, accuracy (test): better in 1 of 3 (A +5.0 percentage points, 95% CI +3.0 to "
+        "+7.0, p 0.004), worse in 1 of 3 (B −4.0 percentage points, 95% CI −6.0 to −2.0, p 0.010), "
+        "no clear difference in 1 of 3 (C +3.0 percentage points, 95% CI +1.0 to +5.0, p 0.060)."
     )
 
 
@@ -88,19 +88,19 @@ def test_only_latentdr_is_asked_for_and_others_where_there_is_none():
     assert not any("Mixup" in text for text in verdict(*build(differences), "accuracy"))
     rows = {row: ROWS[row] for row in ("ERM", "Mixup")}
     study, columns = build({"Mixup": [(0.1, 0.01)] * 2}, rows=rows)
-    assert verdict(study, columns, "accuracy")[0].startswith("Mixup against ERM")
-    assert "nothing to judge" in verdict(*build({}), "accuracy")[0]
+    assert verdict(study, columns, "accuracy")[0].startswith("Mixup vs ERM")
+    assert "nothing to compare" in verdict(*build({}), "accuracy")[0]
 
 
 def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     gains = {"Pool": [(0.05, 0.01), (0.04, 0.01)], "Half": [(0.0, 0.9), (0.03, 0.02)]}
     study, columns = build(gains, [(0.05, 0.01), (0.01, 0.3)])
     sentences = verdict(study, columns, "accuracy")
-    assert sentences[1].startswith("Control: Half against ERM")
+    assert sentences[1].startswith("Control: Half vs ERM")
     assert sentences[2] == (
-        "Pool against the control Half (both at learning rate 0.0005): better in 1 of 2 (A +5.0 "
-        "points, +3.0 to +7.0, p 0.010), undecided in 1 of 2 (B +1.0 points, −1.0 to +3.0, "
-        "p 0.300). In A the learning "
+        "Pool vs the control Half (both at learning rate 0.0005): better in 1 of 2 (A +5.0 "
+        "percentage points, 95% CI +3.0 to +7.0, p 0.010), no clear difference in 1 of 2 (B +1.0 "
+        "percentage points, 95% CI −1.0 to +3.0, p 0.300). In A the learning "
         "rate alone does not explain the gain. In B the gain may come from the learning rate alone."
     )
 
@@ -108,7 +108,7 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
 def test_without_a_shown_gain_there_is_nothing_to_explain():
     study, columns = build({"Pool": [(0.05, 0.2), (-0.04, 0.01)]}, [(0.05, 0.01), (0.1, 0.01)])
     told = next(t for t in verdict(study, columns, "accuracy") if "control Half" in t)
-    assert told.endswith("There is no shown gain over ERM that the learning rate could explain.")
+    assert told.endswith("There is no clear gain over ERM for the learning rate to explain.")
 
 
 def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
@@ -116,24 +116,24 @@ def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
     study, columns = build({"Pool": [(0.05, 0.01)] * 2}, [(0.05, 0.01)] * 2, rows=rows)
     told = next(t for t in verdict(study, columns, "accuracy") if "control Half" in t)
     assert "learning rate" not in told
-    assert "what the control shares with it alone does not explain" in told
+    assert "what it shares with the control alone does not explain" in told
 
 
 def test_the_caveat_counts_tests_columns_seeds_and_draws():
     differences = {row: [(0.05, 0.01)] * 2 for row in ("Pool", "Mixup", "Half")}
     last = " ".join(verdict(*build(differences, [(0.05, 0.01)] * 2), "accuracy")[-2:])
-    assert "Only accuracy is judged here" in last
-    assert "(3 with ERM, and by themselves 1 chosen pairs)" in last
+    assert "Only accuracy is considered here" in last
+    assert "(3 with ERM, and separately 1 chosen pairs)" in last
     assert "2 columns" in last
     assert "With as few as 3 seeds" in last
-    assert "p below 0.05 in about 18" in last
+    assert "p below 0.05 in about 18%" in last
     assert "single" not in last
-    assert "no corrected p" not in last
+    assert "no corrected p value" not in last
     alone = verdict(*build(differences, seeds=range(5), draws=99, sets=("A",)), "accuracy")[-1]
     assert "columns" not in alone
     assert "seeds" not in alone
     # The smallest p of 99 draws is 2 / 100, and three tests make 0.06 of it.
-    assert "With 99 bootstrap draws no corrected p can be that small." in alone
+    assert "With 99 bootstrap draws, no corrected p value can be that small." in alone
     assert intervals.holm(dict.fromkeys("abc", 2 / 100))["a"] == pytest.approx(0.06)
 
 
@@ -141,12 +141,17 @@ def test_a_row_of_one_seed_is_not_judged_whatever_its_p():
     gains = {"Pool": [(0.05, 0.001)] * 2, "Half": [(0.01, 0.9)] * 2}
     study, columns = build(gains, [(0.05, 0.001)] * 2, seeds={"Pool": (0,), "Half": (0, 1)})
     sentences = verdict(study, columns, "accuracy")
-    told = "not judged in 2 of 2 (A +5.0 points, a single seed; B +5.0 points, a single seed)."
-    assert sentences[0] == f"Pool against ERM, accuracy (test): {told}"
-    assert sentences[1].startswith("Control: Half against ERM, accuracy (test): undecided in 2")
+    told = (
+        "not compared in 2 of 2 (A +5.0 percentage points, a single seed; "
+        "B +5.0 percentage points, a single seed)."
+    )
+    assert sentences[0] == f"Pool vs ERM, accuracy (test): {told}"
+    assert sentences[1].startswith(
+        "Control: Half vs ERM, accuracy (test): no clear difference in 2"
+    )
     assert told in sentences[2]
-    assert "no shown gain" in sentences[2]
-    assert "Rows with a single seed are not judged" in sentences[-2]
+    assert "no clear gain" in sentences[2]
+    assert "Methods with a single seed are not compared" in sentences[-2]
     assert "With as few as 2 seeds" in sentences[-1]
     # One seed of the reference is no better than one of the row.
     alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": (0,)}), "accuracy")
@@ -158,15 +163,15 @@ def test_another_rate_without_a_control_at_that_rate_is_told():
     gains = {"Pool": [(0.05, 0.01)] * 2}
     told = verdict(*build(gains, rows=rows), "accuracy")[1]
     assert told == (
-        "Pool: trained at learning rate 0.0005, ERM at 0.001. No control row shows what the rate "
-        "alone does, so that no difference can be put down to the method."
+        "Pool: trained at learning rate 0.0005, ERM at 0.001. No control shows the effect of the "
+        "rate alone, so no difference can be attributed to the method."
     )
     with_control = verdict(*build(gains, [(0.05, 0.01)] * 2), "accuracy")
-    assert not any("No control row" in text for text in with_control)
+    assert not any("No control shows" in text for text in with_control)
     # A control that is there but not compared with the row does not answer the question.
-    assert any("No control row" in text for text in verdict(*build(gains), "accuracy"))
+    assert any("No control shows" in text for text in verdict(*build(gains), "accuracy"))
     same = {**rows, "Pool": {"name": "latentdr", "lr_scale": 1.0}}
-    assert not any("No control row" in t for t in verdict(*build(gains, rows=same), "accuracy"))
+    assert not any("No control shows" in t for t in verdict(*build(gains, rows=same), "accuracy"))
 
 
 @pytest.mark.parametrize("seeds", CHANCE)
@@ -189,10 +194,10 @@ def test_equal_methods_of_few_seeds_differ_as_often_as_the_caveat_says(seeds):
         ("accuracy", 0.1, 0.049, "better"),
         ("accuracy", -0.1, 0.049, "worse"),
         ("nll", -0.1, 0.049, "better"),
-        ("accuracy", 0.1, 0.05, "undecided"),
-        ("accuracy", 0.0, 0.001, "undecided"),
+        ("accuracy", 0.1, 0.05, "no clear difference"),
+        ("accuracy", 0.0, 0.001, "no clear difference"),
         ("accuracy", None, None, None),
-        ("dice_score", 0.1, 0.001, "undecided"),
+        ("dice_score", 0.1, 0.001, "no clear difference"),
     ],
 )
 def test_a_finding_needs_a_small_corrected_p_and_a_better_side(metric, value, p, said):
@@ -209,8 +214,8 @@ def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
     columns[0] = with_gaps(columns[0], gaps)
     told = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
     assert told == [
-        "What ERM loses on unseen domains, accuracy, measured from validation, seen domains "
-        "(id_val): A +19.5 points, +9.1 to +29.5."
+        "Loss of accuracy of ERM from validation, seen domains (id_val) to unseen domains: "
+        "A +19.5 percentage points, 95% CI +9.1 to +29.5."
     ]
     assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]
     noted = tuple(gap._replace(note="id_val shares groups.") for gap in gaps)
