@@ -21,7 +21,7 @@ def test_steps_put_the_default_epochs_away():
     assert TrainingConfig().epochs == 100
     with pytest.raises(ValidationError, match="both set"):
         TrainingConfig(steps=5, epochs=2)
-    with pytest.raises(ValidationError, match="give training"):
+    with pytest.raises(ValidationError, match="set training"):
         TrainingConfig(epochs=None)
 
 
