@@ -22,7 +22,7 @@ def sentence(name: str, /, **given: object) -> str:
 
     Example:
         >>> sentence("no_test_split", split="validation")
-        'No test split was scored: these are validation results.'
+        'No test split was evaluated: these are validation results.'
     """
     return words("sentences")[name].format(**given)
 

@@ -184,7 +184,7 @@ def test_tolerance_equal_to_or_below_the_window_looks_back_at_nothing():
 
 
 def test_no_loss_is_a_mistake():
-    with pytest.raises(ValueError, match="no validation"):
+    with pytest.raises(ValueError, match="at least one validation"):
         find_valley([])
 
 
