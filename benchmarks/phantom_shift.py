@@ -115,7 +115,7 @@ def measure(args):
     print(f"seen domains (%)       {percent(found['seen'])}   {found['split']}")
     print(f"unseen domain (%)      {percent(found['unseen'])}   {unseen}")
     print(
-        f"loss (% points)        {100 * loss['value']:.1f} "
+        f"lost, in percentage points  {100 * loss['value']:.1f} "
         f"({100 * loss['low']:.1f} to {100 * loss['high']:.1f})"
     )
     if args.control:

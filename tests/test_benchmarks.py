@@ -16,7 +16,7 @@ RESULTS = {
     "algorithm_cost": r"latentdr +. \d+\.\d\d",
     "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
     "gpu_check": r"a killed run resumes exactly: ok",
-    "phantom_shift": r"loss \(points\) +-?\d",
+    "phantom_shift": r"lost, in percentage points +-?\d",
     "stain_jitter": r"medldr +. +\d",
     "train_step": r"medldr batchformer, time over ERM's: \d",
 }
