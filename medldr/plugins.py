@@ -74,9 +74,14 @@ def names(kind: Kind) -> list[str]:
         >>> "latentdr" in names("algorithms"), "base" in names("algorithms")
         (True, False)
     """
-    folder = Path(__file__).parent / kind
-    files = (p.stem for p in folder.glob("*.py"))
-    return sorted(n for n in files if n != "base" and not n.startswith("_"))
+    return list(_listed(kind))
+
+
+@cache
+def _listed(kind: Kind) -> tuple[str, ...]:
+    # Listed once: planning a sweep asks for every section of each of its runs.
+    files = (p.stem for p in (Path(__file__).parent / kind).glob("*.py"))
+    return tuple(sorted(n for n in files if n != "base" and not n.startswith("_")))
 
 
 def load(kind: Kind, name: str) -> ModuleType:

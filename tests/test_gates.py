@@ -32,6 +32,7 @@ def test_code_is_formatted():
     _run("ruff", "format", "--check", ".")
 
 
+@pytest.mark.slow  # over ten seconds without a cache
 @pytest.mark.skipif(
     sys.version_info < (3, 11), reason="the numpy for Python 3.10 has older, other types"
 )

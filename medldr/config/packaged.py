@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 
@@ -29,8 +30,12 @@ def packaged_names(section: str | None = None) -> list[str]:
         >>> "erm" in packaged_names("algorithm"), "algorithm/erm" in packaged_names()
         (True, True)
     """
-    root = packaged_configs()
+    return list(_listed(packaged_configs(), section))
+
+
+@cache
+def _listed(root: Path, section: str | None) -> tuple[str, ...]:
     if section is not None:
-        return sorted(path.stem for path in (root / section).glob("*.yaml"))
+        return tuple(sorted(path.stem for path in (root / section).glob("*.yaml")))
     paths = (path for path in root.glob("*/*.yaml") if path.parent.name != "sweep")
-    return sorted(f"{path.parent.name}/{path.stem}" for path in paths)
+    return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in paths))

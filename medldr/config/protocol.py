@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from medldr.config.layers import Layer
+from medldr.config.layers import Layer, lookup
 from medldr.config.schema import RunConfig
 from medldr.config.yaml import plain
 
@@ -47,18 +47,21 @@ def settle(config: RunConfig, layers: Iterable[Layer], values: Mapping[str, Any]
     """
     pinned = pinned_values(layers)
     protocol = config.protocol.removesuffix(MODIFIED)
-    if protocol and overridden(values, pinned):
+    if protocol and _overridden(config, values, pinned):
         protocol += MODIFIED
     return config.model_copy(update={"protocol": protocol, "pinned": plain(pinned)})
 
 
-def overridden(values: Mapping[str, Any], pinned: Mapping[str, Any]) -> bool:
+def _overridden(config: RunConfig, values: Mapping[str, Any], pinned: Mapping[str, Any]) -> bool:
     """Whether restoring the pinned values would change the configuration.
 
     Validated configurations are compared, so ``1e-3`` and ``0.001`` are the same.
     """
+    changed = {key: value for key, value in pinned.items() if _stated(values, key) != value}
+    if not changed:
+        return False
     restored = copy.deepcopy(dict(values))
-    for key, value in pinned.items():
+    for key, value in changed.items():
         *sections, last = key.split(".")
         inner = restored
         for section in sections:
@@ -71,7 +74,15 @@ def overridden(values: Mapping[str, Any], pinned: Mapping[str, Any]) -> bool:
         as_pinned = RunConfig.model_validate(restored)
     except ValidationError:
         return True  # a pinned key does not even exist with the chosen plug-ins
-    return _content(as_pinned) != _content(RunConfig.model_validate(values))
+    return _content(as_pinned) != _content(config)
+
+
+def _stated(values: Mapping[str, Any], key: str) -> Any:
+    """The value of a dotted key, or a value that equals none."""
+    try:
+        return lookup(values, key)
+    except KeyError:
+        return object()
 
 
 def _content(config: RunConfig) -> dict[str, Any]:

@@ -301,6 +301,7 @@ def test_the_host_never_looks_at_what_is_on_the_device(name, build):
         assert pairs.share.dtype == torch.float32
 
 
+@pytest.mark.slow  # compilation
 @pytest.mark.parametrize("name", ["mixup", "cutmix"])
 def test_compiled_code_serves_every_share(name, build):
     _, algorithm, _, batch = build(name)

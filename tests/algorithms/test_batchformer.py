@@ -323,6 +323,7 @@ def test_options_that_do_not_fit_fail_in_the_config(keys, message):
         BatchFormerConfig.model_validate({"name": "batchformer", **keys})
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build()

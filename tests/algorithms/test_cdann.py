@@ -159,6 +159,7 @@ def test_volumes_train(standins):
     assert algorithm.class_vectors.weight.grad.abs().sum() > 0
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build(grad_penalty=1.0)

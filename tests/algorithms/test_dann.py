@@ -281,6 +281,7 @@ def test_the_discriminator_is_float32_also_under_autocast(build):
     assert out.loss.item() == pytest.approx(losses.mean() + (slopes**2).sum(1).mean(), rel=1e-5)
 
 
+@pytest.mark.slow  # compilation
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_it_compiles_to_the_same_loss_and_gradient(penalty, build):
     pytest.importorskip("torch._dynamo")

@@ -335,6 +335,7 @@ def test_class_weights_change_the_loss_and_not_the_variances(build):
     assert plain["loss/fishr"] == weighted["loss/fishr"]
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build()

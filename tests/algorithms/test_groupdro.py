@@ -190,6 +190,7 @@ def test_the_default_is_domainbeds():
     assert GroupDROConfig().eta == 0.01
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build(eta=1.0)

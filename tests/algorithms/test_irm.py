@@ -227,6 +227,7 @@ def test_the_defaults_are_domainbeds():
     assert (IRMConfig().weight, IRMConfig().anneal_steps) == (100.0, 500)
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build(anneal_steps=0)

@@ -315,6 +315,7 @@ def test_networks_train_in_2d_and_3d(name, size, standins):
     assert next(model.parameters()).grad.abs().sum() > 0
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build()

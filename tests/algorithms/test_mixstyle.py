@@ -383,6 +383,7 @@ def test_options_that_do_not_fit_fail_in_the_config(keys, message):
         MixStyleConfig.model_validate({"name": "mixstyle", **keys})
 
 
+@pytest.mark.slow  # compilation
 def test_it_compiles_to_the_same_loss(build):
     pytest.importorskip("torch._dynamo")
     model, algorithm, batch = build(p=1.0, partners="cross_domain")

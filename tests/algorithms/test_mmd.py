@@ -193,6 +193,7 @@ def test_the_defaults_are_domainbeds():
     assert [np.log10(factor) for factor in FIXED] == pytest.approx(range(-3, 4))
 
 
+@pytest.mark.slow  # compilation
 @pytest.mark.parametrize("bandwidths", ["fixed", "median"])
 def test_it_compiles_to_the_same_loss(bandwidths, build):
     pytest.importorskip("torch._dynamo")

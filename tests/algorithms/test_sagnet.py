@@ -326,6 +326,7 @@ def test_volumes_train(standins):
     assert changes(step, lambda: algorithm.update(step, batch)) == features | content | style
 
 
+@pytest.mark.slow  # compilation
 @pytest.mark.parametrize("method", ["loss", "style_loss", "adversarial_loss"])
 def test_it_compiles_to_the_same_loss(method, build):
     pytest.importorskip("torch._dynamo")

@@ -124,6 +124,7 @@ def test_bfloat16_autocast_is_finite_and_the_loss_float32(name, setup):
     assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
 
 
+@pytest.mark.slow  # each method with three whole networks
 @pytest.mark.parametrize(
     ("axes", "precision"), [(2, "bf16-mixed"), (3, "32-true"), (3, "bf16-mixed")]
 )

@@ -220,6 +220,7 @@ def theirs_first(folder):
     return ImageFolder(folder / "art_painting")[0][0]
 
 
+@pytest.mark.slow  # decodes 9,991 pictures
 def test_real_pacs_passes_the_check_of_the_command(pacs64, medldr):
     ended = medldr("data", "check", "pacs", pacs64, "size=64")
     assert ended.code == 0, ended.err

@@ -39,6 +39,7 @@ def test_a_full_disk_is_named_with_path_and_bytes(tmp_path, monkeypatch):
     assert not path.exists()
 
 
+@pytest.mark.slow  # a process of its own
 def test_a_file_size_limit_leaves_the_older_checkpoint_readable(tmp_path):
     script = f"""
 import resource, signal, torch

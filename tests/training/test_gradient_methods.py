@@ -50,6 +50,7 @@ def test_random_first_weights_are_copied_and_warned_of(name, train, parts_of, ma
     assert any("miro keeps feature maps" in note for note in run.fitted.notes)
 
 
+@pytest.mark.slow  # five runs for each method
 @pytest.mark.parametrize("name", METHODS)
 def test_stopped_and_resumed_equals_an_unbroken_run(name, train, first, rows_of, stop_after):
     changes = {**PLAN, "algorithm": METHODS[name]}

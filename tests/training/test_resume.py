@@ -59,12 +59,18 @@ def assert_equal(one, other, where="state"):
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_stopped_at_any_step_and_resumed_equals_an_unbroken_run(plan, train, rows_of, stop_after):
+@pytest.mark.parametrize(
+    "stops",
+    [pytest.param((4, 7), id="two steps"), pytest.param(None, id="all", marks=pytest.mark.slow)],
+)
+def test_stopped_at_any_step_and_resumed_equals_an_unbroken_run(
+    plan, stops, train, rows_of, stop_after
+):
     changes = PLANS[plan]
     whole = train(changes, "whole")
     total = whole.fitted.steps
     assert total == (11 if plan == "steps" else 15)
-    for stop in range(1, total):
+    for stop in stops or range(1, total):
         with stop_after(stop), pytest.raises(Interrupted) as caught:
             train(changes, f"stop{stop}")
         assert caught.value.signum == 15

@@ -149,10 +149,13 @@ def test_live_statistics_are_the_means_over_the_batches_asked_for(train, watched
     assert not torch.equal(found["norm.running_mean"], last["norm.running_mean"])
 
 
-def test_a_run_stopped_in_a_window_and_resumed_averages_the_same(train, watched, stop_after):
+@pytest.mark.parametrize(
+    "stops", [(13,), pytest.param((1, 8, 9, 14, 21, 29), marks=pytest.mark.slow)]
+)
+def test_a_run_stopped_in_a_window_and_resumed_averages_the_same(stops, train, watched, stop_after):
     watched(SHORT)
     whole = train(SWAD, "whole")
-    for stop in (1, 8, 9, 13, 14, 21, 29):
+    for stop in stops:
         with stop_after(stop), pytest.raises(Interrupted):
             train(SWAD, f"stop{stop}")
         torch.rand(2)  # what happens in between must not matter
@@ -163,6 +166,7 @@ def test_a_run_stopped_in_a_window_and_resumed_averages_the_same(train, watched,
         assert ours == whole.folder.selected("swad").read_bytes(), stop
 
 
+@pytest.mark.slow  # kills
 @pytest.mark.parametrize("call", [1, 6, 15])
 @pytest.mark.parametrize("when", ["before the checkpoint", "after it"])
 def test_a_kill_around_a_checkpoint_is_harmless(train, watched, monkeypatch, tmp_path, call, when):

@@ -12,6 +12,7 @@ from medldr.data.loading.workers import ahead
 from medldr.errors import InputError
 
 
+@pytest.mark.slow  # kills
 @pytest.mark.parametrize("make", [int, torch.tensor], ids=["plain", "shared memory"])
 def test_a_worker_that_is_killed_is_told_where_its_batch_is_waited_for(make):
     made = ahead(make, range(50), 1)

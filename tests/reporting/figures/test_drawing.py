@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import matplotlib
+import pytest
 
 from medldr.reporting import write_report
 from medldr.reporting.figures.drawing import draw
@@ -18,6 +19,7 @@ def plot(figure):
     figure.add_subplot().plot([0, 1], [0, 1])
 
 
+@pytest.mark.slow  # a process of its own
 def test_figures_come_without_a_display_or_a_home_that_can_be_written(tmp_path):
     """A dead DISPLAY and no MPLBACKEND; the user's home is no folder at all."""
     script = """
