@@ -23,6 +23,7 @@ from medldr.evaluation.evaluate_rules import network, predict_and_score, rules_w
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
+from medldr.folders.run_identity import RunIdentity
 from medldr.folders.run_record import (
     CURE,
     RunRecord,
@@ -100,13 +101,14 @@ def train_run(
         InputError: If the configuration, the data or the folder is at fault.
         Interrupted: If a signal stopped the run; the same call resumes it.
     """
-    folder = identify(config).folder(out)
+    identity = identify(config)
+    folder = identity.folder(out)
     if not restart and is_done(folder):
         if config.machine.report and not folder.report.exists():
             write_report_or_warn(folder)
         return RunResult.read(folder, fresh=False)
     fabric = make_fabric(config.machine, config.training, launcher=launcher)
-    work = functools.partial(_work, config=config, out=out, restart=restart)
+    work = functools.partial(_work, config=config, identity=identity, out=out, restart=restart)
     if launcher == "spawn" and fabric.world_size > 1:
         fresh = fabric.launch(work)
     else:
@@ -115,13 +117,15 @@ def train_run(
     return RunResult.read(folder, fresh=bool(fresh))
 
 
-def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> bool:
+def _work(
+    fabric: Fabric, config: RunConfig, identity: RunIdentity, out: Path | str, restart: bool
+) -> bool:
     """What each process does; only the first one owns and writes the folder.
 
     Returns:
         Whether anything had to be done: another process may have finished the run meanwhile.
     """
-    folder = identify(config).folder(out)
+    folder = identity.folder(out)
     if not fabric.is_global_zero:
         word = Processes(fabric).from_first(None)
         if word is None:
@@ -132,7 +136,7 @@ def _work(fabric: Fabric, config: RunConfig, out: Path | str, restart: bool) -> 
         return bool(word == "run")
     word = None
     try:
-        with open_run(identify(config), out, restart=restart) as opened:
+        with open_run(identity, out, restart=restart) as opened:
             word = Processes(fabric).from_first("finished" if opened.finished else "run")
             if opened.finished:
                 return False

@@ -6,6 +6,7 @@ Environment variables are not recorded.
 from __future__ import annotations
 
 import datetime
+import functools
 import importlib.metadata
 import os
 import platform
@@ -48,13 +49,15 @@ def _command() -> list[str]:
 
 def versions() -> dict[str, str | None]:
     """Installed version of each package that can affect the results."""
-    found: dict[str, str | None] = {}
-    for name in PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+    return {name: _version(name) for name in PACKAGES}
+
+
+@functools.cache  # finding one searches every folder of sys.path
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
