@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from medldr import plugins
 from medldr.config.packaged import packaged_configs
-from medldr.config.protocol import MODIFIED
-from medldr.config.sections import is_swad, section
+from medldr.config.sections import MODIFIED, is_swad, section
 
 Config = Mapping[str, Any]
 

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 
 from medldr.config.layers import Layer, lookup
 from medldr.config.schema import RunConfig
+from medldr.config.sections import MODIFIED
 from medldr.config.yaml import plain
-
-MODIFIED: Final = "+modified"
 
 
 def pinned_values(layers: Iterable[Layer]) -> dict[str, Any]:

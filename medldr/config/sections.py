@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+MODIFIED: Final = "+modified"
+"""End of the protocol id of a run that changed a key that the protocol pins."""
 
 
 def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medldr.config import EvaluationConfig
 from medldr.errors import InputError
 from medldr.evaluation import gap, intervals
 from medldr.evaluation.metrics import calibration, operating_point
@@ -18,6 +17,9 @@ from medldr.evaluation.split_scores import SplitScores, headline_metrics, positi
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import DataSpec, Predictions
+
+if TYPE_CHECKING:
+    from medldr.config import EvaluationConfig
 
 
 def check(config: EvaluationConfig, spec: DataSpec, splits: Collection[str]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medldr.config import EvaluationConfig
 from medldr.evaluation import gap, intervals
 from medldr.evaluation.groups import WORST_GROUP
 from medldr.evaluation.metrics.sums import Array
@@ -20,6 +19,9 @@ from medldr.evaluation.split_scores import (
     headline_metrics,
 )
 from medldr.types import Task
+
+if TYPE_CHECKING:
+    from medldr.config import EvaluationConfig
 
 
 class SplitEntry:

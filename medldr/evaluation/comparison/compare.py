@@ -55,7 +55,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medldr.config.protocol import MODIFIED
+from medldr.config.sections import MODIFIED
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation import gap
 from medldr.evaluation.comparison.runs import (

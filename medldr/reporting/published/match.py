@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from medldr.config.method import augmentation_id, method_id
-from medldr.config.protocol import MODIFIED
-from medldr.config.sections import dataset_name, section
+from medldr.config.sections import MODIFIED, dataset_name, section
 from medldr.reporting.published import numbers
 from medldr.reporting.published.numbers import Published, published, same_domain
 from medldr.reporting.read.run import RunFiles

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from medldr.config.method import method_title
-from medldr.config.protocol import MODIFIED
-from medldr.config.sections import dataset_name, held_out
+from medldr.config.sections import MODIFIED, dataset_name, held_out
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from medldr.config import RunConfig
-from medldr.config.identity import Change
-from medldr.config.identity import changes as changes_of
 from medldr.config.sections import section
-from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 from medldr.reporting.read.run import RunFiles
+
+if TYPE_CHECKING:
+    from medldr.config.identity import Change
 
 LEFT_OUT = ("config_version", "pinned")
 
@@ -34,6 +33,10 @@ def changes(files: RunFiles) -> tuple[list[Change], str]:
     """
     if not files.stated:
         return [], ""
+    # Only the page of a run asks; other reports start sooner without pydantic's models.
+    from medldr.config import RunConfig
+    from medldr.config.identity import changes as changes_of
+
     try:
         config = RunConfig.model_validate(files.stated)
     except ValidationError as error:
@@ -75,5 +78,7 @@ def show(value: Any) -> str:
 
 def as_yaml(config: Mapping[str, Any]) -> str:
     """The whole configuration as YAML text."""
+    from medldr.config.yaml_text import write_yaml
+
     # Numbers that were read from YAML remember how they were written; a writer needs plain ones.
     return write_yaml(json.loads(json.dumps(config, default=str)))

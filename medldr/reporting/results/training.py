@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from medldr.config.protocol import MODIFIED
-from medldr.config.sections import section
+from medldr.config.sections import MODIFIED, section
 from medldr.reporting.read.run import RunFiles
 
 

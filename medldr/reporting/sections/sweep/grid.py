@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medldr.config.protocol import MODIFIED
-from medldr.config.sections import dataset_name
+from medldr.config.sections import MODIFIED, dataset_name
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
