@@ -54,7 +54,7 @@ def main() -> int:
     parser.add_argument("--against", metavar="DIR", help="checkout whose sweep is the first")
     asked = parser.parse_args()
     if asked.sweep:
-        return sweeps(4 if asked.quick else 20, asked.against, judged=not asked.quick)
+        return sweeps(4 if asked.quick else 20, asked.against, scored=not asked.quick)
     return imports(3 if asked.quick else 7)
 
 
@@ -73,7 +73,7 @@ def imports(repeats: int) -> int:
     return 0 if good else 1
 
 
-def sweeps(runs: int, against: str | None, *, judged: bool) -> int:
+def sweeps(runs: int, against: str | None, *, scored: bool) -> int:
     first = [sys.executable, "-c", BY_ITSELF] if against is None else _command()
     environment = {**os.environ, **({} if against is None else {"PYTHONPATH": against})}
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +90,7 @@ def sweeps(runs: int, against: str | None, *, judged: bool) -> int:
             walls.append(wall)
             print(f"{runs} runs, {title}: {wall:.1f} s, processor {cpu:.1f} s", flush=True)
     part = walls[1] / walls[0]
-    good = part <= ALLOWED_PART or not judged
+    good = part <= ALLOWED_PART or not scored
     print(f"forked takes {part:.2f} of the time, allowed {ALLOWED_PART}: {_verdict(good)}")
     return 0 if good else 1
 

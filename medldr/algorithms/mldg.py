@@ -272,8 +272,8 @@ class MLDG(Algorithm):
         for domain, out in sorted(zip(rows, outputs, strict=True), key=lambda pair: pair[0]):
             logs[f"loss/domain/{self.spec.train_domains[domain]}"] = out.logs["loss/original"]
         if self.n_meta_test is not None:
-            judged = torch.cat(list(rows.values()))
-            logs["accuracy"] = accuracy(logits[judged], batch.label[judged])
+            scored = torch.cat(list(rows.values()))
+            logs["accuracy"] = accuracy(logits[scored], batch.label[scored])
         return StepOutput(logs["loss/original"], z, logits, logs)
 
 

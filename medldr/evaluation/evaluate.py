@@ -162,18 +162,18 @@ def flat(evaluation: EvaluationRecord) -> dict[str, float | None]:
     were scored ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``.
     """
     out: dict[str, float | None] = {}
-    for split, judged in evaluation.splits.items():
-        groups = {f"{split}/": judged.metrics}
-        groups |= {f"{split}/class/{c}/": of.metrics for c, of in judged.classes.items()}
-        groups |= {f"{split}/domain/{d}/": of.metrics for d, of in judged.domains.items()}
-        groups |= {f"{split}/{name}/": of.metrics for name, of in judged.parts.items()}
+    for split, scored in evaluation.splits.items():
+        groups = {f"{split}/": scored.metrics}
+        groups |= {f"{split}/class/{c}/": of.metrics for c, of in scored.classes.items()}
+        groups |= {f"{split}/domain/{d}/": of.metrics for d, of in scored.domains.items()}
+        groups |= {f"{split}/{name}/": of.metrics for name, of in scored.parts.items()}
         for name, worst in (
-            ("worst_domain", judged.worst_domain),
-            ("worst_group", judged.worst_group),
+            ("worst_domain", scored.worst_domain),
+            ("worst_group", scored.worst_group),
         ):
             if worst is not None:
                 groups[f"{split}/{name}/"] = {"accuracy": worst.accuracy}
-        for group, entry in judged.groups.items():
+        for group, entry in scored.groups.items():
             out[f"{split}/group/{group}/accuracy"] = entry.accuracy
         for prefix, numbers in groups.items():
             out |= {prefix + name: number.value for name, number in numbers.items()}

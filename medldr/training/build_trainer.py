@@ -131,7 +131,7 @@ def assemble(
         ),
         compile=config.machine.compile,
     )
-    means = RunningMeans(fabric.device, judged=not algorithm.mixes_labels)
+    means = RunningMeans(fabric.device, scored=not algorithm.mixes_labels)
     history = History(folder.metrics, writes=processes.first)
     checkpoints = Checkpoints(
         folder,

@@ -20,13 +20,13 @@ class RunningMeans:
 
     Args:
         device: Where the losses are.
-        judged: Whether logits are compared with the true labels. Logits of mixed images are not:
+        scored: Whether logits are compared with the true labels. Logits of mixed images are not:
             their accuracy is what the algorithm logs.
     """
 
-    def __init__(self, device: torch.device, *, judged: bool = True) -> None:
+    def __init__(self, device: torch.device, *, scored: bool = True) -> None:
         self._device = device
-        self._judged = judged
+        self._scored = scored
         # float32 loses the small part of long sums; not every device has float64.
         self._kind = torch.float32 if device.type == "mps" else torch.float64
         self._sums: dict[tuple[str, ...], Tensor] = {}
@@ -35,7 +35,7 @@ class RunningMeans:
     def add(self, batch: Batch, output: StepOutput) -> None:
         """Add one step: each term of its logs, the loss, and the accuracy on true labels."""
         values = {"loss": output.loss}
-        if self._judged:
+        if self._scored:
             values["accuracy"] = accuracy(output.logits, batch.label)
         values |= output.logs
         names = tuple(values)

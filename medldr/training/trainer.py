@@ -88,7 +88,7 @@ class Trainer:
         self.interval = self.training.evaluate_every * unit
         self.offset = self.training.evaluate_offset * unit
         # The averaged weights, if any, are the ones validated, selected and saved.
-        self.judged = self.average.model if self.average else self.model
+        self.scored = self.average.model if self.average else self.model
 
     def finished(self) -> bool:
         """Whether no steps remain."""
@@ -161,7 +161,7 @@ class Trainer:
             "lr": self.lr,
         }
         row |= {f"train/{name}": mean for name, mean in self.means.means(self.processes).items()}
-        row |= self.validation.scores(self.judged)
+        row |= self.validation.scores(self.scored)
         self.means.reset()
         self.history.append(row)
         improved = self.selector.offer(row)
@@ -170,7 +170,7 @@ class Trainer:
         if self.processes.first:
             for rule in improved:
                 if not rule.averaged:
-                    save_tensors(self.folder.selected(rule.name), self.judged.state_dict())
+                    save_tensors(self.folder.selected(rule.name), self.scored.state_dict())
         if self.valley:
             self.valley.close(row)
         self.save()

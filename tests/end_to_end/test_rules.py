@@ -1,4 +1,4 @@
-"""Several selection rules: each is judged in the one reading of the test split, and shown apart."""
+"""Several selection rules: each is scored in the one reading of the test split, and shown apart."""
 
 import json
 import shutil
@@ -43,14 +43,14 @@ def trained(small, tmp_path_factory):
 
 
 def written(folder):
-    """The judgement of every rule, as bytes."""
+    """The evaluation of every rule, as bytes."""
     paths = [folder.predictions, folder.evaluation]
     paths += [path for rule in RULES[1:] for path in (folder.predictions_of(rule),
                                                       folder.evaluation_of(rule))]  # fmt: skip
     return {path.relative_to(folder.path): path.read_bytes() for path in paths}
 
 
-def test_each_rule_is_judged_with_its_own_weights(trained, data_root):
+def test_each_rule_is_scored_with_its_own_weights(trained, data_root):
     folder, _ = trained
     images = np.load(data_root / "retinamnist.npz")["test_images"]
     batch = torch.from_numpy(images).permute(0, 3, 1, 2).float() / 255 * 2 - 1
@@ -65,10 +65,10 @@ def test_each_rule_is_judged_with_its_own_weights(trained, data_root):
         test = table[table["split"] == "test"]
         np.testing.assert_allclose(prob, test.filter(like="prob_").to_numpy(), atol=1e-5)
         path = folder.evaluation if first else folder.evaluation_of(rule)
-        judged = json.loads(path.read_text())
-        assert judged["selection"] == chosen[rule]
+        scored = json.loads(path.read_text())
+        assert scored["selection"] == chosen[rule]
         right = (test.filter(like="prob_").to_numpy().argmax(1) == test["label"]).mean()
-        assert judged["splits"]["test"]["metrics"]["accuracy"]["value"] == pytest.approx(right)
+        assert scored["splits"]["test"]["metrics"]["accuracy"]["value"] == pytest.approx(right)
 
 
 def test_each_split_is_read_once_and_equal_weights_predict_once(trained):
@@ -101,7 +101,7 @@ def test_a_further_rule_whose_weights_were_taken_away_is_left_as_it_is(trained, 
 
 
 @pytest.mark.slow  # the whole run once more
-def test_a_run_that_was_stopped_between_two_rules_is_judged_by_all_when_it_goes_on(
+def test_a_run_that_was_stopped_between_two_rules_is_scored_by_all_when_it_goes_on(
     trained, small, tmp_path, monkeypatch
 ):
     write = rules.write_evaluation

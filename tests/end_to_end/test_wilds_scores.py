@@ -40,7 +40,7 @@ def test_its_files_have_one_label_a_row_and_the_same_average_and_slides(
     read, metric = wilds
     words = [*SMALL, f"data.root={camelyon17_folder}"]
     folder = RunFolder(package.train("camelyon17_erm", words, out=tmp_path / "runs").folder)
-    judged = json.loads(folder.evaluation.read_text())["splits"]
+    scored = json.loads(folder.evaluation.read_text())["splits"]
     dataset = read(camelyon17_folder)
     slide_at = dataset.metadata_fields.index("slide")
     for split in ("id_val", "val", "test"):
@@ -48,15 +48,15 @@ def test_its_files_have_one_label_a_row_and_the_same_average_and_slides(
         path = folder.submission / f"camelyon17_split:{split}_seed:3_epoch:best_pred.csv"
         predicted = torch.LongTensor([int(line) for line in path.read_text().splitlines()])
         average = metric.compute(predicted, subset.y_array)["acc_avg"]
-        assert average == pytest.approx(judged[split]["metrics"]["accuracy"]["value"], abs=1e-6)
+        assert average == pytest.approx(scored[split]["metrics"]["accuracy"]["value"], abs=1e-6)
         slides = subset.metadata_array[:, slide_at]
         right = (predicted == subset.y_array).double()
         expected = {
             f"slide_{int(s):02d}": right[slides == s].mean().item() for s in slides.unique()
         }
-        found = {name: entry["accuracy"] for name, entry in judged[split]["groups"].items()}
+        found = {name: entry["accuracy"] for name, entry in scored[split]["groups"].items()}
         assert found == pytest.approx(expected)
-        assert judged[split]["worst_group"]["accuracy"]["value"] == min(found.values())
+        assert scored[split]["worst_group"]["accuracy"]["value"] == min(found.values())
     assert json.loads(folder.run.read_text())["augmentation"] == "none"
 
 

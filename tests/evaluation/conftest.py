@@ -47,8 +47,8 @@ def run_folder(tmp_path):
         (folder / "run.json").write_text(json.dumps(record | more))
         if status == "done":
             write_predictions(folder / "predictions.csv", join(list(tables.values())))
-            judged = evaluate(tables, config, selection=selection, seen=seen, shared=shared)
-            (folder / "evaluation.json").write_text(json.dumps(judged, allow_nan=False))
+            scored = evaluate(tables, config, selection=selection, seen=seen, shared=shared)
+            (folder / "evaluation.json").write_text(json.dumps(scored, allow_nan=False))
         return folder
 
     return build

@@ -41,13 +41,13 @@ def test_every_number_has_an_interval_around_it(make, task):
 @pytest.mark.parametrize("task", TASKS)
 def test_values_are_those_of_the_metrics(make, task):
     table = make(task, 80, domain=["a", "b"] * 40)
-    judged = evaluate({"test": table}, FAST)["splits"]["test"]
+    scored = evaluate({"test": table}, FAST)["splits"]["test"]
     for name, value in score(table).items():
         named = "nll" if name == "loss" else name
-        assert judged["metrics"][named]["value"] == pytest.approx(value, abs=1e-12), name
+        assert scored["metrics"][named]["value"] == pytest.approx(value, abs=1e-12), name
     half = table.select(table.domain == "b")
     for name, function in {"accuracy": accuracy, "auc": auc}.items():
-        of_domain = judged["domains"]["b"]["metrics"][name]["value"]
+        of_domain = scored["domains"]["b"]["metrics"][name]["value"]
         assert of_domain == pytest.approx(function(half.label, half.prob, task), abs=1e-12)
 
 
@@ -67,41 +67,41 @@ def test_domains_are_seen_or_not_and_the_worst_is_named(make):
     hit = [True] * 19 + [False] + [True] * 4 + [False] * 6
     prob = np.where(np.array(hit)[:, None], [0.1, 0.9], [0.9, 0.1])
     table = predictions_of("binary", [1] * 30, prob, domain=domain)
-    judged = evaluate({"test": table}, FAST, seen=["good"])["splits"]["test"]
-    assert list(judged["domains"]) == ["bad", "good"]
-    assert [judged["domains"][d]["seen"] for d in ("good", "bad")] == [True, False]
-    assert judged["domains"]["good"]["n"] == 20
-    assert [judged["domains"][d]["few_groups"] for d in ("good", "bad")] == [False, True]
-    assert judged["worst_domain"]["name"] == "bad"
-    assert judged["worst_domain"]["accuracy"]["value"] == 0.4
+    scored = evaluate({"test": table}, FAST, seen=["good"])["splits"]["test"]
+    assert list(scored["domains"]) == ["bad", "good"]
+    assert [scored["domains"][d]["seen"] for d in ("good", "bad")] == [True, False]
+    assert scored["domains"]["good"]["n"] == 20
+    assert [scored["domains"][d]["few_groups"] for d in ("good", "bad")] == [False, True]
+    assert scored["worst_domain"]["name"] == "bad"
+    assert scored["worst_domain"]["accuracy"]["value"] == 0.4
     without = evaluate({"test": make()}, FAST)["splits"]["test"]
     assert without["domains"] == {}
     assert without["worst_domain"] is None
 
 
-def test_a_split_with_one_class_is_judged_with_reasons_and_no_nan():
+def test_a_split_with_one_class_is_scored_with_reasons_and_no_nan():
     table = predictions_of("binary", [1, 1, 1], [[0.2, 0.8], [0.6, 0.4], [0.1, 0.9]])
     found = evaluate({"test": table}, FAST)
-    judged = found["splits"]["test"]
+    scored = found["splits"]["test"]
     undefined = {"value": None, "low": None, "high": None}
-    assert judged["metrics"]["auc"] == {**undefined, "reason": "only one class in the labels"}
-    assert judged["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert judged["metrics"]["specificity"]["reason"] == "no other class in the labels"
-    assert "validation" in judged["metrics"]["sensitivity_at_specificity"]["reason"]
-    assert judged["absent_classes"] == ["0"]
-    assert judged["roc"] == {}
+    assert scored["metrics"]["auc"] == {**undefined, "reason": "only one class in the labels"}
+    assert scored["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert scored["metrics"]["specificity"]["reason"] == "no other class in the labels"
+    assert "validation" in scored["metrics"]["sensitivity_at_specificity"]["reason"]
+    assert scored["absent_classes"] == ["0"]
+    assert scored["roc"] == {}
     assert any("no items of 0" in note for note in found["notes"])
     assert "NaN" not in json.dumps(found, allow_nan=False)
 
 
 def test_absent_classes_are_named_and_change_no_mean():
     table = predictions_of("multi-class", [0, 0, 1, 1], np.eye(5)[[0, 1, 1, 1]])
-    judged = evaluate({"test": table}, FAST)["splits"]["test"]
-    assert judged["metrics"]["macro_f1"]["value"] == pytest.approx(11 / 15)
-    assert judged["metrics"]["balanced_accuracy"]["value"] == 0.75
-    assert judged["absent_classes"] == ["2", "3", "4"]
-    assert judged["classes"]["3"]["recall"]["reason"] == "no such class in the labels"
-    assert judged["classes"]["3"]["precision"]["reason"] == "never predicted"
+    scored = evaluate({"test": table}, FAST)["splits"]["test"]
+    assert scored["metrics"]["macro_f1"]["value"] == pytest.approx(11 / 15)
+    assert scored["metrics"]["balanced_accuracy"]["value"] == 0.75
+    assert scored["absent_classes"] == ["2", "3", "4"]
+    assert scored["classes"]["3"]["recall"]["reason"] == "no such class in the labels"
+    assert scored["classes"]["3"]["precision"]["reason"] == "never predicted"
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_label_that_is_undefined_is_named_and_the_mean_is_over_the_others(colu
     label = np.stack([[1, 0, 1], column], axis=1)
     prob = np.array([[0.9, 0.2], [0.1, 0.3], [0.4, 0.1]])
     table = predictions_of("multi-label", label, prob, class_names=["edema", "effusion"])
-    judged = evaluate({"test": table}, FAST)["splits"]["test"]
-    assert judged["classes"]["edema"]["auc"]["value"] == 1.0
-    assert judged["classes"]["effusion"]["auc"]["value"] is None
-    assert judged["classes"]["effusion"]["auc"]["reason"] == reason
-    assert judged["metrics"]["auc"]["value"] == 1.0
-    assert judged["absent_classes"] == ["effusion"]
+    scored = evaluate({"test": table}, FAST)["splits"]["test"]
+    assert scored["classes"]["edema"]["auc"]["value"] == 1.0
+    assert scored["classes"]["effusion"]["auc"]["value"] is None
+    assert scored["classes"]["effusion"]["auc"]["reason"] == reason
+    assert scored["metrics"]["auc"]["value"] == 1.0
+    assert scored["absent_classes"] == ["effusion"]
 
 
 def test_missing_labels_are_counted_and_left_out(make):
@@ -125,10 +125,10 @@ def test_missing_labels_are_counted_and_left_out(make):
     found = evaluate({"test": table}, FAST)
     missing = int(np.isnan(table.label).sum())
     assert any(f"{missing} of 80 labels are missing" in note for note in found["notes"])
-    judged = found["splits"]["test"]
-    assert np.sum(judged["confusion"]) == 80 - missing
-    assert sum(judged["reliability"]["count"]) == 80 - missing
-    assert judged["classes"]["0"]["n"] == int(np.nansum(table.label[:, 0]))
+    scored = found["splits"]["test"]
+    assert np.sum(scored["confusion"]) == 80 - missing
+    assert sum(scored["reliability"]["count"]) == 80 - missing
+    assert scored["classes"]["0"]["n"] == int(np.nansum(table.label[:, 0]))
 
 
 def test_outputs_that_are_not_finite_end_no_run(make):
@@ -136,11 +136,11 @@ def test_outputs_that_are_not_finite_end_no_run(make):
     table.prob[0] = np.nan
     found = evaluate({"test": table}, FAST)
     json.dumps(found, allow_nan=False)
-    judged = found["splits"]["test"]
-    assert judged["metrics"]["accuracy"]["value"] is None
-    assert "1 of 30 items are not finite" in judged["metrics"]["accuracy"]["reason"]
-    assert judged["domains"]["a"]["metrics"]["accuracy"]["value"] is None
-    assert judged["domains"]["b"]["metrics"]["accuracy"]["value"] is not None
+    scored = found["splits"]["test"]
+    assert scored["metrics"]["accuracy"]["value"] is None
+    assert "1 of 30 items are not finite" in scored["metrics"]["accuracy"]["reason"]
+    assert scored["domains"]["a"]["metrics"]["accuracy"]["value"] is None
+    assert scored["domains"]["b"]["metrics"]["accuracy"]["value"] is not None
 
 
 def test_the_threshold_is_taken_from_validation_and_kept_in_the_file():
@@ -152,9 +152,9 @@ def test_the_threshold_is_taken_from_validation_and_kept_in_the_file():
     found = evaluate({"val": val, "test": test}, EvaluationConfig(draws=100, specificity=0.8))
     assert found["operating_point"]["threshold"] == pytest.approx(0.35)
     assert found["operating_point"]["split"] == "val"
-    judged = found["splits"]["test"]["metrics"]
-    assert judged["sensitivity_at_specificity"]["value"] == 0.8  # 0.6 * (0.5, 0.55) <= 0.35
-    assert judged["specificity_at_threshold"]["value"] == 1.0
+    scored = found["splits"]["test"]["metrics"]
+    assert scored["sensitivity_at_specificity"]["value"] == 0.8  # 0.6 * (0.5, 0.55) <= 0.35
+    assert scored["specificity_at_threshold"]["value"] == 1.0
 
 
 def test_the_positive_class_decides_what_sensitivity_is_about(make):
@@ -182,30 +182,30 @@ def test_nothing_to_score_is_an_error_that_names_what_there_is(make):
 def test_few_groups_are_flagged(make):
     table = make(n=60, group=[f"patient {i % 6}" for i in range(60)])
     found = evaluate({"test": table}, FAST)
-    judged = found["splits"]["test"]
-    assert (judged["unit"], judged["n_groups"], judged["few_groups"]) == ("group", 6, True)
+    scored = found["splits"]["test"]
+    assert (scored["unit"], scored["n_groups"], scored["few_groups"]) == ("group", 6, True)
     assert any("few groups (6)" in note for note in found["notes"])
 
 
 def test_confusion_reliability_and_roc_describe_the_same_items(make):
     table = make(n=500)
-    judged = evaluate({"test": table}, FAST)["splits"]["test"]
-    confusion = np.array(judged["confusion"])
+    scored = evaluate({"test": table}, FAST)["splits"]["test"]
+    confusion = np.array(scored["confusion"])
     assert confusion.sum() == 500
-    assert confusion.trace() / 500 == judged["metrics"]["accuracy"]["value"]
+    assert confusion.trace() / 500 == scored["metrics"]["accuracy"]["value"]
     assert confusion.sum(axis=1).tolist() == np.bincount(table.label).tolist()
-    bins = judged["reliability"]
+    bins = scored["reliability"]
     assert sum(bins["count"]) == 500
     gaps = [
         n * abs(c - a)
         for n, c, a in zip(bins["count"], bins["confidence"], bins["accuracy"], strict=True)
         if n
     ]
-    assert sum(gaps) / 500 == pytest.approx(judged["metrics"]["ece"]["value"], abs=1e-12)
-    curve = judged["roc"]["0"]
+    assert sum(gaps) / 500 == pytest.approx(scored["metrics"]["ece"]["value"], abs=1e-12)
+    curve = scored["roc"]["0"]
     assert len(curve["fpr"]) <= 200
     area = np.trapezoid(curve["tpr"], curve["fpr"])
-    assert area == pytest.approx(judged["classes"]["0"]["auc"]["value"], abs=0.01)
+    assert area == pytest.approx(scored["classes"]["0"]["auc"]["value"], abs=0.01)
     assert (curve["fpr"][0], curve["tpr"][-1]) == (0, 1)
 
 
@@ -213,12 +213,12 @@ def test_flat_has_one_key_per_number(make):
     table = make("multi-class", 60, domain=["hospital_2", "hospital_3"] * 30)
     found = evaluate({"test": table}, FAST)
     keys = flat(EvaluationRecord.model_validate(found))
-    judged = found["splits"]["test"]
-    assert keys["test/auc"] == judged["metrics"]["auc"]["value"]
+    scored = found["splits"]["test"]
+    assert keys["test/auc"] == scored["metrics"]["auc"]["value"]
     assert (
         keys["test/domain/hospital_2/accuracy"]
-        == judged["domains"]["hospital_2"]["metrics"]["accuracy"]["value"]
+        == scored["domains"]["hospital_2"]["metrics"]["accuracy"]["value"]
     )
-    assert keys["test/class/1/recall"] == judged["classes"]["1"]["recall"]["value"]
-    assert keys["test/worst_domain/accuracy"] == judged["worst_domain"]["accuracy"]["value"]
-    assert len(keys) == len(dict(numbers_in(judged)))
+    assert keys["test/class/1/recall"] == scored["classes"]["1"]["recall"]["value"]
+    assert keys["test/worst_domain/accuracy"] == scored["worst_domain"]["accuracy"]["value"]
+    assert len(keys) == len(dict(numbers_in(scored)))

@@ -31,14 +31,14 @@ def accuracy(table):
     return ((table.prob[:, 1] > 0.5) == table.label).mean()
 
 
-def judged(*splits, seen=("hospital_0",), selection=VAL, shared=(), **more):
+def scored(*splits, seen=("hospital_0",), selection=VAL, shared=(), **more):
     tables = tables_of(*splits, **more)
     found = evaluate(tables, FAST, seen=seen, selection=selection, shared=shared)
     return tables, found["gap"]
 
 
 def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separate_draws():
-    tables, gap = judged("id_val", "val", "test")
+    tables, gap = scored("id_val", "val", "test")
     assert (gap["seen"], gap["unseen"], gap["note"]) == ("id_val", "test", None)
     expected = accuracy(tables["id_val"]) - accuracy(tables["test"])
     number = gap["metrics"]["accuracy"]
@@ -54,12 +54,12 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
 
 
 def test_id_test_comes_first_where_it_is_there():
-    _, gap = judged("id_val", "id_test", "test")
+    _, gap = scored("id_val", "id_test", "test")
     assert gap["seen"] == "id_test"
 
 
 def test_a_seen_split_that_chose_the_weights_says_so():
-    _, gap = judged("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
+    _, gap = scored("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
     assert (
         gap["note"]
         == "id_val chose the weights (id_val_auc), so the gap measured from it is too large."
@@ -70,7 +70,7 @@ def test_a_seen_split_that_shares_slides_with_training_says_so():
     chosen = {"rule": "id_val_auc", "split": "id_val"}
     shares = "shares groups with the training images, so the gap measured from it is too large."
     for selection, said in [(VAL, ""), (chosen, "chose the weights (id_val_auc) and ")]:
-        _, gap = judged("id_val", "test", selection=selection, shared=["id_val"])
+        _, gap = scored("id_val", "test", selection=selection, shared=["id_val"])
         assert gap["note"] == f"id_val {said}{shares}"
         assert gap["shared_groups"]
 
@@ -85,14 +85,14 @@ def test_a_comparison_says_so_of_the_methods_whose_split_shares_slides(run_folde
 
 
 def test_there_is_none_where_the_test_split_is_of_seen_domains_or_of_none():
-    assert judged("id_val", "test", seen=("hospital_0", "hospital_2"))[1] is None
-    assert judged("id_val", "test", test="")[1] is None
-    assert judged("val", "test")[1] is None
-    assert judged("id_val")[1] is None
+    assert scored("id_val", "test", seen=("hospital_0", "hospital_2"))[1] is None
+    assert scored("id_val", "test", test="")[1] is None
+    assert scored("val", "test")[1] is None
+    assert scored("id_val")[1] is None
 
 
 def test_an_undefined_number_has_an_undefined_gap_with_its_reason():
-    _, gap = judged("id_val", "test")
+    _, gap = scored("id_val", "test")
     assert gap["metrics"]["auc"]["value"] is None
     assert gap["metrics"]["auc"]["reason"] == "only one class in the labels"
 

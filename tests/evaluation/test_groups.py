@@ -79,8 +79,8 @@ def test_each_draw_finds_the_worst_of_the_groups_that_it_took():
 
 
 def test_flat_keys_hold_each_group_and_the_worst_one():
-    judged = evaluate({"test": table_of([1, 0, 1, 1], ["slide_20"] * 3 + ["b"])}, BY_GROUP)
-    found = flat(EvaluationRecord.model_validate(judged))
+    scored = evaluate({"test": table_of([1, 0, 1, 1], ["slide_20"] * 3 + ["b"])}, BY_GROUP)
+    found = flat(EvaluationRecord.model_validate(scored))
     assert found["test/group/slide_20/accuracy"] == pytest.approx(2 / 3)
     assert found["test/group/b/accuracy"] == 1.0
     assert found["test/worst_group/accuracy"] == pytest.approx(2 / 3)

@@ -1,4 +1,4 @@
-"""The parts of held-out domains are judged like a split of their own."""
+"""The parts of held-out domains are scored like a split of their own."""
 
 import zlib
 from dataclasses import replace

@@ -129,7 +129,7 @@ def test_the_two_oracles_differ_where_a_run_gets_worse():
     assert (choice[ORACLE_ANY].setting, choice[ORACLE_ANY].values) == ("up", {0: 0.7})
 
 
-def test_how_the_last_weights_were_judged_goes_before_the_curve():
+def test_how_the_last_weights_were_scored_goes_before_the_curve():
     points = (Evaluated(1, 0.5, {"a": 0.7}, {"a": 0.9}),)
     last = Evaluated(5, None, {"a": 0.25}, {"a": 0.3})
     (choice,) = [
@@ -140,7 +140,7 @@ def test_how_the_last_weights_were_judged_goes_before_the_curve():
 
 
 def sparse(best=None, last=None):
-    """A run of four evaluations, two of which alone were judged on the target at the end."""
+    """A run of four evaluations, two of which alone were scored on the target at the end."""
     seen = {20: {"a": 0.7}, 40: {"a": 0.6}}
     points = [Evaluated(s, 0.5, seen.get(s, {}), seen.get(s, {})) for s in (10, 20, 30, 40)]
     return Trained("", 0, frozenset("a"), (*points, Evaluated(50, None, {"a": 0.9}, {"a": 0.9})),
@@ -159,7 +159,7 @@ def test_weights_that_the_target_s_part_chose_stand_for_the_oracle_of_any_step()
     assert (choice[ORACLE_ANY].steps, choice[ORACLE_ANY].numbers) == ({0: 30}, [0.65])
 
 
-def test_without_last_weights_judged_the_last_evaluation_stands_for_them():
+def test_without_last_weights_scored_the_last_evaluation_stands_for_them():
     choice = {c.rule: c for c in choose([sparse()], "a", ["a", "b"])}
     assert (choice[ORACLE_LAST].steps, choice[ORACLE_LAST].numbers) == ({0: 40}, [0.6])
 

@@ -41,10 +41,10 @@ def test_what_is_written_is_the_content_and_is_read_typed(files):
     assert files.evaluation.read_text() == json.dumps(CONTENT, indent=1) + "\n"
     assert read_evaluation_content(files) == CONTENT
     record = read_evaluation(files)
-    judged = record.splits["test"]
-    assert judged.metrics["accuracy"].high == 0.6
-    assert (judged.classes["a"].n, list(judged.classes["a"].metrics)) == (2, ["recall", "auc"])
-    assert judged.unseen
+    scored = record.splits["test"]
+    assert scored.metrics["accuracy"].high == 0.6
+    assert (scored.classes["a"].n, list(scored.classes["a"].metrics)) == (2, ["recall", "auc"])
+    assert scored.unseen
     assert record.selection is not None
     assert record.selection.rule == "last"
     assert record.model_extra == {"colour": "blue"}
@@ -59,11 +59,11 @@ def test_weights_of_another_rule_have_a_file_of_their_own(files):
 def test_an_older_file_has_the_defaults_of_what_it_lacks(files):
     files.evaluation.write_text('{"task": "ordinal", "splits": {"test": {"n": 3}}}')
     record = read_evaluation(files)
-    judged = record.splits["test"]
-    assert (judged.metrics, judged.groups, judged.parts, judged.roc) == ({}, {}, {}, {})
-    assert record.gap is record.selection is record.intervals is judged.worst_group is None
+    scored = record.splits["test"]
+    assert (scored.metrics, scored.groups, scored.parts, scored.roc) == ({}, {}, {}, {})
+    assert record.gap is record.selection is record.intervals is scored.worst_group is None
     assert (record.level, record.calibration.bins) == (0.95, 15)
-    assert not judged.unseen
+    assert not scored.unseen
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def write_run(
     chosen = {"rule": "val_auc", "split": "val", "epoch": 2, "step": 16, "value": 0.7123,
               "oracle": False} | (selection or {})  # fmt: skip
     scoring = EvaluationConfig(draws=100, **(scored or {}))
-    judged = evaluate(tables, scoring, selection=chosen, seen=seen, notes=list(notes))
+    written = evaluate(tables, scoring, selection=chosen, seen=seen, notes=list(notes))
     label, identity, _ = files.path.name.rsplit("-", 2)
     settings = {
         "seed": seed, "protocol": "medmnist-28", "label": label,
@@ -164,7 +164,7 @@ def write_run(
     files.config.write_text(write_yaml(settings | (config or {})))
     files.run.write_text(json.dumps(record | (run or {})))
     files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))
-    files.evaluation.write_text(json.dumps(judged, allow_nan=False))
+    files.evaluation.write_text(json.dumps(written, allow_nan=False))
     write_predictions(files.predictions, join(list(tables.values())))
     return files
 
@@ -432,9 +432,9 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
                 }  # fmt: skip
                 files.run.write_text(json.dumps(record))
                 files.config.write_text(write_yaml(config))
-                judged = json.loads(files.evaluation.read_text())
+                loaded = json.loads(files.evaluation.read_text())
                 parts = {"target_in": value, "target_out": value - 0.1}
-                test = judged["splits"]["test"]
+                test = loaded["splits"]["test"]
                 test.pop("parts", None)
                 if more.get("parts", True):
                     test["parts"] = {
@@ -442,8 +442,8 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
                         for part, number in parts.items()
                     }
                 test["metrics"]["accuracy"]["value"] = value - 0.02
-                judged["splits"]["id_test"]["metrics"]["accuracy"]["value"] = 0.9
-                files.evaluation.write_text(json.dumps(judged))
+                loaded["splits"]["id_test"]["metrics"]["accuracy"]["value"] = 0.9
+                files.evaluation.write_text(json.dumps(loaded))
                 if more.get("curve"):
                     records = more["curve"](row, domains, seed)
                     files.metrics.write_text("".join(json.dumps(r) + "\n" for r in records))

@@ -97,11 +97,11 @@ def test_curves_show_each_held_out_domain_and_its_parts(done):
 
 def test_evaluation_and_result_hold_both_target_definitions(done):
     test = done.table[done.table.split == "test"]
-    judged = done.evaluation["splits"]["test"]
+    scored = done.evaluation["splits"]["test"]
     for part in ("target_in", "target_out"):
         rows = test[test.part == part]
-        number = judged["parts"][part]["metrics"]["accuracy"]
-        assert judged["parts"][part]["items"] == len(rows)
+        number = scored["parts"][part]["metrics"]["accuracy"]
+        assert scored["parts"][part]["items"] == len(rows)
         assert number["value"] == pytest.approx(accuracy(rows), abs=1e-12)
         assert number["low"] <= number["value"] <= number["high"]
         assert done.result.metrics[f"test/{part}/accuracy"] == number["value"]

@@ -44,8 +44,8 @@ def test_a_term_that_is_not_finite_becomes_none_and_leaves_the_others():
     assert means.means()["loss"] == 1.0
 
 
-def test_logits_of_mixed_images_are_not_judged_by_the_true_labels():
-    means = RunningMeans(torch.device("cpu"), judged=False)
+def test_logits_of_mixed_images_are_not_scored_by_the_true_labels():
+    means = RunningMeans(torch.device("cpu"), scored=False)
     for rows, value in ((4, 0.5), (2, 1.0)):
         means.add(*step(rows, 1.0, {"accuracy/mixed": value}))
     assert means.means() == {"loss": 1.0, "accuracy/mixed": pytest.approx(4 / 6)}

@@ -152,14 +152,14 @@ def compare(
     }
 
 
-def _settings(judged: EvaluationRecord) -> dict[str, Any]:
+def _settings(scored: EvaluationRecord) -> dict[str, Any]:
     """The settings that a comparison takes over from the evaluation of its first run."""
     return {
-        "task": judged.task,
-        "class_names": list(judged.class_names),
-        "positive_class": judged.positive_class,
-        "intervals": None if judged.intervals is None else judged.intervals.written(),
-        "calibration": judged.calibration.written(),
+        "task": scored.task,
+        "class_names": list(scored.class_names),
+        "positive_class": scored.positive_class,
+        "intervals": None if scored.intervals is None else scored.intervals.written(),
+        "calibration": scored.calibration.written(),
     }
 
 
@@ -197,8 +197,8 @@ def _gaps(
     settings: Settings,
 ) -> Iterator[dict[str, Any]]:
     runs = [run for method in known for run in method.runs]
-    judged = [run.evaluation.splits.get(gap.UNSEEN) for run in runs]
-    unseen = all(entry is not None and entry.unseen for entry in judged)
+    scored = [run.evaluation.splits.get(gap.UNSEEN) for run in runs]
+    unseen = all(entry is not None and entry.unseen for entry in scored)
     there = {gap.UNSEEN, "id_test"} & set(by_split)
     there |= {"id_val"} if same_items(runs, "id_val") else set()
     split = gap.seen_split(there, unseen=unseen)

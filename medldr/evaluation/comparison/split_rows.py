@@ -68,19 +68,19 @@ class Settings:
         Raises:
             InputError: If its `evaluation.json` does not record how its intervals were made.
         """
-        judged = run.evaluation
-        if judged.intervals is None:
+        scored = run.evaluation
+        if scored.intervals is None:
             raise InputError(
                 f"{run.name}: its evaluation.json does not record how its intervals were made. Run "
                 "`medldr evaluate` on the run to score it again"
             )
-        point = judged.operating_point
+        point = scored.operating_point
         wanted = None if point is None else point.specificity
         return cls(
-            judged.intervals.draws,
-            judged.intervals.seed,
-            judged.calibration.bins,
-            judged.positive_class,
+            scored.intervals.draws,
+            scored.intervals.seed,
+            scored.calibration.bins,
+            scored.positive_class,
             DEFAULT_SPECIFICITY if wanted is None else wanted,
         )
 
@@ -263,8 +263,8 @@ class SplitRows:
 
 def _by_group(run: Run, split: str) -> bool:
     """Whether a run's own evaluation scored the groups of a split."""
-    judged = run.evaluation.splits.get(split)
-    return judged is not None and judged.worst_group is not None
+    scored = run.evaluation.splits.get(split)
+    return scored is not None and scored.worst_group is not None
 
 
 def _scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:
@@ -292,6 +292,6 @@ def _parse(name: str) -> tuple[str | None, str]:
 def _seen(method: Method, split: str, domain: str | None) -> bool | None:
     if domain is None:
         return None
-    judged = method.runs[0].evaluation.splits.get(split)
-    entry = None if judged is None else judged.domains.get(domain)
+    scored = method.runs[0].evaluation.splits.get(split)
+    entry = None if scored is None else scored.domains.get(domain)
     return None if entry is None else entry.seen

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def reliability_figures(split: SplitRecord, judged: EvaluationRecord) -> list[Drawing]:
+def reliability_figures(split: SplitRecord, scored: EvaluationRecord) -> list[Drawing]:
     """Reliability of the decisions and, for binary tasks, of the positive class.
 
     Args:
         split: The split.
-        judged: Its evaluation, which says how calibration is defined.
+        scored: Its evaluation, which says how calibration is defined.
 
     Returns:
         Nothing where no item was counted.
@@ -28,7 +28,7 @@ def reliability_figures(split: SplitRecord, judged: EvaluationRecord) -> list[Dr
     bins = split.reliability
     if bins is not None and any(bins.count):
         ece = number_text("ece", split.metrics.get("ece"))
-        definition = judged.calibration.definition
+        definition = scored.calibration.definition
         labels = ("predicted confidence", "observed accuracy")
         reading = (
             "Of the cases predicted with a confidence of 80%, 80% should be correct: points on "
@@ -49,7 +49,7 @@ def reliability_figures(split: SplitRecord, judged: EvaluationRecord) -> list[Dr
     bins = split.reliability_positive
     if bins is not None and any(bins.count):
         ece = number_text("ece_positive", split.metrics.get("ece_positive"))
-        positive = str(judged.positive_class)
+        positive = str(scored.positive_class)
         labels = ("predicted probability", f"observed frequency of {shorten(positive, 20)}")
         caption = (
             f"Of the images predicted with a given probability of {positive}, the share that "

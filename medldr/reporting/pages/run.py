@@ -31,22 +31,22 @@ def run_page(files: RunFiles) -> Document:
 
 def _sections(files: RunFiles) -> Iterator[Section | None]:
     """From top to bottom; None for one that has nothing to show."""
-    judged = files.evaluation
+    scored = files.evaluation
     yield result(files)
     yield notes(files)
-    if judged is not None:
+    if scored is not None:
         yield section("run", "published", run_published(files))
-        yield numbers.splits(judged)
+        yield numbers.splits(scored)
         yield rules(files)
-        yield numbers.domains(judged)
-        yield numbers.groups(judged)
+        yield numbers.domains(scored)
+        yield numbers.groups(scored)
     yield predictions.curves(files)
     yield predictions.latents(files)
-    if judged is not None:
-        yield predictions.confusion(judged)
-        yield predictions.judging(judged)
-        yield numbers.classes(judged)
+    if scored is not None:
+        yield predictions.confusion(scored)
+        yield predictions.judging(scored)
+        yield numbers.classes(scored)
     yield settings(files)
     yield provenance(files)
-    if judged is not None:
-        yield numbers.glossary(judged)
+    if scored is not None:
+        yield numbers.glossary(scored)

@@ -21,7 +21,7 @@ class RuleMean(NamedTuple):
         row: As printed.
         rule: Its name.
         estimate: Over the runs; its mean is None where any has no number.
-        judged: Number of evaluated runs.
+        scored: Number of evaluated runs.
         reported: Whether it is the rule that the runs report.
         oracle: Whether it read the test split.
     """
@@ -29,7 +29,7 @@ class RuleMean(NamedTuple):
     row: str
     rule: str
     estimate: Estimate
-    judged: int
+    scored: int
     reported: bool
     oracle: bool
 

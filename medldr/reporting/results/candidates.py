@@ -72,14 +72,14 @@ def _trained(study: Study, held: HeldRun) -> Trained:
     if entry.files is None:
         return run
     points = {point.step: point for point in map(_logged, entry.files.log) if point is not None}
-    judged = _judged(entry.files, held.domains[0]) if len(held.domains) == 1 else {}
-    for point in judged.values():
+    scored = _scored(entry.files, held.domains[0]) if len(held.domains) == 1 else {}
+    for point in scored.values():
         known = points.get(point.step, point)
         inside = {**point.target_in, **known.target_in}
         outside = {**point.target_out, **known.target_out}
         points[point.step] = known._replace(target_in=inside, target_out=outside)
     evaluated = tuple(points[step] for step in sorted(points))
-    return replace(run, evaluated=evaluated, last=judged.get("last"), best=judged.get(ORACLE_OUT))
+    return replace(run, evaluated=evaluated, last=scored.get("last"), best=scored.get(ORACLE_OUT))
 
 
 def has_curves(runs: Iterable[Trained]) -> bool:
@@ -100,7 +100,7 @@ def _logged(row: LogRow) -> Evaluated | None:
     return Evaluated(step, None if val is None else float(val), *parts.values())
 
 
-def _judged(files: RunFiles, domain: str) -> dict[str, Evaluated]:
+def _scored(files: RunFiles, domain: str) -> dict[str, Evaluated]:
     """The final evaluation of the weights of each rule, where they are those of one step."""
     found = {}
     for rule, (chosen, evaluation) in files.by_rule.items():

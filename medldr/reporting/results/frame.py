@@ -85,10 +85,10 @@ def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
 
 
 def _numbers(evaluation: EvaluationRecord) -> Iterator[tuple[Any, ...]]:
-    for split, judged in evaluation.splits.items():
+    for split, scored in evaluation.splits.items():
         places: list[tuple[str, str, dict[str, Number], int | None]]
-        places = [("", "", judged.metrics, judged.n)]
-        places += [(part, "", of.metrics, of.items) for part, of in judged.parts.items()]
-        places += [("", domain, of.metrics, of.n) for domain, of in judged.domains.items()]
+        places = [("", "", scored.metrics, scored.n)]
+        places += [(part, "", of.metrics, of.items) for part, of in scored.parts.items()]
+        places += [("", domain, of.metrics, of.n) for domain, of in scored.domains.items()]
         for part, domain, metrics, n in places:
             yield from ((split, part, domain, m, number.value, n) for m, number in metrics.items())

@@ -83,7 +83,7 @@ class HeldOut:
                     lost.append(LostRun(domain, seed, planned[seed].state))
         return lost
 
-    def unjudged(self, row: str, target: str, metric: str) -> bool:
+    def unscored(self, row: str, target: str, metric: str) -> bool:
         """Whether a finished run has no number on a target."""
         numbers = sum(len(self.values(row, domain, target, metric)) for domain in self.domains)
         return numbers < sum(entry.run is not None for entry in self.of(row))

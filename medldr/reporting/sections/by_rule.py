@@ -51,7 +51,7 @@ def _cell(table: Table, metric: str, found: RuleMean | None) -> Cell:
     if found is None:
         return Cell()
     if found.estimate.mean is None:
-        reason = f"evaluated and defined in {found.judged} of {found.estimate.n} runs"
+        reason = f"evaluated and defined in {found.scored} of {found.estimate.n} runs"
         return table.number(metric, Estimate(reason=reason))
     mark = table.sign(REPORTED) if found.reported else ""
     return Cell(replace(found.estimate, se=None), metric_facts(metric), mark=mark)

@@ -85,5 +85,5 @@ def _mark(table: Table, found: HeldOut, row: str, target: str, metric: str) -> s
     if lost:
         runs = "; ".join(f"{run.domain}, seed {run.seed} ({run.state})" for run in lost)
         return table.sign(f"No mean, because runs have no result: {runs}.")
-    old = target != "target_all" and found.unjudged(row, target, metric)
+    old = target != "target_all" and found.unscored(row, target, metric)
     return table.sign(sentence("no_domain_result")) if old else ""

@@ -363,7 +363,7 @@ def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
         (lambda t: dataclasses.replace(t, class_names=("x", "y", "z")), "class_names differ"),
     ],
 )
-def test_runs_judged_on_other_items_are_refused(run_folder, split, change, said):
+def test_runs_scored_on_other_items_are_refused(run_folder, split, change, said):
     table = split(1.0, 1)
     a = run_folder("a", {"test": table})
     b = run_folder("b", {"test": change(table)}, seed=1)
@@ -425,8 +425,8 @@ def test_each_run_has_its_own_threshold(run_folder, make):
     folders = [run("a", 4), run("b", 5, label="dr", identity="2")]
     found = compare(folders)
     for folder, method in zip(folders, ("erm", "dr"), strict=True):
-        judged = json.loads((folder / "evaluation.json").read_text())
-        expected = judged["splits"]["test"]["metrics"]["sensitivity_at_specificity"]
+        scored = json.loads((folder / "evaluation.json").read_text())
+        expected = scored["splits"]["test"]["metrics"]["sensitivity_at_specificity"]
         row = pick(found, split="test", metric="sensitivity_at_specificity", method=method)
         assert row["mean"] == expected["value"]
         assert (row["low"], row["high"]) == (expected["low"], expected["high"])

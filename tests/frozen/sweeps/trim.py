@@ -44,7 +44,7 @@ def predictions(text):
     return table.getvalue()
 
 
-def judged(text, drawn):
+def scored(text, drawn):
     """An evaluation without definitions, and without curves unless they are drawn."""
     content = json.loads(text)
     content.pop("definitions", None)
@@ -82,7 +82,7 @@ class Trim:
             if path.is_file():
                 text = path.read_text(encoding="utf-8")
                 if path.name == "evaluation.json":
-                    text = judged(text, drawn)
+                    text = scored(text, drawn)
                 if path.suffix == ".json":
                     text = dense(text) + "\n"
                 elif path.suffix == ".jsonl":

@@ -6,14 +6,14 @@ from medldr.reporting.figures.reliability import reliability_figures
 BINS = {"count": [0, 4], "confidence": [None, 0.75], "accuracy": [None, 0.5]}
 
 
-def judged(**more):
+def scored(**more):
     return EvaluationRecord(**({"task": "multi-class", "splits": {}} | more))
 
 
 def test_the_error_is_shown_with_its_interval_and_every_bin_in_words():
     ece = {"value": 0.0625, "low": 0.03125, "high": 0.125, "reason": None}
     split = SplitRecord(metrics={"ece": ece}, reliability=BINS)
-    (drawn,) = reliability_figures(split, judged(calibration={"definition": "top-label"}))
+    (drawn,) = reliability_figures(split, scored(calibration={"definition": "top-label"}))
     assert drawn.name == "reliability"
     assert "ECE 0.062 (0.031 to 0.125)" in drawn.svg
     assert "top-label definition with 2 bins" in drawn.caption
@@ -27,7 +27,7 @@ def test_a_binary_task_has_a_second_figure_of_its_positive_class():
     split = SplitRecord(
         metrics={"ece_positive": {"value": 0.25}}, reliability=BINS, reliability_positive=BINS
     )
-    one, two = reliability_figures(split, judged(task="binary", positive_class="grade {3}"))
+    one, two = reliability_figures(split, scored(task="binary", positive_class="grade {3}"))
     assert "ECE n/a" in one.alt
     assert two.name == "reliability-positive"
     assert two.alt.startswith("ECE of the positive class 0.250.")
@@ -36,12 +36,12 @@ def test_a_binary_task_has_a_second_figure_of_its_positive_class():
 
 def test_other_definitions_are_read_as_probabilities():
     split = SplitRecord(reliability=BINS)
-    (drawn,) = reliability_figures(split, judged(calibration={"definition": "per label"}))
+    (drawn,) = reliability_figures(split, scored(calibration={"definition": "per label"}))
     assert "observed frequency" in drawn.alt
     assert "per label definition" in drawn.caption
 
 
 def test_nothing_counted_is_no_figure():
-    assert reliability_figures(SplitRecord(), judged()) == []
+    assert reliability_figures(SplitRecord(), scored()) == []
     empty = SplitRecord(reliability={"count": [0, 0]}, reliability_positive={"count": []})
-    assert reliability_figures(empty, judged()) == []
+    assert reliability_figures(empty, scored()) == []

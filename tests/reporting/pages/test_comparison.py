@@ -174,11 +174,11 @@ def test_the_table_of_a_run_fits_80_columns_and_keeps_every_number(run_folder, t
     names = [f"a long class name, number {i}" for i in range(2 if task == "binary" else 3)]
     domains = {"domains": ("the university hospital", "b", "c"), "held_out": ("b", "c")}
     files = run_folder(task=task, names=names, **domains)
-    judged = json.loads(files.evaluation.read_text())
+    scored = json.loads(files.evaluation.read_text())
     text = printed(run_overview(read_evaluation(files)))
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
-    for split in judged["splits"].values():
+    for split in scored["splits"].values():
         assert f"{100 * split['metrics']['accuracy']['value']:.1f}" in text
         assert f"{split['metrics']['auc']['value']:.3f}" in text
     assert "(unseen)" in text

@@ -37,10 +37,10 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
     task, names = KINDS[kind]
     files = run_folder(task=task, names=names)
     found = read(write_report(files))
-    judged = json.loads(files.evaluation.read_text())
+    scored = json.loads(files.evaluation.read_text())
     rows = {row[0]: row[1:] for row in found.table("Metric")}
     for i, split in enumerate(("test", "val")):
-        for key, number in judged["splits"][split]["metrics"].items():
+        for key, number in scored["splits"][split]["metrics"].items():
             title = metric_facts(key).heading
             if key == "sensitivity_at_specificity":
                 title = "Sensitivity at 90 % specificity (%)"
@@ -51,7 +51,7 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
             )
             assert number["value"] in found.values
     count = "Positive" if task == "multi-label" else "Images"
-    for name, numbers in judged["splits"]["test"]["classes"].items():
+    for name, numbers in scored["splits"]["test"]["classes"].items():
         row = next(r for r in found.table("Label" if task == "multi-label" else "Class", count)
                    if r[0] == name)  # fmt: skip
         assert row[1] == str(numbers["n"])

@@ -62,7 +62,7 @@ def test_the_reported_numbers_are_those_of_the_grid(folder):
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_rule_that_not_every_run_was_judged_by_has_no_mean(folder):
+def test_a_rule_that_not_every_run_was_scored_by_has_no_mean(folder):
     run = folder.run(read_sweep(folder).members[0].run)
     run.evaluation_of("id_val_accuracy").unlink()
     table = sweep_page(folder).document.section("rules").tables[0]

@@ -56,7 +56,7 @@ def test_a_pair_without_results_has_no_contrast(whole):
     assert missing_text(oct_.missing["Mixup (oracle)"]) == "failed"
 
 
-def test_runs_judged_on_other_items_cost_their_column_alone_and_name_no_item(sweep):
+def test_runs_scored_on_other_items_cost_their_column_alone_and_name_no_item(sweep):
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist", "dermamnist"), n=20)
     odd = next(m for m in read_sweep(folder).members if m.label == "octmnist_mixup")
     predictions = folder.run(odd.run).predictions

@@ -18,7 +18,7 @@ TITLES = {"Derma_1": "dermamnist", "OCT": "octmnist"}
 
 @pytest.fixture(scope="module")
 def runs(whole_folder):
-    """Every judged run as a row: set, method, seed, measures."""
+    """Every scored run as a row: set, method, seed, measures."""
     lines = []
     for member in read_sweep(whole_folder).members:
         files = whole_folder.run(member.run)

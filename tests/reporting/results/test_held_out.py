@@ -107,7 +107,7 @@ def test_a_run_that_nobody_planned_is_missing_all_the_same(held_sweep):
     assert held_out_table(found, "target_in").rows[0].cells[4].empty
 
 
-def test_runs_judged_before_there_were_parts_have_a_dash_and_a_note(held_sweep):
+def test_runs_scored_before_there_were_parts_have_a_dash_and_a_note(held_sweep):
     found = only(held_sweep({"erm": reach("erm")}, EACH[:2], seeds=(0,), parts=False))
     table = held_out_table(found, "target_in")
     assert [printed(cell).text for cell in table.rows[0].cells] == ["–"] * 5

@@ -31,10 +31,10 @@ CAMELYON = {
 )
 def test_the_page_of_a_run_names_the_seen_split(more, split, run_folder, read):
     files = run_folder(**more)
-    judged = json.loads(files.evaluation.read_text())
-    assert judged["gap"]["seen"] == split
+    scored = json.loads(files.evaluation.read_text())
+    assert scored["gap"]["seen"] == split
     found = read(write_report(files))
-    number = judged["gap"]["metrics"]["accuracy"]["value"]
+    number = scored["gap"]["metrics"]["accuracy"]["value"]
     where = f"in unseen domains (test) than in seen ones ({split})"
     sentence = f"{where}: seen minus unseen {100 * number:+.1f} percentage points"
     assert found.text.count(sentence.replace("-", "−")) == 2  # the result and the domains
@@ -58,9 +58,9 @@ def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
 
 
 def test_nothing_is_said_where_it_was_not_measured(run_folder):
-    judged = read_evaluation(run_folder())
-    assert judged.gap is None
-    assert gap_sentence(judged) == ""
+    scored = read_evaluation(run_folder())
+    assert scored.gap is None
+    assert gap_sentence(scored) == ""
 
 
 @pytest.mark.usefixtures("quick")

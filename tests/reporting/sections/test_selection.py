@@ -131,17 +131,17 @@ def test_cross_validation_without_its_pairs_is_a_dash_that_names_them(held_sweep
     assert cells["ERM, mean of 2"][VALIDATION].estimate.mean == pytest.approx(0.3)
 
 
-def test_the_last_weights_as_judged_choose_where_the_rule_last_was_asked_for(held_sweep):
+def test_the_last_weights_as_scored_choose_where_the_rule_last_was_asked_for(held_sweep):
     folder = searched(held_sweep)
     for member in read_sweep(folder).members:
         files = folder.run(member.run)
-        judged = json.loads(files.evaluation.read_text())
+        scored = json.loads(files.evaluation.read_text())
         reached = 0.75 if "lr-0.1" in member.run else 0.25
         for part in ("target_in", "target_out"):
-            judged["splits"]["test"]["parts"][part]["metrics"]["accuracy"]["value"] = reached
+            scored["splits"]["test"]["parts"][part]["metrics"]["accuracy"]["value"] = reached
         chosen = {"rule": "last", "step": 300, "split": "", "value": None, "oracle": False}
         files.evaluation_of("last").parent.mkdir(parents=True)
-        files.evaluation_of("last").write_text(json.dumps({**judged, "selection": chosen}))
+        files.evaluation_of("last").write_text(json.dumps({**scored, "selection": chosen}))
         run = json.loads(files.run.read_text())
         files.run.write_text(json.dumps(run | {"selections": {"last": chosen}}))
     _, table = selection(read_study(folder)).tables
@@ -174,11 +174,11 @@ def test_runs_without_curves_have_no_such_section(held_sweep):
     study = read_study(held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,)))
     assert selection(study) is None
     (found,) = candidates(study)
-    # What was judged at the end is known all the same.
+    # What was scored at the end is known all the same.
     assert [p.target_out for p in found.runs[0].evaluated] == [{"photo": 0.4}]
 
 
-def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_judged(held_sweep):
+def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_scored(held_sweep):
     def logged(row, domains, seed):
         return [{"step": s, "val/domain_accuracy": 0.5 + s / 1000} for s in (8, 16, 24)]
 
@@ -188,8 +188,8 @@ def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_judged(held_s
             files = folder.run(member.run)
             chosen = {"rule": rule, "step": 24, "split": "", "value": None, "oracle": False}
             files.evaluation_of(rule).parent.mkdir(parents=True)
-            judged = json.loads(files.evaluation.read_text())
-            files.evaluation_of(rule).write_text(json.dumps({**judged, "selection": chosen}))
+            scored = json.loads(files.evaluation.read_text())
+            files.evaluation_of(rule).write_text(json.dumps({**scored, "selection": chosen}))
             run = json.loads(files.run.read_text())
             run["selections"] = {**run.get("selections", {}), rule: chosen}
             files.run.write_text(json.dumps(run))

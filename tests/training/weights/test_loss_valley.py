@@ -119,7 +119,7 @@ def detector(losses, rule):
 
 
 @pytest.mark.parametrize(("converge", "tolerance"), [(3, 6), (3, 4), (3, 3), (4, 2), (1, 2)])
-def test_random_losses_are_judged_as_by_the_published_detector(converge, tolerance):
+def test_random_losses_are_scored_as_by_the_published_detector(converge, tolerance):
     generator = np.random.default_rng(1)
     rules = [Rule(converge, tolerance, 0.3, compat) for compat in (False, True)]
     died_once = False

@@ -46,7 +46,7 @@ def run_published(files: RunFiles) -> Table | None:
     """A run's numbers beside published ones: of the test split, or of the domain it held out.
 
     Returns:
-        None where it was not judged on the test split, or none were published.
+        None where it was not evaluated on the test split, or none were published.
     """
     test = None if files.evaluation is None else files.evaluation.splits.get("test")
     if test is None:

@@ -16,8 +16,8 @@ from medldr.reporting.wording import rule_text
 
 def facts(files: RunFiles) -> list[tuple[str, str]]:
     """Names and what is said of each; what a run has nothing of is left out."""
-    config, judged = files.config, files.evaluation
-    chosen = judged and judged.selection
+    config, scored = files.config, files.evaluation
+    chosen = scored and scored.selection
     pairs = {
         "Method": method_title(config),
         "Data": _data_text(files),
@@ -27,17 +27,17 @@ def facts(files: RunFiles) -> list[tuple[str, str]]:
         "Selection": _selection_text(chosen) if chosen else "",
         "Held out": ", ".join(held_out(config)),
         "Protocol": files.protocol or "none",
-        "Positive class": f"{judged.positive_class}" if judged and judged.task == "binary" else "",
+        "Positive class": f"{scored.positive_class}" if scored and scored.task == "binary" else "",
     }
     return [pair for pair in pairs.items() if pair[1]]
 
 
 def _data_text(files: RunFiles) -> str:
-    judged, data = files.evaluation, dataset_name(files.config, files.facts)
-    if judged is None:
+    scored, data = files.evaluation, dataset_name(files.config, files.facts)
+    if scored is None:
         return data
-    kinds = "labels" if judged.task == "multi-label" else "classes"
-    return f"{data}: {judged.task}, {len(judged.class_names)} {kinds}"
+    kinds = "labels" if scored.task == "multi-label" else "classes"
+    return f"{data}: {scored.task}, {len(scored.class_names)} {kinds}"
 
 
 def _selection_text(chosen: Selection) -> str:

@@ -35,28 +35,28 @@ MOST = 100
 """A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
 
 
-def splits(judged: EvaluationRecord) -> Section | None:
+def splits(scored: EvaluationRecord) -> Section | None:
     """Every metric in every split."""
-    table = split_table(judged) if judged.splits else None
-    return section("run", "splits", table, Paragraph(intervals_text(judged), "small"))
+    table = split_table(scored) if scored.splits else None
+    return section("run", "splits", table, Paragraph(intervals_text(scored), "small"))
 
 
-def split_table(judged: EvaluationRecord) -> Table:
+def split_table(scored: EvaluationRecord) -> Table:
     """Metrics down, splits across."""
-    shown = page_order(judged)
+    shown = page_order(scored)
     table = Table("All metrics in each evaluated split", ["Metric"])
     table.columns += [f"{split_name(name)} (n = {split.n:,})" for name, split in shown.items()]
-    scored = [metrics_of(split) for split in shown.values()]
-    for key in ordered(key for metrics in scored for key in metrics):
+    tables = [metrics_of(split) for split in shown.values()]
+    for key in ordered(key for metrics in tables for key in metrics):
         unit = " (%)" if metric_facts(key).percent else ""
-        cells = [_number(table, key, metrics) for metrics in scored]
-        table.rows.append(Row(f"{title(judged, key)}{unit}", cells))
+        cells = [_number(table, key, metrics) for metrics in tables]
+        table.rows.append(Row(f"{title(scored, key)}{unit}", cells))
     return table
 
 
-def intervals_text(judged: EvaluationRecord) -> str:
+def intervals_text(scored: EvaluationRecord) -> str:
     """How the intervals were made; empty where that is not known."""
-    made, split = judged.intervals, headline(judged)
+    made, split = scored.intervals, headline(scored)
     if made is None or split is None:
         return ""
     return sentence(
@@ -69,12 +69,12 @@ def intervals_text(judged: EvaluationRecord) -> str:
     )
 
 
-def domains(judged: EvaluationRecord) -> Section | None:
+def domains(scored: EvaluationRecord) -> Section | None:
     """Results in each domain that it was tested on, seen and unseen; None without domains."""
-    found = tested_domains(judged)
+    found = tested_domains(scored)
     if not found:
         return None
-    gap, figure = Paragraph(gap_sentence(judged)), domain_figure(found)
+    gap, figure = Paragraph(gap_sentence(scored)), domain_figure(found)
     figures = Figures([] if figure is None else [figure])
     worst = _worst_domain(found)
     return section("run", "domains", gap, domain_table(found), figures, worst=worst)
@@ -107,18 +107,18 @@ def domain_table(found: Mapping[str, DomainRecord]) -> Table:
     return table
 
 
-def groups(judged: EvaluationRecord) -> Section | None:
+def groups(scored: EvaluationRecord) -> Section | None:
     """Accuracy of each group, where a run was asked to score groups.
 
     Groups may be patients. Their names are in `evaluation.json`, and so on a page, only where
     `evaluation.per_group` was set.
     """
-    split = headline(judged)
+    split = headline(scored)
     if split is None or not split.groups:
         return None
     worst = split.worst_group
     said = _worst(f"{worst.name} ({worst.n:,} images)", worst.accuracy) if worst else ""
-    return section("run", "groups", where(judged), group_table(split), worst=said)
+    return section("run", "groups", where(scored), group_table(split), worst=said)
 
 
 def group_table(split: SplitRecord) -> Table | None:
@@ -146,9 +146,9 @@ def _rank(item: tuple[str, GroupRecord]) -> tuple[bool, float, str]:
     return (entry.accuracy is None, entry.accuracy or 0.0, name)
 
 
-def classes(judged: EvaluationRecord) -> Section | None:
+def classes(scored: EvaluationRecord) -> Section | None:
     """Results of each class or label; None where they were not scored."""
-    split, labels = headline(judged), judged.task == "multi-label"
+    split, labels = headline(scored), scored.task == "multi-label"
     if split is None or not split.classes:
         return None
     one, images = ("Label", "Positive") if labels else ("Class", "Images")
@@ -156,12 +156,12 @@ def classes(judged: EvaluationRecord) -> Section | None:
     keys = _add_metrics(table, split.classes.values())
     for name, entry in split.classes.items():
         table.rows.append(Row(name, _cells(table, keys, entry)))
-    return section("run", "labels" if labels else "classes", where(judged), table)
+    return section("run", "labels" if labels else "classes", where(scored), table)
 
 
-def where(judged: EvaluationRecord) -> Paragraph:
+def where(scored: EvaluationRecord) -> Paragraph:
     """The split that numbers are of."""
-    return Paragraph(f"{split_name(headline_split(judged))} split.", "small")
+    return Paragraph(f"{split_name(headline_split(scored))} split.", "small")
 
 
 def _add_metrics(table: Table, parts: Iterable[DomainRecord | ClassRecord]) -> list[str]:
@@ -180,10 +180,10 @@ def _number(table: Table, key: str, metrics: Mapping[str, Number]) -> Cell:
     return table.number(key, Estimate.of(metrics[key]) if key in metrics else None)
 
 
-def glossary(judged: EvaluationRecord) -> Section | None:
+def glossary(scored: EvaluationRecord) -> Section | None:
     """What each metric on the page means."""
-    split = headline(judged)
-    shown = {key for part in judged.splits.values() for key in metrics_of(part)}
+    split = headline(scored)
+    shown = {key for part in scored.splits.values() for key in metrics_of(part)}
     shown |= {"recall", "precision", "f1"} if split is not None and split.classes else set()
-    known = [(title(judged, key), metric_facts(key).meaning) for key in ordered(shown)]
+    known = [(title(scored, key), metric_facts(key).meaning) for key in ordered(shown)]
     return section("run", "glossary", Pairs([pair for pair in known if pair[1]], glossary=True))

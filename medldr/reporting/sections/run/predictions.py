@@ -46,16 +46,16 @@ def _chance(files: RunFiles) -> float | None:
     return max(spec.class_counts) / sum(spec.class_counts)
 
 
-def confusion(judged: EvaluationRecord) -> Section | None:
+def confusion(scored: EvaluationRecord) -> Section | None:
     """What was taken for what; None where that was not counted."""
-    split = headline(judged)
+    split = headline(scored)
     if split is None or not split.confusion:
         return None
-    if judged.task == "multi-label":
-        table = label_table(split.confusion, judged.class_names)
-        return section("run", "confusion", where(judged), table)
-    drawings = confusion_figures(split.confusion, judged.class_names)
-    return section("run", "confusion", where(judged), Figures(drawings))
+    if scored.task == "multi-label":
+        table = label_table(split.confusion, scored.class_names)
+        return section("run", "confusion", where(scored), table)
+    drawings = confusion_figures(split.confusion, scored.class_names)
+    return section("run", "confusion", where(scored), Figures(drawings))
 
 
 def label_table(counts: Sequence[Any], names: Sequence[str]) -> Table:
@@ -74,16 +74,16 @@ def label_table(counts: Sequence[Any], names: Sequence[str]) -> Table:
     return table
 
 
-def judging(judged: EvaluationRecord) -> Section | None:
+def judging(scored: EvaluationRecord) -> Section | None:
     """ROC curves and reliability; None where neither can be drawn."""
-    split = headline(judged)
+    split = headline(scored)
     if split is None:
         return None
     roc = roc_figure(split)
-    drawings = [*([roc] if roc is not None else []), *reliability_figures(split, judged)]
+    drawings = [*([roc] if roc is not None else []), *reliability_figures(split, scored)]
     if not drawings:
         return None
     auc = split.metrics.get("auc")
     reason = (auc and auc.reason) or "it is not defined here"
     absent = "" if roc_curves(split) else f"There is no ROC curve: {reason}."
-    return section("run", "judging", where(judged), Paragraph(absent), Figures(drawings))
+    return section("run", "judging", where(scored), Paragraph(absent), Figures(drawings))

@@ -20,8 +20,8 @@ from medldr.reporting.wording import PERCENT, bracketed, card_metrics, split_nam
 
 def banners(files: RunFiles) -> list[Banner]:
     """An oracle, an end before the end, results of no test split, files that were left out."""
-    judged = files.evaluation
-    chosen = judged and judged.selection
+    scored = files.evaluation
+    chosen = scored and scored.selection
     found = []
     if chosen and chosen.oracle:
         found.append(Banner("oracle", sentence("run_oracle", rule=chosen.rule)))
@@ -56,50 +56,50 @@ def result(files: RunFiles) -> Section | None:
     return section("run", "result", *numbers, Pairs(facts(files)))
 
 
-def lead(judged: EvaluationRecord) -> str:
+def lead(scored: EvaluationRecord) -> str:
     """The result in a few plain sentences; empty where there is none."""
-    split = headline(judged)
+    split = headline(scored)
     number = split and split.metrics.get("accuracy")
     if not split or not number or number.value is None:
         return ""
     known = metric_facts("accuracy")
-    where = f"the {split_name(headline_split(judged)).lower()} split"
+    where = f"the {split_name(headline_split(scored)).lower()} split"
     if split.unseen:
         where += f", from {', '.join(split.domains)}, unseen during training"
-    labels = judged.task == "multi-label"
+    labels = scored.task == "multi-label"
     what = "labels were predicted correctly" if labels else "images were classified correctly"
     text = f"On {where}, {known.show(number.value)}{PERCENT} of the {what}"
-    text += f"{bracketed(number, known, judged.level, unit=PERCENT)}."
-    return " ".join(filter(None, (text, _comparison(judged, split), gap_sentence(judged))))
+    text += f"{bracketed(number, known, scored.level, unit=PERCENT)}."
+    return " ".join(filter(None, (text, _comparison(scored, split), gap_sentence(scored))))
 
 
-def _comparison(judged: EvaluationRecord, split: SplitRecord) -> str:
+def _comparison(scored: EvaluationRecord, split: SplitRecord) -> str:
     """What always naming the most frequent class would reach; empty where that is unknown."""
-    totals = [sum(row) for row in split.confusion or ()] if judged.task != "multi-label" else []
-    if len(totals) != len(judged.class_names) or not sum(totals):
+    totals = [sum(row) for row in split.confusion or ()] if scored.task != "multi-label" else []
+    if len(totals) != len(scored.class_names) or not sum(totals):
         return ""
     share = metric_facts("accuracy").show(max(totals) / sum(totals))
-    name = judged.class_names[totals.index(max(totals))]
+    name = scored.class_names[totals.index(max(totals))]
     return sentence("most_frequent", name=name, share=f"{share}{PERCENT}")
 
 
-def cards(judged: EvaluationRecord) -> list[Cards]:
+def cards(scored: EvaluationRecord) -> list[Cards]:
     """Large numbers of the headline split, and of the seen domains beside the unseen ones."""
-    shown = dict.fromkeys((headline_split(judged), seen_split(judged)))
+    shown = dict.fromkeys((headline_split(scored), seen_split(scored)))
     return [
-        Cards(_cards_title(name, judged.splits[name]), _cards(judged, name), judged.level)
+        Cards(_cards_title(name, scored.splits[name]), _cards(scored, name), scored.level)
         for name in shown
-        if name in judged.splits
+        if name in scored.splits
     ]
 
 
-def _cards(judged: EvaluationRecord, name: str) -> list[Card]:
-    numbers, found = metrics_of(judged.splits[name]), []
-    for key in (*card_metrics(judged.task), "worst_group"):
+def _cards(scored: EvaluationRecord, name: str) -> list[Card]:
+    numbers, found = metrics_of(scored.splits[name]), []
+    for key in (*card_metrics(scored.task), "worst_group"):
         if key in numbers:
             number = Estimate.of(numbers[key])
             number = replace(number, reason=number.reason or "undefined")
-            found.append(Card(title(judged, key), Cell(number, metric_facts(key))))
+            found.append(Card(title(scored, key), Cell(number, metric_facts(key))))
     return found
 
 
@@ -111,16 +111,16 @@ def _cards_title(name: str, split: SplitRecord) -> str:
     return f"{found} · {counts_text(split)}"
 
 
-def title(judged: EvaluationRecord, key: str) -> str:
+def title(scored: EvaluationRecord, key: str) -> str:
     """The name of a metric, with the specificity that this run asked for.
 
     Example:
         >>> point = {"specificity": 0.9}
-        >>> judged = EvaluationRecord(task="binary", splits={}, operating_point=point)
-        >>> title(judged, "sensitivity_at_specificity"), title(judged, "auc")
+        >>> scored = EvaluationRecord(task="binary", splits={}, operating_point=point)
+        >>> title(scored, "sensitivity_at_specificity"), title(scored, "auc")
         ('Sensitivity at 90 % specificity', 'AUC')
     """
-    point = judged.operating_point
+    point = scored.operating_point
     wanted = None if point is None else point.specificity
     if key != "sensitivity_at_specificity" or wanted is None:
         return metric_facts(key).title

@@ -28,17 +28,17 @@ def rule_table(files: RunFiles) -> Table | None:
     split = headline_split(files.evaluation)
     table = Table("By selection rule", ["Rule", "Split read", "Epoch", "Value there"], texts=(1,))
     table.columns += [f"{split_name(split)}: {metric_facts(key).heading}" for key in SHOWN]
-    for place, (rule, (chosen, judged)) in enumerate(files.by_rule.items()):
+    for place, (rule, (chosen, scored)) in enumerate(files.by_rule.items()):
         cells = [
             Cell(split_name(chosen.split).lower()) if chosen.split else Cell(),
             Cell() if chosen.epoch is None else Cell(f"{chosen.epoch}", order=float(chosen.epoch)),
             Cell() if chosen.value is None else Cell(value_text(chosen), order=chosen.value),
         ]
-        scored = (
-            {} if judged is None or split not in judged.splits else judged.splits[split].metrics
+        values = (
+            {} if scored is None or split not in scored.splits else scored.splits[split].metrics
         )
-        missing = Estimate(reason=ABSENT) if judged is None else None
-        numbers = [Estimate.of(scored[key]) if key in scored else missing for key in SHOWN]
+        missing = Estimate(reason=ABSENT) if scored is None else None
+        numbers = [Estimate.of(values[key]) if key in values else missing for key in SHOWN]
         cells += [table.number(key, number) for key, number in zip(SHOWN, numbers, strict=True)]
         tags = (*(["reported"] if place == 0 else []), *(["oracle"] if chosen.oracle else []))
         table.rows.append(Row(rule, cells, tags, "reference" if place == 0 else ""))

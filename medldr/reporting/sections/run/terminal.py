@@ -15,25 +15,25 @@ from medldr.reporting.wording import card_metrics, rule_text
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 
 
-def run_overview(judged: EvaluationRecord) -> Document:
+def run_overview(scored: EvaluationRecord) -> Document:
     """Headline numbers of one run: a row per split, and per domain of the test splits."""
-    oracle = judged.selection is not None and judged.selection.oracle
+    oracle = scored.selection is not None and scored.selection.oracle
     banners = [Banner("oracle", "ORACLE: chosen on the test split")] if oracle else []
-    sections = [Section("result", "", "", [overview_table(judged)])]
+    sections = [Section("result", "", "", [overview_table(scored)])]
     return Document("", "", banners=banners, sections=sections)
 
 
-def overview_table(judged: EvaluationRecord) -> Table:
+def overview_table(scored: EvaluationRecord) -> Table:
     """The one table of it."""
-    keys = card_metrics(judged.task)
-    table = Table(_caption(judged.selection), ["split", "n"])
+    keys = card_metrics(scored.task)
+    table = Table(_caption(scored.selection), ["split", "n"])
     table.columns += [metric_facts(key).short_heading for key in keys]
 
     def add(heading: str, n: int | None, numbers: dict[str, Number], style: str = "") -> None:
         cells = [_cell(key, numbers.get(key), whole=style == "head") for key in keys]
         table.rows.append(Row(heading, [Cell() if n is None else Cell(n), *cells], style=style))
 
-    for name, split in page_order(judged).items():
+    for name, split in page_order(scored).items():
         title = NAMES.get(name, name) + (", unseen" if split.unseen else "")
         add(title, split.n, split.metrics, "head")
         if split.worst_group is not None:
@@ -44,7 +44,7 @@ def overview_table(judged: EvaluationRecord) -> Table:
     cells = (cell.content for row in table.rows for cell in row.cells)
     undefined = (c.reason for c in cells if isinstance(c, Estimate) and c.mean is None)
     notes = [f"n/a: {reason}" for reason in dict.fromkeys(undefined)]
-    notes += [gap_sentence(judged), f"below each number: its {100 * judged.level:g}% CI"]
+    notes += [gap_sentence(scored), f"below each number: its {100 * scored.level:g}% CI"]
     table.notes = [note for note in notes if note]
     return table
 

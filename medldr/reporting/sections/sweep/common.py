@@ -23,7 +23,7 @@ class Results:
         study: The sweep as it was read.
         columns: Its columns as they were compared.
         metrics: Metrics that have a grid, the foremost first.
-        splits: Splits that were judged, the test split first.
+        splits: Splits that were scored, the test split first.
         held_out: Data sets of which domains were held out one at a time.
     """
 

@@ -67,12 +67,12 @@ def sets_table(results: Results) -> Table:
         entries = results.study.of(column=column.name)
         there = [entry.files for entry in entries if entry.files is not None]
         compared = column.comparison
-        judged = [] if compared is None else [compared.title(split) for split in column.splits]
+        scored = [] if compared is None else [compared.title(split) for split in column.splits]
         words = (
             _each(dataset_name(files.config, files.facts) for files in there),
             _each(model_text(files.config, files.record) for files in there),
             _each(files.protocol or "none" for files in there),
-            "; ".join(judged),
+            "; ".join(scored),
         )
         cells = [Cell(text or DASH) for text in words]
         cells.append(Cell(f"{len(there)} of {len(entries)}", order=float(len(there))))

@@ -67,10 +67,10 @@ class Verdict:
         self.columns = [column for column in columns if column.comparison is not None]
 
     def sentences(self) -> list[str]:
-        """The sentences, or one that says that there is nothing to judge."""
+        """The sentences, or one that says that there is nothing to compare."""
         rows = [row for row in self._asked() if self._against_reference(row)]
         if not rows:
-            return [sentence("nothing_to_judge")]
+            return [sentence("nothing_to_compare")]
         controls = [row for row in self.controls if row != self.reference]
         return [
             *map(self._row_text, rows),

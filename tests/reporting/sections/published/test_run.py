@@ -20,8 +20,8 @@ def run_files(held=("sketch",), algorithm="erm", model="resnet18", parts=True, a
     part = {"target_in": {"items": 9, "metrics": {"accuracy": {"value": 0.625}}}}
     test = {"metrics": {"accuracy": {"value": 0.5}}} | ({"parts": part} if parts else {})
     rule = "swad" if averaging else "val_domain_accuracy"
-    judged = {"task": "multi-class", "selection": {"rule": rule}, "splits": {"test": test}}
-    return RunFiles("x", config, evaluation=EvaluationRecord.model_validate(judged))
+    scored = {"task": "multi-class", "selection": {"rule": rule}, "splits": {"test": test}}
+    return RunFiles("x", config, evaluation=EvaluationRecord.model_validate(scored))
 
 
 def test_target_in_stands_beside_the_numbers_of_that_domain_alone():
@@ -42,7 +42,7 @@ def test_another_network_is_told():
     assert dict(table.footnotes)[first.mark] == "ResNet-50; ours is ResNet-18."
 
 
-def test_a_run_that_was_not_judged_on_the_test_split_has_no_table():
+def test_a_run_that_was_not_scored_on_the_test_split_has_no_table():
     assert run_published(replace(run_files(), evaluation=None)) is None
     other = EvaluationRecord.model_validate({"task": "multi-class", "splits": {"val": {}}})
     assert run_published(replace(run_files(), evaluation=other)) is None

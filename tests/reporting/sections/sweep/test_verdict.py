@@ -137,7 +137,7 @@ def test_the_caveat_counts_tests_columns_seeds_and_draws():
     assert intervals.holm(dict.fromkeys("abc", 2 / 100))["a"] == pytest.approx(0.06)
 
 
-def test_a_row_of_one_seed_is_not_judged_whatever_its_p():
+def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
     gains = {"Pool": [(0.05, 0.001)] * 2, "Half": [(0.01, 0.9)] * 2}
     study, columns = build(gains, [(0.05, 0.001)] * 2, seeds={"Pool": (0,), "Half": (0, 1)})
     sentences = verdict(study, columns, "accuracy")
