@@ -149,7 +149,7 @@ def split_notes(split: str, scores: SplitScores) -> list[str]:
     if scores.per_group and scores.units.kind != "group":
         said.append(f"{split}: not scored by group, because no item has a group.")
     if scores.units.few:
-        said.append(f"{split}: few groups ({scores.units.count}); intervals are too narrow.")
+        said.append(f"{split}: few groups ({scores.units.count}); CIs are too narrow.")
     return said
 
 

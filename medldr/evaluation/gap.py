@@ -54,15 +54,15 @@ def optimism(
         >>> optimism("id_val", [other]), optimism("id_test", [same])
         (None, None)
         >>> optimism("id_val", [same])
-        'id_val chose the weights (val_auc), so the gap measured from it is too large.'
+        'id_val chose the weights (val_auc), so the gap from it is overestimated.'
         >>> optimism("id_val", [other], shared=True)
-        'id_val shares groups with the training images, so the gap measured from it is too large.'
+        'id_val shares groups with the training images, so the gap from it is overestimated.'
     """
     rules = [s.rule for s in selections if s is not None and s.split == seen]
     named = ", ".join(dict.fromkeys(rules))
     why = [f"chose the weights ({named})"] if rules else []
     why += ["shares groups with the training images"] if shared else []
-    end = "so the gap measured from it is too large."
+    end = "so the gap from it is overestimated."
     return f"{seen} {' and '.join(why)}, {end}" if why else None
 
 

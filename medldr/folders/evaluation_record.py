@@ -188,7 +188,7 @@ class GapRecord(Record):
         unseen: The other one.
         metrics: By name.
         shared_groups: Whether the seen split shares groups with the training images.
-        note: Why the gap is too large, if it is.
+        note: Why the gap is overestimated, if it is.
     """
 
     seen: str

@@ -88,7 +88,7 @@ def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
     """
     files, out = _folder(folder), console()
     if not fresh:
-        out.print("This run was finished before; nothing had to be done.")
+        out.print("This run had already finished; nothing had to be done.")
     print_document(run_overview(read_evaluation(files)), out)
     page = f"\npage: {files.report}" if files.report.exists() else ""
     out.print(f"run: {files.path}{page}", soft_wrap=True, markup=False)

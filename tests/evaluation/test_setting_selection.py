@@ -23,7 +23,7 @@ STEPS = (1, 100, 200, 300)
 
 
 def made(seeds=(0,), places=20, without=()):
-    """Runs with numbers on a coarse grid, so that ties occur; also those with two held out."""
+    """Runs with numbers on a coarse grid, which makes ties occur; also some with two held out."""
     rng = np.random.default_rng(places)
     runs = []
     held = [(d,) for d in DOMAINS] + list(itertools.combinations(DOMAINS, 2))

@@ -142,7 +142,7 @@ def state(folder):
 
 @contextlib.contextmanager
 def working_in(folder):
-    """So that what is printed says nothing of where the folder lies."""
+    """Keep the location of the folder out of what is printed."""
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -238,7 +238,7 @@ def quick(monkeypatch):
 def whole_folder(tmp_path_factory):
     """A sweep of two sets with controls, an oracle, a failed run and two that never ran.
 
-    Its files are read by many tests, so that none may change them.
+    Its files are read by many tests, so none may change them.
     """
     layout = {
         "title": "Two <sets> & 100 %",

@@ -60,7 +60,7 @@ class ClassScore(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A seen split minus the test split; `note` says why it is too large, if it is."""
+    """A seen split minus the test split; `note` says why it is overestimated, if it is."""
 
     metric: str
     method: str

@@ -67,8 +67,8 @@ def predict(
         loader: Batches of this process's rows, on the model's device.
         spec: Of the data the model was built for.
         table: Where ids, labels, domains and groups come from, by `Batch.index`.
-        split: Name to write beside each row.
-        parts: Rows of each part of the held-out domains, to name beside each row; None: there are
+        split: Name to write next to each row.
+        parts: Rows of each part of the held-out domains, to name next to each row; None: there are
             none.
         fabric: Gives precision and processes; unset: float32, this process alone.
 
@@ -98,8 +98,8 @@ def predict_each(
         loader: As for `predict`, like the remaining arguments.
         spec: Of the data the models were built for.
         table: Where ids, labels, domains and groups come from, by `Batch.index`.
-        split: Name to write beside each row.
-        parts: Rows of each part of the held-out domains, to name beside each row; None: there are
+        split: Name to write next to each row.
+        parts: Rows of each part of the held-out domains, to name next to each row; None: there are
             none.
         fabric: Gives precision and processes; unset: float32, this process alone.
 

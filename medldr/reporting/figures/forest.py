@@ -133,7 +133,7 @@ def difference_figure(
     known = metric_facts(metric)
     return forest_figure(
         f"difference-{metric.replace('_', '-')}{f'-{number}' if number else ''}", rows,
-        title=f"{f'{column}, ' if column else ''}{known.title}: difference to {found.reference}",
+        title=f"{f'{column}, ' if column else ''}{known.title}: difference from {found.reference}",
         xlabel="difference (percentage points)" if known.percent else "difference",
         factor=100.0 if known.percent else 1.0,
         legend=any(row.unseen for row in rows), zero=True,

@@ -133,7 +133,7 @@ def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
         yield Banner("warning", f"{size} without a result: {each}.")
     apart = ", ".join(column.name for column in found if column.problem)
     if apart:
-        yield Banner("warning", f"Left out, because its runs cannot be compared: {apart}.")
+        yield Banner("warning", f"Left out because the runs cannot be compared: {apart}.")
     members = [entry.member for entry in study.entries if entry.run is not None]
     if 1 in Counter((member.row, member.column) for member in members).values():
         yield Banner("warning", sentence("single_seed"))
@@ -150,7 +150,7 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
     study, document = page.results.study, page.document
     grids = [_plain(table) for _, table in document.tables(["result"])]
     left_out = [replace(table, intervals=False) for _, table in document.tables(["left_out"])]
-    legend = _legend(grids, styled=styled) + (["↓ lowest of a row's domains"] if left_out else [])
+    legend = _legend(grids, styled=styled) + (["↓ a method's lowest domain"] if left_out else [])
     problems = [f"{c.name} is left out: {c.said}" for c in page.results.columns if c.problem]
     lines = [*problems, *study.notes, *missing_lines(study, folder)]
     shown = Section("result", "", "", [*grids, *left_out])

@@ -127,7 +127,7 @@ def _member(name: str, opened: OpenFolder) -> tuple[Member, _Place]:
     stated = str(protocol or "")
     plain = stated.removesuffix(MODIFIED)
     if not label:
-        raise InputError(f"{opened.files.path} says no label")
+        raise InputError(f"{opened.files.path} does not record a label")
     place = _Place(dataset, plain, ", ".join(held_out(config)), stated != plain)
     row = row_name(label, dataset, plain) or method_title(config)
     return Member(run=name, label=label, seed=seed, row=row, column=""), place

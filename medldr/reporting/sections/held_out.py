@@ -36,7 +36,7 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
         table.rows.append(method_row(row, cells, control=row in controls))
     part = [f"{found.dataset} ({', '.join(found.never)})" for found in sets if found.never]
     if part:
-        table.notes.append(f"Without domains that no run held out: {'; '.join(part)}.")
+        table.notes.append(f"Excludes domains that no run held out: {'; '.join(part)}.")
     return table
 
 
@@ -84,6 +84,6 @@ def _mark(table: Table, found: HeldOut, row: str, target: str, metric: str) -> s
     lost = found.missing(row)
     if lost:
         runs = "; ".join(f"{run.domain}, seed {run.seed} ({run.state})" for run in lost)
-        return table.sign(f"No mean, because runs have no result: {runs}.")
+        return table.sign(f"No mean because these runs have no result: {runs}.")
     old = target != "target_all" and found.unscored(row, target, metric)
     return table.sign(sentence("no_domain_result")) if old else ""

@@ -41,7 +41,7 @@ def pick_table(study: Study) -> Table:
     """The setting of each method, column by column, that the main tables show."""
     columns = list(dict.fromkeys(pick.column for pick in study.picks))
     texts = tuple(range(1, 1 + len(columns)))
-    caption = "Settings that the main tables show"
+    caption = "Settings shown in the main tables"
     table = Table(caption, ["Method", *columns], texts=texts, intervals=False)
     by_place = {(pick.row, pick.column): pick for pick in study.picks}
     for row in dict.fromkeys(pick.row for pick in study.picks):
@@ -55,12 +55,12 @@ def _pick(table: Table, study: Study, pick: Pick | None) -> Cell:
         return Cell()
     signs = []
     if not pick.by:
-        signs.append(table.sign("Not chosen: no setting has every run. It has the most."))
+        signs.append(table.sign("Not chosen: no setting has all runs; this one has the most."))
     if pick.incomplete:
         more = len(pick.incomplete) - NAMED
         names = "; ".join(map(JOINT.join, pick.incomplete[:NAMED]))
         names += f"; and {more} more" if more > 0 else ""
-        signs.append(table.sign(f"No candidates, because a run is missing: {names}."))
+        signs.append(table.sign(f"Not considered because a run is missing: {names}."))
     return Cell(titled(pick.setting, study.layout.titles), mark=",".join(signs))
 
 
@@ -70,7 +70,7 @@ def choice_table(found: Sequence[Candidates]) -> Table | None:
     Args:
         found: The methods of one data set.
     """
-    caption = f"{found[0].dataset}: {ACCURACY.heading} on target_in by rule of choice"
+    caption = f"{found[0].dataset}: {ACCURACY.heading} on target_in by selection rule"
     table = Table(caption, ["Method, held out", *RULES], intervals=False)
     any_choice = False
     for of_method in found:
@@ -107,7 +107,7 @@ def missing_text(choice: Choice) -> str:
     Example:
         >>> lost = [Missing(frozenset(["a", "b"]), "", seed) for seed in (0, 1)]
         >>> missing_text(Choice(RULES[1], missing=(*lost, Missing(frozenset("a"), "low", 1))))
-        'No result, or no curve, of the runs that held out a + b (2 runs); a (low, seed 1).'
+        'No result, or no curve, for the runs that held out a + b (2 runs); a (low, seed 1).'
     """
     groups: dict[str, list[Missing]] = {}
     for lost in choice.missing:
@@ -116,7 +116,7 @@ def missing_text(choice: Choice) -> str:
     for domains, runs in groups.items():
         one = ", ".join(filter(None, (runs[0].setting, f"seed {runs[0].seed}")))
         texts.append(f"{domains} ({one if len(runs) == 1 else f'{len(runs)} runs'})")
-    start = "No result, or no curve, of the runs that held out "
+    start = "No result, or no curve, for the runs that held out "
     return f"{start}{'; '.join(texts)}." if texts else ""
 
 

@@ -44,7 +44,7 @@ def _text(key: str, own: Training, other: Training) -> str:
 def training_table(study: Study, column: Column) -> Table | None:
     """Learning rate, images of a step, steps and sampler of each row; None without a run."""
     columns = ["Method", "Learning rate", "Images per step", "Steps", "Sampler"]
-    table = Table(f"{column.name}: how each row was trained", columns, texts=(4,))
+    table = Table(f"{column.name}: how each method was trained", columns, texts=(4,))
     for row in study.rows:
         runs = [training_of(entry.files) for entry in study.of(row, column.name)]
         found = [run for run in runs if run is not None]

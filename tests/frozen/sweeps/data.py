@@ -2,7 +2,7 @@
 
     python tests/frozen/sweeps/data.py FOLDER
 
-The layouts are those of PACS, VLCS and MedMNIST, so that published numbers of these sets stand in
+The layouts are those of PACS, VLCS and MedMNIST, so published numbers of these sets appear in
 the reports. The numbers beside them mean nothing.
 """
 
@@ -29,7 +29,7 @@ PARTS = {"train": 96, "val": 20, "test": 40}
 
 
 def picture(kind, domain, number, size):
-    """Stripes whose direction tells the class, in the colours of a domain, under noise."""
+    """Stripes whose direction is the class, in the colours of a domain, under noise."""
     rng = np.random.default_rng((kind, domain, number))
     y, x = np.mgrid[:size, :size] / size
     angle = np.pi * kind / 7 + rng.normal(0, 0.1)

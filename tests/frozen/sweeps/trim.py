@@ -4,7 +4,7 @@
 
 FROM is the folder of a sweep or of runs. Weights are left out (an empty file says that they were
 there), as are the points of curves where no page of the run is among the frozen ones; numbers are
-rounded, what a sweep holds twice is kept once, and what tells the machine is replaced.
+rounded, what a sweep holds twice is kept once, and what identifies the machine is replaced.
 """
 
 import csv

@@ -23,7 +23,7 @@ def test_a_column_has_figures_of_its_own_name_without_single_domains(found):
     column = difference_figure(found, "auc", "Derma", 1)
     assert alone.name == "difference-auc"
     assert column.name == "difference-auc-1"
-    assert column.title == "Derma, AUC: difference to erm"
+    assert column.title == "Derma, AUC: difference from erm"
     assert "mixup, Test, seen domains, n = 48" in alone.alt
     assert "mixup, Test, seen domains " in column.alt
     assert "n = 48" not in column.alt

@@ -193,7 +193,7 @@ def test_print_run_says_where_things_are_and_that_nothing_was_done(run_folder, c
     files = run_folder()
     print_run(files, fresh=False)
     said = capsys.readouterr().out
-    assert said.startswith("This run was finished before")
+    assert said.startswith("This run had already finished")
     assert f"run: {files.path}\n" in said
 
 
@@ -202,7 +202,7 @@ def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsy
     folders = [files.path for files in runs()]
     result = compare_runs(folders, tmp_path / "c.html", metric="auc")
     said = capsys.readouterr().out
-    assert "AUC, differences to erm" in said
+    assert "AUC, differences from erm" in said
     assert f"page: {tmp_path / 'c.html'}\n" in said
     assert result["reference"] == "fracture_erm"
     assert "curves" in read(tmp_path / "c.html").sections

@@ -43,7 +43,7 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
         for key, number in scored["splits"][split]["metrics"].items():
             title = metric_facts(key).heading
             if key == "sensitivity_at_specificity":
-                title = "Sensitivity at 90 % specificity (%)"
+                title = "Sensitivity at 90% specificity (%)"
             factor, digits = (100, 1) if title.endswith("(%)") else (1, 3)
             shown = [f"{factor * number[end]:.{digits}f}" for end in ("value", "low", "high")]
             assert rows[title.replace("\N{NO-BREAK SPACE}", " ")][i] == (

@@ -1,4 +1,4 @@
-"""Augmentation and protocol decide what may be compared: told everywhere, never merged silently."""
+"""Augmentation and protocol decide what may be compared: shown, and never merged silently."""
 
 import csv
 import io

@@ -96,11 +96,11 @@ def test_a_column_without_any_result_is_told(sweep):
 def test_few_groups_are_told(sweep):
     folder = sweep({"erm": 1.0}, ("octmnist",), n=20)
     (column,) = columns(read_study(folder))
-    assert column.notes == ("octmnist: test: few groups (10); intervals are too narrow.",)
+    assert column.notes == ("octmnist: test: few groups (10); CIs are too narrow.",)
 
 
 def test_seeds_whose_configurations_differ_are_one_row_all_the_same(sweep):
-    """A run that goes on from another's weights names a folder that holds the seed."""
+    """A run that starts from another's weights names a folder that holds the seed."""
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
     before = columns(read_study(folder))[0]
     record = read_sweep(folder)

@@ -81,7 +81,7 @@ def test_a_row_that_lacks_runs_names_them_and_has_no_mean(held_sweep, plans):
     (row,) = table.rows
     (footnote,) = table.footnotes
     assert footnote == (
-        row.mark, "No mean, because runs have no result: photo, seed 1 (not run); "
+        row.mark, "No mean because these runs have no result: photo, seed 1 (not run); "
         "sketch, seed 2 (not run).",
     )  # fmt: skip
     assert [printed(cell).text for cell in row.cells] == [
@@ -177,7 +177,7 @@ def test_several_data_sets_have_a_table_of_their_means_with_an_average(held_swee
     )
     assert (printed(first.cells[0]).spread, printed(first.cells[0]).detail) == ("1.4", "SE 0.7")
     assert [printed(cell).text for cell in second.cells] == ["80.0", "–", "–"]
-    assert table.notes == ["Without domains that no run held out: other (sketch)."]
+    assert table.notes == ["Excludes domains that no run held out: other (sketch)."]
 
 
 def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep):
@@ -271,7 +271,7 @@ def test_every_format_has_the_tables(held_sweep):
     assert ["Method", *LEVEL, "Mean", "Seen", "Seen − unseen"] in [
         table.columns for table in printed_section.tables
     ]
-    assert any("↓ lowest of a row's domains" in p.text for p in printed_section.of(Paragraph))
+    assert any("↓ a method's lowest domain" in p.text for p in printed_section.of(Paragraph))
 
 
 def test_the_frame_has_a_line_for_each_number_of_each_run(held_sweep):

@@ -1,4 +1,4 @@
-"""What a row was trained with: every difference to the reference is told, and nothing else."""
+"""How a row was trained: every difference from the reference is reported, and nothing else."""
 
 import pytest
 

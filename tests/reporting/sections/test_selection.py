@@ -1,4 +1,4 @@
-"""The section on choice holds what each rule chose; main tables show one setting per method."""
+"""The section on choice shows what each rule chose; main tables show one setting per method."""
 
 import itertools
 import json
@@ -88,7 +88,7 @@ def test_a_setting_that_lacks_a_run_is_no_candidate_and_is_named(held_sweep):
     assert picks["held_out-photo"].incomplete == (("lr-0.1",),)
     table = selection(study).tables[0]
     assert [cell.content for cell in table.rows[0].cells] == ["lr-0.2", "lr-0.1"]
-    assert dict(table.footnotes)["a"] == "No candidates, because a run is missing: lr-0.1."
+    assert dict(table.footnotes)["a"] == "Not considered because a run is missing: lr-0.1."
 
 
 @pytest.mark.usefixtures("quick")
@@ -124,7 +124,7 @@ def test_cross_validation_without_its_pairs_is_a_dash_that_names_them(held_sweep
     assert dash.empty
     said = dict(table.footnotes)[dash.mark]
     assert said == (
-        "No result, or no curve, of the runs that held out art_painting + photo (2 runs); "
+        "No result, or no curve, for the runs that held out art_painting + photo (2 runs); "
         "cartoon + photo (2 runs); photo + sketch (2 runs)."
     )
     assert cells["ERM, mean of 2"][CROSS].empty

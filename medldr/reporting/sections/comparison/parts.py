@@ -29,7 +29,7 @@ def banners(found: Comparison, remark: str | None) -> list[Banner]:
         made.append(Banner("warning", sentence("single_seed_method")))
     if found.missing:
         runs = "1 run has" if len(found.missing) == 1 else f"{len(found.missing)} runs have"
-        made.append(Banner("warning", f"{runs} no result; see the rows marked so."))
+        made.append(Banner("warning", f"{runs} no result; see the rows tagged “no result”."))
     return made
 
 
@@ -110,7 +110,7 @@ def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
 
 
 def runs(found: Comparison) -> Section | None:
-    """The runs behind each row."""
+    """The runs of each method."""
     return section("comparison", "runs", tables.runs_table(found))
 
 

@@ -31,14 +31,14 @@ def result_table(found: Comparison, split: str) -> Table:
     table.rows += missing_rows(found, len(table.columns))
     about = found.splits[split]
     if about.few_groups:
-        table.notes.append(f"Few groups ({about.n_groups}): the intervals are too narrow.")
+        table.notes.append(f"Few groups ({about.n_groups}): the CIs are too narrow.")
     return table
 
 
 def difference_table(found: Comparison, split: str) -> Table:
     """The main metrics of one split."""
     metrics = main_metrics(found, split)
-    caption = f"Difference to {found.reference}: {found.title(split)}"
+    caption = f"Difference from {found.reference}: {found.title(split)}"
     table = Table(caption, ["Method", *metric_columns(metrics)])
     several = len(found.others) > 1
     for method in found.others:
@@ -83,7 +83,7 @@ def gap_table(found: Comparison) -> Table | None:
 def runs_table(found: Comparison) -> Table:
     """What each method is: seeds, selection, protocol, precision and hashes."""
     table = Table(
-        "The runs behind each row",
+        "Runs of each method",
         ["Method", "Seeds", "Selection", "Protocol", "As reference", "Precision", "Data", "Splits",
          "Configuration"],
         texts=tuple(range(1, 9)),

@@ -25,11 +25,11 @@ def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document
     known = sorted(found.metrics())
     if metric not in known:
         raise InputError(
-            f"there is no metric {metric!r} in this comparison.{did_you_mean(metric, known)} "
+            f"this comparison has no metric {metric!r}.{did_you_mean(metric, known)} "
             f"Known: {', '.join(known)}"
         )
     common, found = found.short_names()
-    heading = f"{metric_facts(metric).heading}, differences to {found.reference}"
+    heading = f"{metric_facts(metric).heading}, differences from {found.reference}"
     section = Section("result", "", "")
     section.add(*(_table(found, split, metric) for split in found.splits))
     section.add(

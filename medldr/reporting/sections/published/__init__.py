@@ -1,1 +1,1 @@
-"""Tables of our numbers beside those that others have published."""
+"""Tables of our numbers next to those that others have published."""

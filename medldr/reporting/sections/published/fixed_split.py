@@ -1,4 +1,4 @@
-"""Ours on the fixed test split of a data set beside what was published of it."""
+"""Ours on the fixed test split of a data set next to the published numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OwnRow:
 
 
 def comparison_published(comparison: Comparison, runs: Mapping[str, RunFiles]) -> Table | None:
-    """All methods of a comparison on the test split beside the published ones.
+    """All methods of a comparison on the test split next to the published ones.
 
     Args:
         comparison: The comparison.
@@ -62,7 +62,7 @@ def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
     columns = ["Method", *words, *(metric_facts(key).heading for key in METRICS)]
     table = Table("Ours and published, test split", columns, texts=tuple(range(1, 1 + len(words))))
     if augmented:
-        table.notes.append("The same protocol also means the same augmentation.")
+        table.notes.append("“Same protocol” also implies the same augmentation.")
 
     def cells(protocol: Cell, augmentation: str, same: Cell, numbers: Sequence[Cell]) -> list[Cell]:
         return [protocol, *([Cell(augmentation)] if augmented else []), same, *numbers]
@@ -109,7 +109,7 @@ def _means_and_published(study: Study, columns: Sequence[Column], metric: str) -
         for column in columns
     }
     shown = [c for c in columns if any(found[row, c.name] for row in study.rows)]
-    table = Table(f"{metric_facts(metric).heading}: ours beside published, test", ["Method"])
+    table = Table(f"{metric_facts(metric).heading}: ours and published, test", ["Method"])
     for column in shown:
         table.columns += [f"{column.name}, ours", f"{column.name}, published"]
     for row in study.rows:

@@ -1,4 +1,4 @@
-"""Ours beside published numbers where one domain was held out at a time: by domain, set and all."""
+"""Ours and published numbers where one domain was held out at a time: by domain, set and all."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 def run_published(files: RunFiles) -> Table | None:
-    """A run's numbers beside published ones: of the test split, or of the domain it held out.
+    """A run's numbers next to published ones: of the test split, or of the domain it held out.
 
     Returns:
         None where it was not evaluated on the test split, or none were published.

@@ -95,7 +95,7 @@ def _worst(name: str, number: Number, *, interval: bool = False) -> str:
 
 def domain_table(found: Mapping[str, DomainRecord]) -> Table:
     """Results in each domain, unseen ones first, the one with the lowest accuracy marked."""
-    table = Table("Results per domain", ["Domain", "Images"])
+    table = Table("Results by domain", ["Domain", "Images"])
     keys = _add_metrics(table, found.values())
     worst = worst_domain(found)
     for name, entry in sorted(found.items(), key=lambda item: (item[1].seen, item[0])):
@@ -136,8 +136,8 @@ def group_table(split: SplitRecord) -> Table | None:
         tags, style = (("worst",), "worst") if name == worst else ((), "")
         table.rows.append(Row(name, cells, tags, style))
     if len(split.groups) > MOST:
-        every = len(split.groups)
-        table.notes.append(f"The {MOST} lowest of {every:,} groups; evaluation.json has all.")
+        said = "The {} groups with the lowest accuracy, of {:,}; evaluation.json lists all."
+        table.notes.append(said.format(MOST, len(split.groups)))
     return table
 
 
@@ -152,7 +152,7 @@ def classes(scored: EvaluationRecord) -> Section | None:
     if split is None or not split.classes:
         return None
     one, images = ("Label", "Positive") if labels else ("Class", "Images")
-    table = Table(f"Results per {one.lower()}", [one, images])
+    table = Table(f"Results by {one.lower()}", [one, images])
     keys = _add_metrics(table, split.classes.values())
     for name, entry in split.classes.items():
         table.rows.append(Row(name, _cells(table, keys, entry)))

@@ -66,7 +66,7 @@ def label_table(counts: Sequence[Any], names: Sequence[str]) -> Table:
         names: One per label.
     """
     table = Table(
-        "Decisions per label at probability 0.5",
+        "Decisions for each label at a probability threshold of 0.5",
         ["Label", "True positives", "False negatives", "False positives", "True negatives"],
     )
     for name, ((right, alarm), (missed, found)) in zip(names, counts, strict=True):
@@ -84,6 +84,6 @@ def judging(scored: EvaluationRecord) -> Section | None:
     if not drawings:
         return None
     auc = split.metrics.get("auc")
-    reason = (auc and auc.reason) or "it is not defined here"
+    reason = (auc and auc.reason) or "it is undefined here"
     absent = "" if roc_curves(split) else f"There is no ROC curve: {reason}."
     return section("run", "judging", where(scored), Paragraph(absent), Figures(drawings))

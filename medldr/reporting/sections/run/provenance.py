@@ -24,8 +24,8 @@ def settings(files: RunFiles) -> Section | None:
     )
     for change in changed:
         table.rows.append(Row(change.key, [Cell(show(change.value)), Cell(show(change.default))]))
-    first = table if changed else Paragraph(problem or "Every setting has its default.")
-    text = as_yaml(files.config) if files.config else "config.yaml is absent."
+    first = table if changed else Paragraph(problem or "All settings have their default values.")
+    text = as_yaml(files.config) if files.config else "config.yaml is missing."
     return section("run", "settings", first, Folded("All settings, as resolved", text))
 
 

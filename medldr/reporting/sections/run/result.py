@@ -84,7 +84,7 @@ def _comparison(scored: EvaluationRecord, split: SplitRecord) -> str:
 
 
 def cards(scored: EvaluationRecord) -> list[Cards]:
-    """Large numbers of the headline split, and of the seen domains beside the unseen ones."""
+    """Large numbers of the headline split, and of the seen domains next to the unseen ones."""
     shown = dict.fromkeys((headline_split(scored), seen_split(scored)))
     return [
         Cards(_cards_title(name, scored.splits[name]), _cards(scored, name), scored.level)
@@ -118,13 +118,13 @@ def title(scored: EvaluationRecord, key: str) -> str:
         >>> point = {"specificity": 0.9}
         >>> scored = EvaluationRecord(task="binary", splits={}, operating_point=point)
         >>> title(scored, "sensitivity_at_specificity"), title(scored, "auc")
-        ('Sensitivity at 90 % specificity', 'AUC')
+        ('Sensitivity at 90% specificity', 'AUC')
     """
     point = scored.operating_point
     wanted = None if point is None else point.specificity
     if key != "sensitivity_at_specificity" or wanted is None:
         return metric_facts(key).title
-    return f"Sensitivity at {100 * wanted:g} % specificity"
+    return f"Sensitivity at {100 * wanted:g}% specificity"
 
 
 def counts_text(split: SplitRecord) -> str:

@@ -26,7 +26,8 @@ def rule_table(files: RunFiles) -> Table | None:
     if len(files.by_rule) < 2:
         return None
     split = headline_split(files.evaluation)
-    table = Table("By selection rule", ["Rule", "Split read", "Epoch", "Value there"], texts=(1,))
+    columns = ["Rule", "Selection split", "Epoch", "Value at selection"]
+    table = Table("By selection rule", columns, texts=(1,))
     table.columns += [f"{split_name(split)}: {metric_facts(key).heading}" for key in SHOWN]
     for place, (rule, (chosen, scored)) in enumerate(files.by_rule.items()):
         cells = [
@@ -34,9 +35,7 @@ def rule_table(files: RunFiles) -> Table | None:
             Cell() if chosen.epoch is None else Cell(f"{chosen.epoch}", order=float(chosen.epoch)),
             Cell() if chosen.value is None else Cell(value_text(chosen), order=chosen.value),
         ]
-        values = (
-            {} if scored is None or split not in scored.splits else scored.splits[split].metrics
-        )
+        values = scored.splits[split].metrics if scored and split in scored.splits else {}
         missing = Estimate(reason=ABSENT) if scored is None else None
         numbers = [Estimate.of(values[key]) if key in values else missing for key in SHOWN]
         cells += [table.number(key, number) for key, number in zip(SHOWN, numbers, strict=True)]

@@ -18,7 +18,7 @@ NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 def run_overview(scored: EvaluationRecord) -> Document:
     """Headline numbers of one run: a row per split, and per domain of the test splits."""
     oracle = scored.selection is not None and scored.selection.oracle
-    banners = [Banner("oracle", "ORACLE: chosen on the test split")] if oracle else []
+    banners = [Banner("oracle", "ORACLE: selected on the test split")] if oracle else []
     sections = [Section("result", "", "", [overview_table(scored)])]
     return Document("", "", banners=banners, sections=sections)
 

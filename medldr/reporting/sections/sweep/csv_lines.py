@@ -26,9 +26,9 @@ FIELDS = (
 )  # fmt: skip
 """
 ``kind`` is ``result``, ``contrast`` (a chosen pair: ``row`` minus ``compared_with``) or ``rule`` (a
-selection rule beside the one that runs report, which ``rule`` names in the other lines). ``row``
+selection rule besides the one that runs report, which ``rule`` names in the other lines). ``row``
 and ``column`` are the names of the sweep file, the titles what tables print. An empty number is
-undefined, and ``reason`` says why; ``published`` is the first number that tables show beside ours.
+undefined, and ``reason`` says why; ``published`` is the first number that tables show next to ours.
 """
 
 

@@ -33,12 +33,12 @@ def differences(results: Results) -> Section | None:
         if column.comparison is not None and column.comparison.differs(metric)
     ]
     to_reference = results.tables(
-        f"difference to {study.reference}",
+        f"difference from {study.reference}",
         results.metrics,
         lambda metric, split: difference_table(study, shown, metric, split),
     )
     of_pairs = results.tables(
-        "pairs of rows, one minus the other",
+        "pairs of methods, one minus the other",
         results.metrics,
         lambda metric, split: contrast_table(study, shown, metric, split),
     )
@@ -51,7 +51,7 @@ def difference_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """Every row minus the reference, in the same draws; None where there is nothing to show."""
-    caption = f"{metric_facts(metric).heading}: difference to {study.reference}"
+    caption = f"{metric_facts(metric).heading}: difference from {study.reference}"
     table = _table(caption, "Method", columns, split)
     for row in study.rows:
         found = [(column, column.difference(split, metric, row)) for column in columns]
@@ -65,7 +65,7 @@ def contrast_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """One row minus another, for the pairs that were asked for; None where there are none."""
-    caption = f"{metric_facts(metric).heading}: pairs of rows, one minus the other"
+    caption = f"{metric_facts(metric).heading}: pairs of methods, one minus the other"
     table = _table(caption, "Pair", columns, split)
     for pair in study.layout.contrasts:
         found = [(column, column.contrast(split, metric, pair)) for column in columns]

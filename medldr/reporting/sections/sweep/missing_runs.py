@@ -39,7 +39,7 @@ def missing_text(counts: Mapping[str, int]) -> str:
 
 def missing_table(study: Study) -> Table | None:
     """Causes and their runs, without any name of a patient; None where every run has a result."""
-    table = Table("By cause", ["Runs", "State", "Why", "Which"], texts=(1, 2, 3))
+    table = Table("By cause", ["Runs", "State", "Reason", "Names"], texts=(1, 2, 3))
     for (state, error), entries in _groups(study, lambda entry: entry.error).items():
         names = [entry.member.run for entry in entries]
         cells = [Cell(state, style="missing"), Cell(error or DASH, style="wide")]

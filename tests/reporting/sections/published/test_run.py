@@ -1,4 +1,4 @@
-"""A run that held a domain out stands beside published numbers of that domain and its method."""
+"""A run that held a domain out is shown next to published numbers of that domain and method."""
 
 from dataclasses import replace
 

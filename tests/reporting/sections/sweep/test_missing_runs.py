@@ -1,4 +1,4 @@
-"""Runs that the same cause stopped are told together: on a page without names, here with them."""
+"""Runs that the same cause stopped are listed together: on a page without names, here with them."""
 
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.study import Entry, Study
