@@ -1,6 +1,6 @@
 """medldr: image classifiers that must hold up in a hospital they have never seen.
 
-The public names are loaded when they are first used, so that ``import medldr`` is quick and
+The public names are loaded when they are first used, so ``import medldr`` is quick and
 opens nothing.
 """
 

@@ -97,7 +97,7 @@ def write_camelyon17():
 
     Five hospitals, two slides each, `per_slide` patches of 96 x 96 RGBA per slide, tumor and
     normal by turns. Tumor is darker, and each hospital has a tint of its own. Odd slides have an
-    alpha channel that is not opaque, so that dropping it differs from blending.
+    alpha channel that is not opaque, so dropping it differs from blending.
     """
 
     def write(root, per_slide=6):

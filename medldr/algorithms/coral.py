@@ -28,7 +28,7 @@ Source:
     Sun and Saenko, "Deep CORAL", 2016, for two domains: ``|C_1 - C_2|^2 / (4 D^2)`` without means.
     DomainBed and WILDS, for any number: four times that, plus the means, with unbiased covariances.
     DomainBed's classification loss is the mean over the domains, which for equal blocks is that
-    of the batch. Both divide by D and D^2, so at 1,024 latents the penalty is small beside it.
+    of the batch. Both divide by D and D^2, so at 1,024 latents the penalty is small next to it.
     Our choice: computed in float32 also under autocast. The mean over all pairs is computed from
     the squared distances to the domains' mean, which equals it and takes n of them instead of
     n (n - 1) / 2.

@@ -6,7 +6,7 @@ plain training; to second order it also makes the gradients of the domains point
 
 When to use: hospitals are known for the training images and each has enough of them; after a warm
 start. With three steps and the code's ``eps`` of 0.0033 an update is about a hundredth of a plain
-step, and a network learns next to nothing in it from its first weights: train ``erm`` first and
+step, and a newly initialised network learns next to nothing from it: train ``erm`` first and
 begin with ``training.init_from``. Otherwise use an ``eps`` of 0.5, as in DomainBed (configuration
 ``fish_domainbed``).
 

@@ -162,7 +162,7 @@ class MIRO(Algorithm):
             self._seen = []
         if len(seen) != len(self.taps):
             raise ValueError(
-                f"{type(model).__name__}.features showed MIRO {len(seen)} feature maps, not "
+                f"{type(model).__name__}.features gave MIRO {len(seen)} feature maps, not "
                 f"{len(self.taps)}: it should pass each stage's output through `tap` once"
             )
         return z, seen

@@ -77,7 +77,7 @@ class MixStyleConfig(AlgorithmConfig):
             )
         if "stage4" in stages:
             raise ValueError(
-                "stage4 is the last stage: the latents are made of its style, so mixing it would "
+                "stage4 is the last stage: its style makes up the latents, so mixing it would "
                 "mix the labelled content itself. Use earlier stages"
             )
         return stages

@@ -126,7 +126,7 @@ def _decoded(row: int, pixels: NDArray[np.uint8]) -> None:
 def present(config: Config) -> str:
     """Where the folder is on this machine, or that it is absent; no patch is checked."""
     folder = find(config.root)
-    return "absent (camelyon17_v1.0)" if folder is None else f"in {folder}"
+    return "missing (camelyon17_v1.0)" if folder is None else f"in {folder}"
 
 
 def require(config: Config) -> None:

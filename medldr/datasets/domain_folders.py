@@ -60,7 +60,7 @@ class Config(DatasetConfig):
 
     name: Literal["domain_folders"] = "domain_folders"
     set: Literal["pacs", "vlcs", "office_home", "terra_incognita", "domain_net"] | None = Field(
-        None, description="the known data set that the tree is; null: any tree"
+        None, description="which known data set the tree holds; null: any tree"
     )
     size: int = Field(
         224,
@@ -192,7 +192,7 @@ def present(config: Config) -> str:
     folder = find(config.set, config.root)
     if folder is not None:
         return f"in {folder}"
-    return f"absent ({SETS[config.set].folder})" if config.set else "absent (set data.root)"
+    return f"missing ({SETS[config.set].folder})" if config.set else "missing (set data.root)"
 
 
 def require(config: Config) -> None:

@@ -111,7 +111,7 @@ def present(config: Config) -> str:
     """Where the file is on this machine, or that it is absent; the checksum is not verified."""
     entry = catalogue.entry(config.flag, config.size)
     path = _find(config, entry)
-    return f"absent ({entry.file})" if path is None else f"in {path.parent}"
+    return f"missing ({entry.file})" if path is None else f"in {path.parent}"
 
 
 def require(config: Config) -> None:
@@ -175,7 +175,7 @@ def _notes(entry: catalogue.Entry, config: Config, path: Path) -> tuple[str, ...
             "224 were obtained on 28-pixel images enlarged to 224."
         )
     if entry.flag == "nodulemnist3d" and entry.size == 64:
-        notes.append("NoduleMNIST3D at 64 is an enlargement of the 28-voxel data, not native.")
+        notes.append("NoduleMNIST3D at 64 is enlarged from the 28-voxel data, not native.")
     return tuple(notes)
 
 

@@ -50,9 +50,9 @@ class Config(TransformConfig):
         (3 / 4, 4 / 3), description="aspect ratio (width / height) of the crop: from, to"
     )
     flip: float = Field(0.5, ge=0, le=1, description="share of training pictures mirrored")
-    brightness: float = Field(0.3, ge=0, description="largest change of its factor from 1")
-    contrast: float = Field(0.3, ge=0, description="largest change of its factor from 1")
-    saturation: float = Field(0.3, ge=0, description="largest change of its factor from 1")
+    brightness: float = Field(0.3, ge=0, description="largest deviation of its factor from 1")
+    contrast: float = Field(0.3, ge=0, description="largest deviation of its factor from 1")
+    saturation: float = Field(0.3, ge=0, description="largest deviation of its factor from 1")
     hue: float = Field(0.3, ge=0, le=0.5, description="largest shift of the hue; 1 is a full turn")
     grey: float = Field(0.1, ge=0, le=1, description="share of training pictures made grey")
     augment_validation: bool = Field(

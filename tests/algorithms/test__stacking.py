@@ -1,4 +1,4 @@
-"""What holds for every algorithm that stands on another one."""
+"""What holds for every algorithm that builds on another one."""
 
 import pytest
 import torch

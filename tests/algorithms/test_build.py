@@ -19,7 +19,7 @@ def test_methods_under_one_seed_start_from_the_same_model(standins):
         assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
         states.append((model.state_dict(), torch.rand(3)))
     assert all(torch.equal(v, states[1][0][k]) for k, v in states[0][0].items())
-    assert torch.equal(states[0][1], states[1][1])  # and the global generator stands alike
+    assert torch.equal(states[0][1], states[1][1])  # and the global generator has the same state
 
 
 def test_data_without_domains_are_refused_by_a_method_that_needs_them(standins):

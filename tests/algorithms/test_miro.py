@@ -246,7 +246,7 @@ def test_a_network_that_shows_no_stage_is_named(build, monkeypatch):
     monkeypatch.setattr(
         type(model), "features", lambda self, image, taps=None: features(self, image)
     )
-    with pytest.raises(ValueError, match=r"TinyModel\.features showed MIRO 0 feature maps, not 5"):
+    with pytest.raises(ValueError, match=r"TinyModel\.features gave MIRO 0 feature maps, not 5"):
         algorithm.loss(model, batch)
 
 

@@ -274,7 +274,7 @@ def test_no_row_of_a_held_out_domain_chooses_the_model(train, three_domains, out
     assert one.predictions.read_bytes() != other.predictions.read_bytes()
 
 
-# Camelyon17: what of wilds is needed, and folders that were arranged anew
+# Camelyon17: what of wilds is needed, and folders that were rearranged
 
 
 def test_camelyon17_needs_neither_torch_scatter_nor_torch_geometric(

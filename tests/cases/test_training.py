@@ -345,7 +345,7 @@ def test_a_nan_stops_the_run_and_names_step_and_samples(
         assert state["position"]["step"] == 2
         assert all(t.isfinite().all() for t in state["shared"]["model"].values())
     assert json.loads(the_run().run.read_text())["status"] == "failed"
-    assert train(**keys).code == 0  # without the bad batch the run goes on
+    assert train(**keys).code == 0  # without the bad batch the run continues
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`medldr doctor` tells what a run would use here, and fails where something is absent."""
+"""`medldr doctor` shows what a run would use here, and fails where something is missing."""
 
 from medldr.folders import provenance
 

@@ -63,7 +63,7 @@ def make_spec(task: str = "multi-class", classes: int = 4, domains: bool = True)
 def make_batch(spec: DataSpec, rows: int = 12, seed: int = 0, views: tuple[str, ...] = ()) -> Batch:
     generator = torch.Generator().manual_seed(seed)
     row = torch.arange(rows)
-    # The class moves the mean, so that there is something to learn.
+    # The class moves the mean, so there is something to learn.
     image = torch.randn(rows, spec.channels, *spec.spatial_size, generator=generator)
     image = image + (row % spec.num_classes).view(-1, *[1] * (image.ndim - 1)) / 2
     if spec.multi_label:

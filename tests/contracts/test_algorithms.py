@@ -189,9 +189,9 @@ def test_loss_changes_no_parameter_and_learning_lowers_it(name, setup):
         assert torch.equal(value, before[key])
     step = make_step(model, algorithm)
     torch.manual_seed(0)
-    # Of the images as they are: the loss of mixed ones tells little about one step.
+    # Of the images as they are: the loss of mixed ones says little about one step.
     first = torch.nn.functional.cross_entropy(model(batch.image), batch.label)
-    for _ in range(60):  # in a new order: irm tells one half of a domain's rows from the other
+    for _ in range(60):  # in a new order: irm distinguishes the two halves of a domain's rows
         run_steps(step, algorithm, batch.select(torch.randperm(12)), 1)
     assert torch.nn.functional.cross_entropy(model(batch.image), batch.label) < first
 

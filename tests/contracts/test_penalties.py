@@ -40,7 +40,7 @@ def cases(*switches):
 
 @pytest.fixture
 def build(standins):
-    """A model, a method and a batch in float64, so that sums in another order stay equal.
+    """A model, a method and a batch in float64, so sums in another order stay equal.
 
     The model has moved since the method first saw it: a distance to first weights is not zero.
     """

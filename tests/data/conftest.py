@@ -113,7 +113,7 @@ def section(tmp_path, monkeypatch):
 
 @pytest.fixture
 def lazy(make_table, section):
-    """A table of ten pictures in files, which the data set's `load` gives anew each time."""
+    """A table of ten pictures in files, which the data set's `load` makes again each time."""
     folder = section.root / "pixels"
     folder.mkdir()
     generator = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Making a pack: what is in its way is told, and nothing half made looks whole."""
+"""Making a pack: what is in its way is reported, and nothing half made looks whole."""
 
 import os
 import threading
@@ -79,7 +79,7 @@ def test_a_disk_that_is_full_meanwhile_is_told_and_the_rest_is_kept(
 
     make_limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     folder = packs.usual_place(section, "toy")
-    # The file has its full length from the start, so only a limit below that stands for no room.
+    # The file has its full length from the start, so only a limit below that simulates no room.
     resource.setrlimit(resource.RLIMIT_FSIZE, (250, make_limits[1]))
     try:
         with pytest.raises(StorageError, match="no space left to write"):

@@ -1,4 +1,4 @@
-"""A pack whose making was stopped goes on, by whatever it was stopped."""
+"""Packing that was stopped resumes, whatever stopped it."""
 
 import os
 import signal

@@ -179,7 +179,7 @@ def test_the_release_file_is_not_needed(camelyon17_folder):
 
 
 def test_an_absent_folder_is_told_with_address_place_and_layout(tmp_path):
-    assert "absent" in camelyon17.present(config(tmp_path))
+    assert "missing" in camelyon17.present(config(tmp_path))
     for ask in (camelyon17.load, camelyon17.require, examine):
         with pytest.raises(InputError) as told:
             ask(config(tmp_path / "nowhere"))

@@ -67,7 +67,7 @@ def root(tmp_path):
 
 
 def left(root):
-    """What lies in a folder besides lock files."""
+    """What is in a folder besides lock files."""
     return sorted(path.name for path in root.iterdir() if not path.name.endswith(".lock"))
 
 

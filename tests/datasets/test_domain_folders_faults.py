@@ -54,7 +54,7 @@ def test_any_tree_needs_its_folder(tmp_path):
     at_once(tmp_path / "none", r"has no domain folders\. Found no such folder: .*none")
     (tmp_path / "file").touch()
     at_once(tmp_path / "file", r"Found a file: .*file\. Expected")
-    assert domain_folders.present(config(None)) == "absent (set data.root)"
+    assert domain_folders.present(config(None)) == "missing (set data.root)"
 
 
 def test_an_absent_set_says_where_it_was_looked_for_and_what_is_there(tmp_path):
@@ -62,7 +62,7 @@ def test_an_absent_set_says_where_it_was_looked_for_and_what_is_there(tmp_path):
     message = at_once(tmp_path, "PACS is not in .* or .*PACS", set="pacs")
     assert "OfficeHome/" in message
     assert "'art_painting', 'cartoon', 'photo', 'sketch'" in message
-    assert domain_folders.present(config(tmp_path, set="pacs")) == "absent (PACS)"
+    assert domain_folders.present(config(tmp_path, set="pacs")) == "missing (PACS)"
 
 
 def test_a_set_one_level_deeper_or_higher_is_pointed_at(pacs, tmp_path):

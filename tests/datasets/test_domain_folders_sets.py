@@ -70,8 +70,8 @@ def test_todays_terra_incognita_is_told_from_the_one_results_are_of():
     today = dict(zip(known.domains, (4741, 9736, 3970, 5883), strict=True))
     text = compare(known, today)
     assert "24,330 pictures, today's release" in text
-    assert "published results are of the first release, with 24,788" in text
-    assert "first release, which published results" in compare(*found("terra_incognita"))
+    assert "published results use the first release, with 24,788" in text
+    assert "first release (used in published results)" in compare(*found("terra_incognita"))
     nearly = {**today, "location_38": 9000}
     assert nearest(known, nearly).what == "today's release"
 

@@ -181,10 +181,10 @@ def test_a_larger_size_has_its_size_in_file_and_table_name(tmp_path, medmnist_fi
     assert any("native" in note for note in table.notes)
 
 
-def test_nodules_at_64_are_told_to_be_an_enlargement(tmp_path, medmnist_file):
+def test_nodules_at_64_are_reported_as_enlarged(tmp_path, medmnist_file):
     medmnist_file("nodulemnist3d", 64, counts=(2, 2, 2))
     notes = " ".join(any_md5(tmp_path, "nodulemnist3d", size=64).notes)
-    assert "enlargement" in notes
+    assert "enlarged from the 28-voxel" in notes
 
 
 def test_column_major_files_load_alike(tmp_path, medmnist_file):
@@ -373,7 +373,7 @@ def test_the_packages_own_folder_is_looked_in(tmp_path, medmnist_file, monkeypat
 def test_present_tells_where_a_file_is_or_that_it_is_absent(tmp_path, medmnist_file):
     medmnist_file("breastmnist")
     assert present(Config(flag="breastmnist", root=tmp_path)) == f"in {tmp_path}"
-    assert present(Config(flag="octmnist", size=64, root=tmp_path)) == "absent (octmnist_64.npz)"
+    assert present(Config(flag="octmnist", size=64, root=tmp_path)) == "missing (octmnist_64.npz)"
 
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path, medmnist_file, monkeypatch):

@@ -75,7 +75,7 @@ def test_ten_slides_belong_to_each_hospital_and_classes_take_turns_in_each(table
 
 
 def splits(scheme, tiles=60):
-    """Split of each item, computed anew from hospital, slide and the drawn tenth."""
+    """Split of each item, computed again from hospital, slide and the drawn tenth."""
     return [(item, split_of(item, scheme)) for item in plan(tiles)]
 
 
@@ -146,7 +146,7 @@ def test_taking_the_nest_out_changes_its_place_and_little_else():
         inside = np.abs(with_it.eosin - without.eosin)[with_it.tumour].mean()
         far = Nest.depth(nest_of(item), grid(96)[:, None], grid(96)) < -8
         assert inside > 0.1
-        if far.any():  # stroma stays, normal nuclei are drawn anew
+        if far.any():  # stroma stays, normal nuclei are drawn again
             same = np.isclose(with_it.eosin, without.eosin, atol=1e-9)[far].mean()
             assert same > 0.5
 
@@ -282,7 +282,7 @@ def test_noise_blur_and_rounding_of_colours_are_as_stated():
     assert grey.std(axis=(1, 2)) == pytest.approx(4.0, rel=0.05)
 
     scene = flat(0.0, 0.0, 96)
-    scene.haematoxylin[:, 48:] = 0.05  # thin, so that light and density are proportional
+    scene.haematoxylin[:, 48:] = 0.05  # thin, so light and density are proportional
     blurred = Slide.draw(dataclasses.replace(base, blur=3.0), np.random.default_rng(0))
     row = -np.log(photograph(scene, blurred, np.random.default_rng(0))[0, 48] / 255.0)
     rise = (row - row[0]) / (row[-1] - row[0])

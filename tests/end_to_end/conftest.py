@@ -5,7 +5,7 @@ import pytest
 
 
 def write_medmnist(path, *, counts=(48, 16, 24), size=28, classes=5, channels=3, seed=0):
-    """A MedMNIST file whose classes differ in brightness, so that they can be learned."""
+    """A MedMNIST file whose classes differ in brightness, so they can be learned."""
     random = np.random.default_rng(seed)
     arrays = {}
     for split, count in zip(("train", "val", "test"), counts, strict=True):

@@ -1,4 +1,4 @@
-"""Pulling the plug: what was killed or stopped goes on as if nothing had happened."""
+"""Pulling the plug: what was killed or stopped resumes as if nothing had happened."""
 
 import json
 import os

@@ -20,7 +20,7 @@ sys.addaudithook(refuse)
 try:
     socket.socket(socket.AF_INET)
 except OSError:
-    asked.clear()  # the guard stands
+    asked.clear()  # the guard works
 else:
     raise SystemExit("the guard lets sockets through")
 

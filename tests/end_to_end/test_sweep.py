@@ -110,7 +110,7 @@ def test_killed_and_started_twice_at_once_it_repeats_nothing(file, undisturbed, 
     _until(lambda: _rows(folder, second) >= 2)
     process.kill()
     _end(process, -signal.SIGKILL)
-    # The run does not outlive its sweep: told by the system, it saves and ends.
+    # The run does not outlive its sweep: signalled by the system, it saves and ends.
     _until(lambda: standing_of(folder, second).state == "interrupted", 30)
     assert standing_of(folder, first).state == "done"
     assert 2 <= _rows(folder, second) < EPOCHS

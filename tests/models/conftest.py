@@ -35,7 +35,7 @@ def build(spec_of):
 
 @pytest.fixture
 def served(tmp_path):
-    """A folder and its address: what lies there is sent by a server on this machine."""
+    """A folder and its address: what is there is sent by a server on this machine."""
     folder = tmp_path / "served"
     folder.mkdir()
 

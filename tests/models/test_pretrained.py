@@ -73,7 +73,7 @@ def latents(model, image):
 
 
 def test_features_are_torchvisions_own(start, theirs):
-    model = start(3, 64, 64).double()  # ours lies channels last, so float32 differs in rounding
+    model = start(3, 64, 64).double()  # ours is channels last, so float32 differs in rounding
     image = torch.randn(2, 3, 64, 64, dtype=torch.float64)
     expected = latents(theirs.double(), image)
     with torch.inference_mode():

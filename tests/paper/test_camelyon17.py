@@ -12,7 +12,7 @@ from medldr.sweeps.plan.file import load_sweep
 from medldr.types import DataSpec
 
 RUNS = ("erm", "coral", "latentdr_sa", "latentdr_pool")
-METHODS = ("fish", *RUNS)  # Fish needs a warm start, so it stands in sweeps alone
+METHODS = ("fish", *RUNS)  # Fish needs a warm start, so it is in sweeps only
 CONTROLS = ("warm_start", "erm_half_lr", "latentdr_sa_full_lr", "latentdr_full_lr")
 TABLES = ("camelyon17_table", "camelyon17_table_wilds")
 
@@ -121,7 +121,7 @@ def test_the_warm_start_is_the_last_of_ten_thousand_steps(name):
         for p in planned(name)
         if p.member.row == "warm_start"
     }
-    assert start == (10_000, None, 10_000)  # validated once, so that no earlier step can be chosen
+    assert start == (10_000, None, 10_000)  # validated once, so no earlier step can be chosen
 
 
 def test_the_generic_augmentation_stands_apart_from_the_targeted_one():

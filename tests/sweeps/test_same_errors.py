@@ -1,4 +1,4 @@
-"""Equal errors of many runs are told once, with the runs' names."""
+"""Equal errors of many runs are reported once, with the runs' names."""
 
 from medldr.sweeps.same_errors import error_lines, group_same_errors, some_runs
 

@@ -1,4 +1,4 @@
-"""What is told of a sweep from its folder alone, against folders written by hand."""
+"""What a sweep's folder alone shows of its state, against folders written by hand."""
 
 import dataclasses
 import datetime

@@ -33,7 +33,7 @@ def parts_of(runs):
 
 @pytest.fixture
 def train(runs, tmp_path):
-    """Train a tiny run in a folder below `tmp_path`; the same name goes on with it."""
+    """Train a tiny run in a folder below `tmp_path`; the same name resumes it."""
 
     def run(changes=None, name="run", parts=None):
         return runs.train(changes, tmp_path / name, parts)

@@ -1,4 +1,4 @@
-"""A run with SWAD: nothing else of it changes, it goes on exactly, and what cannot work is told."""
+"""A run with SWAD: nothing else changes, it resumes exactly, and what cannot work is reported."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ SWAD = {**PLAN, "training.averaging": {"name": "swad", "bn_batches": 7}}
 
 @pytest.fixture
 def watched(monkeypatch):
-    """Sets what SWAD is told at each validation: the losses given, then 2.0."""
+    """Sets what SWAD receives at each validation: the losses given, then 2.0."""
 
     def use(losses, every=2):
         def loss(row):

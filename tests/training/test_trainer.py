@@ -19,7 +19,7 @@ from medldr.training import validation as validation_module
 
 @pytest.fixture
 def poisoned():
-    """The algorithm whose loss goes wrong at a chosen call; its calls are counted anew."""
+    """The algorithm whose loss goes wrong at a chosen call; its calls are counted from 0 again."""
     from medldr import plugins
 
     module = plugins.load("algorithms", "tiny_lab.poisoned")
@@ -307,7 +307,7 @@ def test_a_nan_stops_the_run_and_keeps_the_last_good_checkpoint(train, rows_of, 
     with pytest.raises(NonFiniteError, match=r"at step 8 \(term: loss.*Samples of this batch: img"):
         train({"algorithm": algorithm})
     poisoned.calls = 1000
-    run = train({"algorithm": algorithm})  # a cured cause: it goes on from the last good state
+    run = train({"algorithm": algorithm})  # a cured cause: it resumes from the last good state
     assert any("resumed after step 5 of 15" in note for note in run.fitted.notes)
     assert [row["epoch"] for row in rows_of(run.folder)] == [1, 2, 3]
 

@@ -198,7 +198,7 @@ def test_stains_left_out_keep_their_density(stored):
 
 
 def test_the_range_and_share_that_are_drawn():
-    """White pixels, all three stains: the darkening tells which beta was drawn."""
+    """White pixels, all three stains: the darkening shows which beta was drawn."""
     rows = 4000
     uniform = torch.from_numpy(np.random.default_rng(0).random((rows, 7), dtype=np.float32))
     white = torch.full((rows, 3, 1, 1), 255, dtype=torch.uint8)

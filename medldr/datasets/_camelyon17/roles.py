@@ -65,7 +65,7 @@ def notes_of(rows: Rows, bad: tuple[BadFile, ...], *, official: bool) -> tuple[s
     total = len(rows.paths) + len(bad)
     if bad:
         notes.append(
-            f"{len(bad):,} of {total:,} patches were left out because they are absent or broken "
+            f"{len(bad):,} of {total:,} patches were left out because they are missing or broken "
             "(data.on_bad_file=skip); bad_files.csv lists them."
         )
     if total != published.TOTAL:

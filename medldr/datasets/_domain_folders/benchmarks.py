@@ -43,7 +43,7 @@ class Known(NamedTuple):
         domains: Their folders, in order.
         classes: Number of classes.
         class_names: Their folders, in order; empty where only their number is known.
-        releases: Published states, the one that published results are of first.
+        releases: Published states, first the one used in published results.
         remark: Of every release.
     """
 
@@ -98,7 +98,7 @@ SETS: Final = {
         ),
         releases=(
             Release(
-                "the first release, which published results are of",
+                "the first release (used in published results)",
                 (4_879, 9_767, 4_020, 6_122),
                 certain=True,
             ),
@@ -106,10 +106,10 @@ SETS: Final = {
                 "today's release",
                 (4_741, 9_736, 3_970, 5_883),
                 certain=False,
-                remark="published results are of the first release, with 24,788",
+                remark="published results use the first release, with 24,788",
             ),
         ),
-        remark="a picture of two species is in two class folders",
+        remark="a picture showing two species is in both class folders",
     ),
     "domain_net": Known(
         title="DomainNet",
@@ -123,7 +123,7 @@ SETS: Final = {
                 "not cleaned of its duplicates",
                 _UNCLEANED,
                 certain=False,
-                remark="published results are without 9,431 of them: name DomainBed's list of "
+                remark="published results exclude 9,431 of them: name DomainBed's list of "
                 "duplicates in data.blacklist",
             ),
         ),

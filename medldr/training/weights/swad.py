@@ -165,8 +165,8 @@ class ValleyAverage:
         if valley.lowest is None:
             return [
                 *notes,
-                "swad: the validation loss never converged (no validation was the lowest of the "
-                f"{self._config.n_converge} starting with it), so only the last "
+                "swad: the validation loss never converged (no validation was the lowest in "
+                f"its window of {self._config.n_converge}, which starts with it), so only the last "
                 f"{self._ends[-1][1] - self._start(len(self._ends) - 1)} steps are averaged",
             ]
         first, last = min(valley.segments), max(valley.segments)

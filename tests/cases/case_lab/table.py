@@ -1,6 +1,6 @@
 """An outside dataset whose rows stand in the configuration: ``split domain group label``.
 
-A dash means none; several labels are written ``1,0,?``. Brightness tells the class.
+A dash means none; several labels are written ``1,0,?``. Brightness determines the class.
 """
 
 from typing import Literal

@@ -306,7 +306,7 @@ def test_on_the_cpu_every_split_indexes_the_tables_own_array(table):
 
 
 def test_elsewhere_only_the_asked_splits_rows_travel_and_only_once(table):
-    """The meta device stands in for a graphics card: it holds shapes without values."""
+    """The meta device replaces a graphics card: it holds shapes without values."""
     pixels = Pixels(table.images)
     device = torch.device("meta")
     images, places = pixels.of_split("train", np.arange(24), device)

@@ -1,4 +1,4 @@
-"""Workers: what happens to them is told, and a fault of ours stays one."""
+"""Workers: what happens to them is reported, and a fault of ours stays one."""
 
 import multiprocessing
 import os

@@ -166,7 +166,7 @@ def test_a_full_disk_is_told_before_the_first_byte(server, tmp_path, monkeypatch
 
 
 def test_a_folder_that_cannot_be_is_told(server, tmp_path):
-    (tmp_path / "folder").write_text("a file stands here")
+    (tmp_path / "folder").write_text("a file is here")
     with pytest.raises(StorageError, match=r"cannot write to .*Set data\.root"):
         fetch(server.url, tmp_path / "folder" / "file.npz", md5=MD5)
 

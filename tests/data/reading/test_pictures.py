@@ -12,7 +12,7 @@ from medldr.data.reading.picture import ABSENT
 from medldr.data.reading.pictures import PictureFiles
 from medldr.errors import InputError
 
-SIZE = (12, 20)  # height and width differ, so that a swap is seen
+SIZE = (12, 20)  # height and width differ, so a swap is seen
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_a_program_that_is_not_there_is_an_error():
     assert "FileNotFoundError" in ended.stderr
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of a parent's end on Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the end of a parent")
 def test_it_is_told_when_who_started_it_is_killed(tmp_path):
     log = tmp_path / "a.log"
     parent = (

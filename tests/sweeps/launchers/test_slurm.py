@@ -14,7 +14,7 @@ from medldr.sweeps.launchers.base import Job
 
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
-    """A folder with SLURM's commands in front of the PATH; what they are told is kept there."""
+    """A folder with SLURM's commands in front of the PATH; their arguments are kept there."""
     where = tmp_path / "bin"
     where.mkdir()
     scripts = {

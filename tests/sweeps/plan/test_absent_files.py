@@ -1,4 +1,4 @@
-"""Absent files are told before anything starts, once, with the runs that need them."""
+"""Missing files are reported before anything starts, once, with the runs that need them."""
 
 import pytest
 

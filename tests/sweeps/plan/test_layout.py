@@ -1,4 +1,4 @@
-"""Each run has its own place in the table, and the report is told what the places mean."""
+"""Each run has its own place in the table, and the report knows what the places mean."""
 
 import pytest
 

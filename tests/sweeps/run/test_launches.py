@@ -1,4 +1,4 @@
-"""A launched member is told for as long as its sweep lives and its run has not started."""
+"""A launched member is shown as long as its sweep lives and its run has not started."""
 
 import json
 import os

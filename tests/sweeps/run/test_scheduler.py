@@ -20,7 +20,7 @@ from medldr.sweeps.status import standing_of
 
 
 class Stage:
-    """A sweep folder, and processes that end as they are told to.
+    """A sweep folder, and processes that end as instructed.
 
     `plays` says by run name what each start of it does: a function that is called when it ends,
     and returns its exit code. `events` is what happened, in order.

@@ -1,4 +1,4 @@
-"""Two plans do not work in one folder, and what one takes from another's table is told."""
+"""Two plans do not work in one folder, and what one takes from another's table is reported."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""An outside dataset: 8-pixel pictures whose brightness tells the class, often ready split."""
+"""An outside dataset: 8-pixel pictures whose brightness is the class, often already split."""
 
 from typing import Literal
 

@@ -52,7 +52,7 @@ def parts_of(config):
 
 
 def train(changes, path, parts=None, fabric=None):
-    """Train in a folder; the same folder goes on with it."""
+    """Train in a folder; the same folder resumes it."""
     config = make_config(changes)
     stages = parts or parts_of(config)
     folder = RunFolder(Path(path))
