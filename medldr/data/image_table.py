@@ -29,7 +29,7 @@ class LazyImages(ABC):
 
     @property
     def ndim(self) -> int:
-        """Number of axes, as of an array."""
+        """Number of axes, as for an array."""
         return len(self.shape)
 
     @property

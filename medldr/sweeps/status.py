@@ -1,4 +1,4 @@
-"""How far a sweep is, according to its folder alone."""
+"""The progress of a sweep, according to its folder alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MemberStatus:
 
 @dataclass(frozen=True)
 class SweepStatus:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Attributes:
         name: Name of the sweep.
@@ -134,7 +134,7 @@ def _reason(record: RunRecord) -> str:
 
 
 def status_of(folder: SweepFolder) -> SweepStatus:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Raises:
         InputError: If the folder holds no sweep.

@@ -1,4 +1,4 @@
-"""The files of a pack: `images.npy`, `table.csv`, and `pack.json`, which vouches for both.
+"""The files of a pack: `images.npy`, `table.csv`, and `pack.json`, which describes both.
 
 `images.npy` is a plain array file that any NumPy opens; `table.csv` a plain table, row by row the
 same items. `pack.json` says what they contain, so no pack is mistaken for another.

@@ -1,4 +1,4 @@
-"""How far a work over many images is: a bar on a terminal, now and then a line in a log."""
+"""Progress of work over many images: a bar on a terminal, now and then a line in a log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Rate(ProgressColumn):
 
 @contextlib.contextmanager
 def progress(console: Console, title: str, rows: int) -> Iterator[Callable[[int], None]]:
-    """Show how far a work over ``rows`` images is; the bar of a terminal goes when it is done.
+    """Show the progress of work over ``rows`` images; a terminal's bar is removed at the end.
 
     Args:
         console: Where to show it.

@@ -101,7 +101,7 @@ def _greedily(
     order = shuffled[np.lexsort((-units[shuffled, -1], rarity[shuffled]))]
     wanted = np.asarray(fractions, dtype=np.float64)
     # What each part still lacks of each class (the last column is the number of rows), relative to
-    # what it shall have: all parts start at 1 and fill up alike, however large they are.
+    # what it should have: all parts start at 1 and fill up alike, however large they are.
     lacking = np.where(wanted[:, None] > 0, np.ones((len(wanted), len(totals))), -np.inf)
     scale = np.maximum(wanted, 1e-12)
     part = np.zeros(len(units), dtype=np.int64)

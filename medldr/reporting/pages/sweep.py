@@ -1,4 +1,4 @@
-"""The page of a sweep, and what of it is printed on the terminal."""
+"""The page of a sweep, and the part of it that is printed on the terminal."""
 
 from __future__ import annotations
 

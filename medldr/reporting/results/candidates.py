@@ -42,7 +42,7 @@ class Candidates:
 
 
 def candidates(study: Study) -> list[Candidates]:
-    """Methods of every data set of which domains were held out, set by set."""
+    """Methods of every data set with held-out domains, set by set."""
     sets: dict[str, list[HeldRun]] = {}
     for held in held_runs(study, study.every):
         sets.setdefault(held.dataset, []).append(held)

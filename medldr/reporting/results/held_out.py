@@ -1,4 +1,4 @@
-"""Data sets of which two domains or more were held out, one by each run."""
+"""Data sets with two or more held-out domains, one per run."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def plain_average(means: Sequence[Estimate | None]) -> Estimate | None:
 
 @once_per_study
 def held_out_sets(study: Study) -> list[HeldOut]:
-    """Data sets of which two domains or more were held out, one by one."""
+    """Data sets with two or more domains held out, one at a time."""
     sets: dict[str, list[HeldRun]] = {}
     for held in held_runs(study, study.entries):
         if len(held.domains) == 1:

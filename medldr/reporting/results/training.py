@@ -1,4 +1,4 @@
-"""What the rows of a sweep were trained with, and in what a row differs from another.
+"""How the rows of a sweep were trained, and how one differs from another.
 
 A method may bring its own learning rate or sampler, which changes more than the method: the rate,
 how many images a step sees, how many steps there are. A table that hides this compares two things

@@ -16,7 +16,7 @@ SPANS: Final = ("rate", "images", "steps")
 
 
 def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
-    """In what a row was trained differently from the reference; one note if all columns agree."""
+    """How a row was trained differently from the reference; one note if all columns agree."""
     if row == study.reference:
         return []
     pairs = []

@@ -194,7 +194,7 @@ def _protocol_cell(
 
 
 def _published_cell(table: Table, entry: Published | None, style: str) -> Cell:
-    """A published number with its spread, and what is known of it as a footnote."""
+    """A published number with its spread, and its details as a footnote."""
     if entry is None:
         return Cell()
     spreads = {"SE": entry.se, "SD": entry.sd}

@@ -24,7 +24,7 @@ def run_overview(scored: EvaluationRecord) -> Document:
 
 
 def overview_table(scored: EvaluationRecord) -> Table:
-    """The one table of it."""
+    """Its only table."""
     keys = card_metrics(scored.task)
     table = Table(_caption(scored.selection), ["split", "n"])
     table.columns += [metric_facts(key).short_heading for key in keys]

@@ -1,4 +1,4 @@
-"""A sweep with what was computed of it, and its tables by split and metric."""
+"""A sweep with its computed results, and its tables by split and metric."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from medldr.reporting.wording import split_name
 
 @dataclass(frozen=True)
 class Results:
-    """A sweep with what was computed of it.
+    """A sweep with its computed results.
 
     Attributes:
         study: The sweep as it was read.
         columns: Its columns as they were compared.
         metrics: Metrics that have a grid, the foremost first.
         splits: Splits that were scored, the test split first.
-        held_out: Data sets of which domains were held out one at a time.
+        held_out: Data sets with domains held out one at a time.
     """
 
     study: Study
