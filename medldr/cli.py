@@ -193,7 +193,7 @@ def report(
         written = report_folder(folder)
         if isinstance(written, SweepReport):
             print_sweep(written)
-            code = code if written.complete else 3
+            code = code if written.sweep.complete else 3
         else:
             typer.echo(written)
     raise typer.Exit(code)

@@ -90,6 +90,15 @@ class Metric:
         text = f"{100 * value:.1f}" if self.percent else f"{value:.3f}"
         return text[1:] if text.startswith("-") and not text.strip("-0.") else text
 
+    def with_unit(self, value: float) -> str:
+        """Print a value as it is written in a sentence.
+
+        Example:
+            >>> metric_facts("accuracy").with_unit(0.7349), metric_facts("auc").with_unit(0.5)
+            ('73.5%', '0.500')
+        """
+        return f"{self.show(value)}%" if self.percent else self.show(value)
+
     def show_difference(self, value: float) -> str:
         """Print a difference with its sign, a real minus and no hyphen, as wide as a plus.
 

@@ -41,7 +41,8 @@ class Estimate:
     @classmethod
     def of(cls, number: Number) -> Estimate:
         """A number of `evaluation.json`."""
-        return cls(mean=number.value, low=number.low, high=number.high, reason=number.reason or "")
+        reason = number.reason or ("undefined" if number.value is None else "")
+        return cls(mean=number.value, low=number.low, high=number.high, reason=reason)
 
     @property
     def count(self) -> str:

@@ -174,11 +174,6 @@ class SweepReport:
     page: Path
     files: tuple[Path, ...]
 
-    @property
-    def complete(self) -> bool:
-        """Whether every run that was there could be read and compared."""
-        return self.sweep.complete
-
 
 def report_folder(folder: Path | str) -> SweepReport | Path:
     """Write the report of whatever a folder holds: one run, a sweep, or several runs.
@@ -203,7 +198,7 @@ def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
         InputError: If it holds no runs, or its `sweep.json` is damaged.
         StorageError: If a file cannot be written.
     """
-    files = _sweep_folder(folder)
+    files = folder if isinstance(folder, SweepFolder) else SweepFolder(folder)
     sweep = sweep_page(files)
     texts = {
         files.report: html_page(sweep.document),
@@ -217,28 +212,14 @@ def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
     return SweepReport(sweep, files.report, tuple(texts))
 
 
-def print_sweep(folder: SweepReport | SweepFolder | Path | str) -> None:
-    """Print the grids of a sweep, what is missing, and which files were written.
-
-    Args:
-        folder: A report that was just written, which saves reading it again, or the folder.
-
-    Raises:
-        InputError: If the folder holds no runs, or its `sweep.json` is damaged.
-    """
-    if not isinstance(folder, SweepReport):
-        given = _sweep_folder(folder)
-        folder = SweepReport(sweep_page(given), given.report, ())
-    out, given = console(), SweepFolder(folder.page.parent)
+def print_sweep(report: SweepReport) -> None:
+    """Print the grids of a sweep, what is missing, and which files were written."""
+    out, given = console(), SweepFolder(report.page.parent)
     # Without a sweep.json there is nothing that `medldr sweep status` could read.
     hint = f"{given.path}" if given.sweep.is_file() else ""
-    print_document(terminal_page(folder.sweep, hint, styled=out.is_terminal), out)
-    for file in folder.files:
+    print_document(terminal_page(report.sweep, hint, styled=out.is_terminal), out)
+    for file in report.files:
         out.print(f"{file}", soft_wrap=True, highlight=False, markup=False)
-
-
-def _sweep_folder(folder: SweepFolder | Path | str) -> SweepFolder:
-    return folder if isinstance(folder, SweepFolder) else SweepFolder(folder)
 
 
 def _folder(folder: RunFolder | Path | str) -> RunFolder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
@@ -10,7 +11,11 @@ from medldr.metrics import METRICS, TASKS, Metric
 from medldr.reporting.table import interval
 from medldr.types import SPLIT_TITLES
 
-PERCENT = "%"
+TARGETS: Final = {
+    "target_in": "target_in, the 80% of the held-out domain that published tables report",
+    "target_all": "target_all, the whole held-out domain",
+}
+"""What a run is evaluated on, and in words."""
 
 _RULE_SPLITS = {
     "val": "validation",

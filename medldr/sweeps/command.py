@@ -157,7 +157,7 @@ def sweep_command(
     result, report = _run(source, words, out, jobs, launcher, only, retry_failed)
     print_sweep(report)
     if result.complete:
-        return 0 if report.complete else SOME_MISSING
+        return 0 if report.sweep.complete else SOME_MISSING
     console = Console(stderr=True, highlight=False)
     for line in (*error_lines(result.failed), *error_lines(result.left_out)):
         console.print(line, soft_wrap=not console.is_terminal, markup=False)

@@ -74,7 +74,7 @@ def test_a_page_on_a_full_disk_costs_no_result(train, the_run, full_disk):
         with pytest.warns(page_module.ReportWarning, match="no space left"):
             ended = train("machine.report=true")
     assert ended.code == 0
-    assert "finished before" in ended.out
+    assert "had already finished" in ended.out
     assert train("machine.report=true").code == 0
     assert the_run().report.exists()
 

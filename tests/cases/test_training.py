@@ -185,7 +185,7 @@ def test_a_finished_run_says_so_and_changes_nothing(train, the_run):
     before = {p: p.read_bytes() for p in the_run().path.rglob("*") if p.is_file()}
     ended = train()
     assert ended.code == 0
-    assert "finished before" in ended.out
+    assert "had already finished" in ended.out
     assert before == {p: p.read_bytes() for p in the_run().path.rglob("*") if p.is_file()}
 
 

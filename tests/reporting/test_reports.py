@@ -61,7 +61,7 @@ def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path, capsys)
     assert report_folder(files.path) == files.report
     written = report_folder(tmp_path / "S")
     assert isinstance(written, SweepReport)
-    assert written.complete
+    assert written.sweep.complete
     assert written.sweep.results.study.rows == ["ERM", "LatentDR (Pool)"]
     assert [c.name for c in written.sweep.results.columns] == ["fracturemnist3d (medmnist-28)"]
     (tmp_path / "S" / "broken").mkdir()

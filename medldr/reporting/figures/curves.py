@@ -11,7 +11,6 @@ from medldr.folders.run_record import Selection
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import BLUE, GREEN, INK, ORANGE, PINK, draw_axes, time_ticks
-from medldr.reporting.wording import PERCENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,9 +181,7 @@ def _in_words(line: Line, x: list[float], y: list[float], axis: str) -> str:
     known = next((METRICS[part] for part in line.key.split("/") if part in METRICS), None)
 
     def show(value: float) -> str:
-        if known is None:
-            return f"{value:.3g}"
-        return known.show(value) + (PERCENT if known.percent else "")
+        return f"{value:.3g}" if known is None else known.with_unit(value)
 
     if len(x) == 1:
         return f"{line.label}: {show(y[0])} at {axis} {x[0]:g}."

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from medldr.evaluation.setting_selection import Evaluated, Trained
+from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.metrics_log import LogRow
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.held_runs import HeldRun, held_runs, set_domains
-from medldr.reporting.results.target_parts import target_value
 
 ORACLE_OUT = "oracle_out_accuracy"
 """The rule that takes the evaluation with the highest accuracy on target_out."""
@@ -98,6 +98,20 @@ def _logged(row: LogRow) -> Evaluated | None:
     if not isinstance(step, int) or (val is None and not any(parts.values())):
         return None
     return Evaluated(step, None if val is None else float(val), *parts.values())
+
+
+def target_value(evaluation: EvaluationRecord | None, target: str, metric: str) -> float | None:
+    """A metric on target_in, target_out or target_all; None where it was not evaluated.
+
+    Args:
+        evaluation: The evaluation of the run.
+        target: The part of the test split.
+        metric: The metric.
+    """
+    split = None if evaluation is None else evaluation.splits.get("test")
+    place = split if split is None or target == "target_all" else split.parts.get(target)
+    number = None if place is None else place.metrics.get(metric)
+    return None if number is None else number.value
 
 
 def _scored(files: RunFiles, domain: str) -> dict[str, Evaluated]:

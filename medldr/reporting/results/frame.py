@@ -8,9 +8,8 @@ on the order of its runs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from medldr.config.sections import dataset_name, held_out
 from medldr.folders.evaluation_record import EvaluationRecord, Number
@@ -34,23 +33,8 @@ whole split. ``value`` is NaN where a number is undefined, and so it is on the o
 metric, of a rule by which the run was not evaluated. ``n`` counts items.
 """
 
-R = TypeVar("R")
 
-
-def once_per_study(make: Callable[[Study], R]) -> Callable[[Study], R]:
-    """Keep what is made of a study, as long as it is in use."""
-    made: WeakKeyDictionary[Study, R] = WeakKeyDictionary()
-
-    @functools.wraps(make)
-    def found(study: Study) -> R:
-        if study not in made:
-            made[study] = make(study)
-        return made[study]
-
-    return found
-
-
-@once_per_study
+@functools.lru_cache(maxsize=1)  # several tables of one report ask for it
 def score_frame(study: Study) -> DataFrame:
     """The table of a sweep; its columns are in `COLUMNS`."""
     from pandas import DataFrame

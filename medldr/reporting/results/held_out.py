@@ -10,7 +10,7 @@ from typing import NamedTuple
 from medldr.evaluation.estimate import Estimate, Mark, spread
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
-from medldr.reporting.results.frame import once_per_study, score_frame
+from medldr.reporting.results.frame import score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
 
 SEEN = "seen"
@@ -145,7 +145,6 @@ def plain_average(means: Sequence[Estimate | None]) -> Estimate | None:
     return Estimate(statistics.fmean(known)) if len(known) == len(means) else None
 
 
-@once_per_study
 def held_out_sets(study: Study) -> list[HeldOut]:
     """Data sets with two or more domains held out, one at a time."""
     sets: dict[str, list[HeldRun]] = {}

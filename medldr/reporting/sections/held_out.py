@@ -8,9 +8,9 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores
-from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.table import Row, Table
+from medldr.reporting.wording import TARGETS
 
 
 def held_out(sets: Sequence[HeldOut], metric: str) -> Section | None:

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from medldr.reporting import print_sweep
+from medldr.reporting import SweepReport, print_sweep
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
 from medldr.reporting.writers.terminal import terminal_document
 
@@ -63,9 +63,8 @@ def test_one_set_has_its_measures_side_by_side(sweep):
     assert len(page.document.section("differences").tables) == 1
 
 
-@pytest.mark.usefixtures("quick")
-def test_print_sweep_takes_a_folder(whole_folder, capsys):
-    print_sweep(whole_folder.path)
+def test_what_is_printed_names_no_file_that_was_not_written(whole, whole_folder, capsys):
+    print_sweep(SweepReport(whole, whole_folder.report, ()))
     said = capsys.readouterr().out
     assert "Accuracy (%): Test" in said
     assert "report.html" not in said  # nothing was written

@@ -12,7 +12,7 @@ from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.comparison import tables
-from medldr.reporting.wording import PERCENT, bracketed
+from medldr.reporting.wording import bracketed
 
 MOST_LEADS = 4
 """More sentences than this are not read."""
@@ -77,8 +77,7 @@ def interval_words(found: Comparison) -> str:
     made = found.intervals
     if made is None:
         return ""
-    level = f"{100 * made.level:g}{PERCENT}"
-    return sentence("intervals", level=level, method=made.method, draws=made.draws)
+    return sentence("intervals", level=100 * made.level, method=made.method, draws=made.draws)
 
 
 def differences(found: Comparison) -> Section | None:

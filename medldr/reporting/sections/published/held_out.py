@@ -14,8 +14,8 @@ from medldr.reporting.prose import sentence
 from medldr.reporting.published.match import Ours, Relation, by_source, relation
 from medldr.reporting.published.numbers import MEAN, METRICS, TRAINING_DOMAIN, Published
 from medldr.reporting.read.run import RunFiles
+from medldr.reporting.results.candidates import target_value
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average
-from medldr.reporting.results.target_parts import target_value
 from medldr.reporting.sections.published.fixed_split import (
     OwnRow,
     mean_cell,

@@ -29,7 +29,7 @@ from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.rows import domain_row
 from medldr.reporting.sections.run.result import title
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import PERCENT, bracketed, ordered, split_name
+from medldr.reporting.wording import bracketed, ordered, split_name
 
 MOST = 100
 """A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
@@ -61,7 +61,7 @@ def intervals_text(scored: EvaluationRecord) -> str:
         return ""
     return sentence(
         "run_intervals",
-        level=f"{100 * made.level:g}{PERCENT}",
+        level=100 * made.level,
         method=made.method,
         draws=made.draws,
         unit="groups (patients, slides)" if split.unit == "group" else "images",
@@ -76,21 +76,17 @@ def domains(scored: EvaluationRecord) -> Section | None:
         return None
     gap, figure = Paragraph(gap_sentence(scored)), domain_figure(found)
     figures = Figures([] if figure is None else [figure])
-    worst = _worst_domain(found)
-    return section("run", "domains", gap, domain_table(found), figures, worst=worst)
-
-
-def _worst_domain(found: Mapping[str, DomainRecord]) -> str:
     worst = worst_domain(found)
-    return _worst(worst, found[worst].metrics["accuracy"], interval=True) if worst else ""
+    said = _worst(worst, found[worst].metrics["accuracy"], interval=True) if worst else ""
+    return section("run", "domains", gap, domain_table(found), figures, worst=said)
 
 
 def _worst(name: str, number: Number, *, interval: bool = False) -> str:
     if number.value is None:
         return ""
     known = metric_facts("accuracy")
-    value = f"{known.show(number.value)}{PERCENT}{bracketed(number, known) if interval else ''}"
-    return f"The lowest accuracy is {value}, in {name}."
+    ends = bracketed(number, known) if interval else ""
+    return f"The lowest accuracy is {known.with_unit(number.value)}{ends}, in {name}."
 
 
 def domain_table(found: Mapping[str, DomainRecord]) -> Table:

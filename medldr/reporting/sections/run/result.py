@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
@@ -15,7 +14,7 @@ from medldr.reporting.results.headline import headline, headline_split, metrics_
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
-from medldr.reporting.wording import PERCENT, bracketed, card_metrics, split_name
+from medldr.reporting.wording import bracketed, card_metrics, split_name
 
 
 def banners(files: RunFiles) -> list[Banner]:
@@ -68,8 +67,8 @@ def lead(scored: EvaluationRecord) -> str:
         where += f", from {', '.join(split.domains)}, unseen during training"
     labels = scored.task == "multi-label"
     what = "labels were predicted correctly" if labels else "images were classified correctly"
-    text = f"On {where}, {known.show(number.value)}{PERCENT} of the {what}"
-    text += f"{bracketed(number, known, scored.level, unit=PERCENT)}."
+    text = f"On {where}, {known.with_unit(number.value)} of the {what}"
+    text += f"{bracketed(number, known, scored.level, unit='%')}."
     return " ".join(filter(None, (text, _comparison(scored, split), gap_sentence(scored))))
 
 
@@ -78,9 +77,9 @@ def _comparison(scored: EvaluationRecord, split: SplitRecord) -> str:
     totals = [sum(row) for row in split.confusion or ()] if scored.task != "multi-label" else []
     if len(totals) != len(scored.class_names) or not sum(totals):
         return ""
-    share = metric_facts("accuracy").show(max(totals) / sum(totals))
+    share = metric_facts("accuracy").with_unit(max(totals) / sum(totals))
     name = scored.class_names[totals.index(max(totals))]
-    return sentence("most_frequent", name=name, share=f"{share}{PERCENT}")
+    return sentence("most_frequent", name=name, share=share)
 
 
 def cards(scored: EvaluationRecord) -> list[Cards]:
@@ -94,13 +93,12 @@ def cards(scored: EvaluationRecord) -> list[Cards]:
 
 
 def _cards(scored: EvaluationRecord, name: str) -> list[Card]:
-    numbers, found = metrics_of(scored.splits[name]), []
-    for key in (*card_metrics(scored.task), "worst_group"):
-        if key in numbers:
-            number = Estimate.of(numbers[key])
-            number = replace(number, reason=number.reason or "undefined")
-            found.append(Card(title(scored, key), Cell(number, metric_facts(key))))
-    return found
+    numbers = metrics_of(scored.splits[name])
+    return [
+        Card(title(scored, key), Cell(Estimate.of(numbers[key]), metric_facts(key)))
+        for key in (*card_metrics(scored.task), "worst_group")
+        if key in numbers
+    ]
 
 
 def _cards_title(name: str, split: SplitRecord) -> str:

@@ -10,7 +10,7 @@ from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline_split
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import PERCENT, split_name
+from medldr.reporting.wording import split_name
 
 SHOWN = ("accuracy", "auc")
 ABSENT = "not evaluated; run `medldr evaluate` on the run again"
@@ -55,8 +55,7 @@ def value_text(chosen: Selection) -> str:
     """
     if chosen.value is None:
         return ""
-    known = metric_facts(metric_of(chosen.rule))
-    return known.show(chosen.value) + (PERCENT if known.percent else "")
+    return metric_facts(metric_of(chosen.rule)).with_unit(chosen.value)
 
 
 def metric_of(rule: str) -> str:

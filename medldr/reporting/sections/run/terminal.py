@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, Number
-from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Document, Section
 from medldr.reporting.results.headline import TESTS, page_order
@@ -25,12 +24,18 @@ def run_overview(scored: EvaluationRecord) -> Document:
 
 def overview_table(scored: EvaluationRecord) -> Table:
     """Its only table."""
-    keys = card_metrics(scored.task)
-    table = Table(_caption(scored.selection), ["split", "n"])
+    keys, chosen, caption = card_metrics(scored.task), scored.selection, "results"
+    if chosen is not None:
+        rule = rule_text(chosen.rule, chosen.split or "")
+        caption = f"epoch {chosen.epoch}, {rule} ({chosen.rule})"
+    table = Table(caption, ["split", "n"])
     table.columns += [metric_facts(key).short_heading for key in keys]
 
     def add(heading: str, n: int | None, numbers: dict[str, Number], style: str = "") -> None:
-        cells = [_cell(key, numbers.get(key), whole=style == "head") for key in keys]
+        # A metric that is not scored on a whole split has a dash; a part of it need not have it.
+        none = Cell("-" if style == "head" else "")
+        found = {key: Estimate.of(numbers[key]) for key in keys if key in numbers}
+        cells = [Cell(found[key], metric_facts(key)) if key in found else none for key in keys]
         table.rows.append(Row(heading, [Cell() if n is None else Cell(n), *cells], style=style))
 
     for name, split in page_order(scored).items():
@@ -47,18 +52,3 @@ def overview_table(scored: EvaluationRecord) -> Table:
     notes += [gap_sentence(scored), f"below each number: its {100 * scored.level:g}% CI"]
     table.notes = [note for note in notes if note]
     return table
-
-
-def _caption(chosen: Selection | None) -> str:
-    if chosen is None:
-        return "results"
-    return f"epoch {chosen.epoch}, {rule_text(chosen.rule, chosen.split or '')} ({chosen.rule})"
-
-
-def _cell(key: str, number: Number | None, *, whole: bool) -> Cell:
-    """A number, or why there is none: not scored on a whole split, not asked of a part of it."""
-    if number is None:
-        return Cell("-" if whole else "")
-    reason = number.reason or ("undefined" if number.value is None else "")
-    estimate = Estimate(number.value, low=number.low, high=number.high, reason=reason)
-    return Cell(estimate, metric_facts(key))

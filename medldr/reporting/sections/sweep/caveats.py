@@ -9,7 +9,6 @@ from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.domain_gap import spoken
-from medldr.reporting.wording import PERCENT
 
 ALPHA = 0.05
 """Below it a corrected p counts as a difference."""
@@ -38,7 +37,7 @@ def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) ->
     seeds = {len(method.seeds) for comparison in there for method in comparison.methods}
     texts = [text, *([sentence("single_seed_rows")] if 1 in seeds else [])]
     if few := seeds.intersection(CHANCE):
-        found, expected = (f"{n:g}{PERCENT}" for n in (CHANCE[min(few)], 100 * ALPHA))
+        found, expected = (f"{n:g}%" for n in (CHANCE[min(few)], 100 * ALPHA))
         numbers = {"seeds": min(few), "alpha": ALPHA, "found": found, "expected": expected}
         texts.append(sentence("few_seeds", **numbers))
     return texts

@@ -11,9 +11,9 @@ from medldr.reporting.published.match import beside
 from medldr.reporting.results.by_rule import rule_means
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
-from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
+from medldr.reporting.wording import TARGETS
 
 Line: TypeAlias = dict[str, Any]
 

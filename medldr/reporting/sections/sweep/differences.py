@@ -12,12 +12,11 @@ from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.rows import method_row
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import TARGETS, split_name
 
 SINGLE = sentence("single_no_p")
 

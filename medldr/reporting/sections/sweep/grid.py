@@ -13,12 +13,11 @@ from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
-from medldr.reporting.results.target_parts import TARGETS
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
 from medldr.reporting.table import Cell, Table
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import TARGETS, split_name
 
 
 def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
