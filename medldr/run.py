@@ -200,8 +200,7 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: FitResult, fabric: Fa
 
 def write_report_or_warn(folder: RunFolder) -> None:
     """Write the run's page; a failure is reported as a warning."""
-    # Pages import matplotlib and jinja2, which only the end of a run needs.
-    from medldr.reporting import write_report_or_warn as write
+    from medldr.reporting import write_report_or_warn as write  # matplotlib: only at the end
 
     write(folder)
 
