@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from medldr.version import __version__
+
 if TYPE_CHECKING:
     from medldr.api import RunResult as RunResult
     from medldr.api import compare as compare
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from medldr.config import load_config as load_config
     from medldr.errors import InputError as InputError
     from medldr.latent import LatentDR as LatentDR
-
-__version__ = "0.1.0"
 
 _HOME = {
     "InputError": "errors",

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from medldr import __version__
 from medldr.commands.data_group import data_app
 from medldr.errors import InputError
+from medldr.version import __version__
 
 app = typer.Typer(
     name="medldr",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from medldr import __version__
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Card, Cards, Document
 from medldr.reporting.table import interval
 from medldr.reporting.writers.cells import printed
+from medldr.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
