@@ -112,33 +112,20 @@ OF_LATENTS = (
 )  # fmt: skip
 
 
-def learning_curves(rows: Sequence[LogRow], selection: Selection | None) -> list[Drawing]:
-    """Loss, validation results and learning rate over training; only what was logged."""
-    return _charts(LEARNING, rows, selection)
-
-
-def latent_curves(
-    rows: Sequence[LogRow], selection: Selection | None, chance: float | None
-) -> list[Drawing]:
-    """How well the further latents that a method makes are classified.
-
-    Args:
-        rows: Records of `metrics.jsonl`.
-        selection: Which weights were chosen.
-        chance: Accuracy at chance level, drawn as a line; None to leave it out.
-
-    Returns:
-        Nothing unless an accuracy or loss of such latents was logged.
-    """
-    return _charts(OF_LATENTS, rows, selection, chance)
-
-
-def _charts(
+def curves(
     charts: Iterable[Chart],
     rows: Sequence[LogRow],
     selection: Selection | None,
     chance: float | None = None,
 ) -> list[Drawing]:
+    """Charts of training, only of what was logged.
+
+    Args:
+        charts: `LEARNING`, or `OF_LATENTS`: how well a method's further latents are classified.
+        rows: Records of `metrics.jsonl`.
+        selection: Which weights were chosen.
+        chance: Accuracy at chance level, drawn as a line; None to leave it out.
+    """
     keys = {key for row in rows for key in row}
     axis = time_axis(rows) if rows else "epoch"
     mark = None if selection is None else selection.epoch if axis == "epoch" else selection.step

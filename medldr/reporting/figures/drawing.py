@@ -32,6 +32,8 @@ BLUE, ORANGE, GREEN, RED, PINK, SKY = (
 )  # fmt: skip
 INK, MUTED, FAINT = "#1d2733", "#5c6773", "#d9dee4"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, "#8a6d00", RED, MUTED)
+LEGEND_LINE = 0.19
+"""Height of a line of a legend, in inches."""
 DASHES = ("-", "--", "-.", ":")
 
 STYLE: dict[str, Any] = {
@@ -143,14 +145,27 @@ def draw_axes(
         paint(axes)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
-        handles, texts = axes.get_legend_handles_labels()
-        if handles:
-            figure.legend(
-                handles, texts, loc="outside lower left", ncols=legend,
-                handlelength=2.4, columnspacing=1.4, borderaxespad=0,
-            )  # fmt: skip
+        _add_legend(figure, *axes.get_legend_handles_labels(), legend)
 
     return draw(name, on_figure, **words)
+
+
+def _add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int) -> None:
+    """Lines and names at the bottom; matplotlib's own legend takes longer than all the rest."""
+    from matplotlib.lines import Line2D
+
+    width, height = figure.get_size_inches()
+    rows = -(-len(texts) // columns)
+    top = LEGEND_LINE * rows / height
+    figure.set_layout_engine("constrained", rect=(0, top, 1, 1 - top))
+    column = 0.6 + 0.072 * max(map(len, texts), default=0)
+    for place, (line, text) in enumerate(zip(lines, texts, strict=True)):
+        x, y = column * (place // rows) / width, top - LEGEND_LINE * (place % rows + 0.5) / height
+        ends = [x, x + 0.3 / width] if line.get_linestyle() != "None" else [x + 0.15 / width]
+        keys = ("color", "linestyle", "linewidth", "marker", "markersize")
+        style = {key: getattr(line, f"get_{key}")() for key in keys}
+        figure.add_artist(Line2D(ends, [y] * len(ends), transform=figure.transFigure, **style))
+        figure.text(x + 0.4 / width, y, text, fontsize=9, va="center")
 
 
 def look(place: int) -> dict[str, Any]:

@@ -44,13 +44,11 @@ def overlay_figures(
     axis = axes.pop() if len(axes) == 1 else "step"
     drawings = []
     for key, title, hint in OVERLAYS:
-        drawn = {
-            method: [series(rows, key, time_axis(rows)) for rows in runs if rows]
-            for method, runs in curves.items()
-        }
-        found = {
-            m: own for m, lines in drawn.items() if (own := [line for line in lines if line[0]])
-        }
+        found = {}
+        for method, runs in curves.items():
+            lines = [series(rows, key, time_axis(rows)) for rows in runs if rows]
+            found[method] = [line for line in lines if line[0]]
+        found = {method: lines for method, lines in found.items() if lines}
         if not found:
             continue
         ends = "; ".join(

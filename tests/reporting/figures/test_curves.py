@@ -1,24 +1,24 @@
 """Curves of one run: only what was logged, the selected point marked."""
 
 from medldr.folders.run_record import Selection
-from medldr.reporting.figures.curves import latent_curves, learning_curves
+from medldr.reporting.figures.curves import LEARNING, OF_LATENTS, curves
 
 
 def test_what_was_not_logged_is_no_figure():
-    assert learning_curves([], None) == []
-    assert latent_curves([{"epoch": 1, "train/loss": 1.0}], None, 0.5) == []
+    assert curves(LEARNING, [], None) == []
+    assert curves(OF_LATENTS, [{"epoch": 1, "train/loss": 1.0}], None, 0.5) == []
 
 
 def test_curves_skip_what_is_undefined_and_mark_the_selected_epoch():
     rows = [{"epoch": e, "val/auc": v} for e, v in ((1, None), (2, 0.5), (3, 0.75))]
-    (drawing,) = learning_curves(rows, Selection(rule="val_auc", epoch=3, step=9))
+    (drawing,) = curves(LEARNING, rows, Selection(rule="val_auc", epoch=3, step=9))
     assert "from 0.500 at epoch 2 to 0.750 at epoch 3" in drawing.alt
     assert "selected (epoch 3)" in drawing.svg
 
 
 def test_an_accuracy_on_mixed_images_is_called_that():
     rows = [{"epoch": e, "train/accuracy/mixed": e / 4, "train/loss": 1.0} for e in (1, 2)]
-    loss, results = learning_curves(rows, None)
+    loss, results = curves(LEARNING, rows, None)
     assert "training, original latents" not in loss.svg
     alt = results.alt.replace("\xa0", " ")
     assert "training accuracy, mixed images: from 25.0% at epoch 1" in alt
@@ -26,7 +26,7 @@ def test_an_accuracy_on_mixed_images_is_called_that():
 
 def test_evaluations_between_epochs_are_drawn_over_steps():
     rows = [{"epoch": 1, "step": s, "val/auc": 0.5 + s / 100} for s in (10, 20)]
-    (drawing,) = learning_curves(rows, Selection(rule="val_auc", epoch=1, step=20))
+    (drawing,) = curves(LEARNING, rows, Selection(rule="val_auc", epoch=1, step=20))
     assert "at step 20" in drawing.alt
     assert "selected (step 20)" in drawing.svg
 
@@ -36,6 +36,6 @@ def test_batchformer_shows_its_latents_beside_the_plain_ones():
         {"epoch": e, "train/accuracy": 0.5 + e / 10, "train/accuracy/batchformer": 0.4 + e / 10}
         for e in (1, 2, 3)
     ]
-    (drawing,) = latent_curves(rows, None, 0.25)
+    (drawing,) = curves(OF_LATENTS, rows, None, 0.25)
     assert drawing.name == "attended"
     assert "after batch attention: from" in drawing.alt

@@ -8,8 +8,8 @@ from typing import Any
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.run_record import Selection
 from medldr.reporting.document import Figures, Paragraph, Section
+from medldr.reporting.figures import curves as drawn
 from medldr.reporting.figures.confusion import confusion_figures
-from medldr.reporting.figures.curves import latent_curves, learning_curves
 from medldr.reporting.figures.reliability import reliability_figures
 from medldr.reporting.figures.roc import roc_curves, roc_figure
 from medldr.reporting.prose import section, sentence
@@ -21,15 +21,14 @@ from medldr.reporting.table import Cell, Row, Table
 
 def curves(files: RunFiles) -> Section | None:
     """Learning curves, or that none were logged."""
-    drawings = learning_curves(files.log, _selection(files))
-    return section(
-        "run", "curves", Figures(drawings) if drawings else Paragraph(sentence("no_curves"))
-    )
+    drawings = drawn.curves(drawn.LEARNING, files.log, _selection(files))
+    shown = Figures(drawings) if drawings else Paragraph(sentence("no_curves"))
+    return section("run", "curves", shown)
 
 
 def latents(files: RunFiles) -> Section | None:
     """A method's own check of its latents; None where it logged none."""
-    drawings = latent_curves(files.log, _selection(files), _chance(files))
+    drawings = drawn.curves(drawn.OF_LATENTS, files.log, _selection(files), _chance(files))
     return section("run", "latents", Figures(drawings))
 
 
