@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
@@ -30,6 +31,7 @@ class Metric:
         levels: What it is reported for: ``split``, ``class``, ``domain``.
         undefined: Why it has no value where the labels are known.
         cards: Tasks for which it is among the few large numbers of a page.
+        range: The lowest and the highest value that it can have.
         calibration: Whether it evaluates the probabilities rather than the predicted classes.
         threshold: Whether it needs a threshold from the validation split.
         published: Whether published tables report it.
@@ -50,6 +52,7 @@ class Metric:
     levels: tuple[str, ...] = ("split",)
     undefined: str = ""
     cards: tuple[str, ...] = ()
+    range: tuple[float, float] = (0.0, 1.0)
     calibration: bool = False
     threshold: bool = False
     published: bool = False
@@ -190,11 +193,13 @@ _TABLE: Final = (
         function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",), short="Kappa",
         definition="Cohen's kappa of ordered classes with quadratic weights",
         undefined="labels and predictions are all one class", aliases=("kappa",),
+        range=(-1.0, 1.0),
     ),
     Metric(
         "mae", "Mean absolute error", "Mean distance from the true grade, in grades.",
         better="lower", function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",),
         definition="mean distance between label and prediction, in classes", short="Abs. error",
+        range=(0.0, inf),
     ),
     Metric(
         "ece", "ECE",
@@ -219,12 +224,14 @@ _TABLE: Final = (
         better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
         definition="squared error of the probabilities, summed over classes; binary and "
         "multi-label: of one probability",
+        range=(0.0, 2.0),
     ),
     Metric(
         "nll", "NLL",
         "Negative log-likelihood (natural logarithm); penalises confident errors most.",
         better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
         definition="mean negative log probability of the label",
+        range=(0.0, inf),
     ),
     Metric(
         "recall", "Recall", "Of the images of a class, the share predicted as that class.",
@@ -260,6 +267,7 @@ _TABLE: Final = (
     Metric(
         "loss", "Loss", "The quantity that training minimises.",
         better="lower", levels=(), selects=True,
+        range=(0.0, inf),
     ),
     Metric(
         "domain_accuracy", "Mean domain accuracy", "Unweighted mean of the domains' accuracies.",
@@ -268,6 +276,7 @@ _TABLE: Final = (
     Metric(
         "domain_loss", "Mean domain loss", "Unweighted mean of the domains' losses.",
         better="lower", levels=(), selects=True, over_domains=True,
+        range=(0.0, inf),
     ),
 )  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from medldr.evaluation.inference import Variance
 from medldr.folders.evaluation_record import Number
 
 Mark = Literal["best", "second", "lowest"]
@@ -25,6 +26,7 @@ class Estimate:
         n: Runs that the mean is over; None for a number that is not a mean over runs.
         planned: Runs that were planned; None where that does not matter.
         reason: Why it is undefined, or a remark on a number that is defined.
+        variance: Where the interval of a mean over seeds comes from; None without one.
         marks: ``best`` and ``second`` of a column, ``lowest`` of a row.
     """
 
@@ -37,6 +39,7 @@ class Estimate:
     planned: int | None = None
     reason: str = ""
     marks: tuple[Mark, ...] = ()
+    variance: Variance | None = None
 
     @classmethod
     def of(cls, number: Number) -> Estimate:

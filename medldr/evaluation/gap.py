@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from medldr.evaluation import intervals
-from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.inference import Scores, numbers, of_gap
 from medldr.folders.run_record import Selection
 
 UNSEEN: Final = "test"
@@ -67,8 +66,15 @@ def optimism(
 
 
 def difference(
-    one: float, other: float, one_draws: Array, other_draws: Array, reason: str | None
+    seen: Scores, unseen: Scores, units: tuple[int, int], reason: str | None
 ) -> dict[str, Any]:
-    """A seen number minus an unseen one, with its interval; the splits are resampled separately."""
-    number = intervals.number(one - other, one_draws - other_draws, reason)
-    return {key: number[key] for key in ("value", "low", "high", "reason")}
+    """A seen number minus an unseen one, with its interval; the splits are resampled separately.
+
+    Args:
+        seen: A method on the seen split, one value per seed.
+        unseen: The same seeds on the unseen one.
+        units: Test units of the two splits.
+        reason: Why it is undefined, used only if it is.
+    """
+    found = numbers(seen.mean - unseen.mean, of_gap(seen, unseen, units), reason)
+    return {key: found[key] for key in ("value", "low", "high", "reason")}

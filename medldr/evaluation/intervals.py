@@ -1,9 +1,9 @@
-"""Bootstrap intervals over groups and runs, paired differences, and Holm's correction.
+"""Bootstrap draws of test groups, intervals of one run, and Holm's correction.
 
 One draw samples groups (patients, slides; items where there are none) with replacement, the same
-ones for every method and every run, and for each method samples its runs (seeds) with replacement,
-independently of the other methods. Draws depend only on the bootstrap seed, the split and the
-number of groups, so the same test set gives the same draws in every command.
+ones for every method and every run. Draws depend only on the bootstrap seed, the split and the
+number of groups, so the same test set gives the same draws in every command. What seeds add to the
+uncertainty of a mean over runs is the subject of `medldr.evaluation.inference`.
 
 Source:
     Our choice: percentile bootstrap, 2,000 draws, 95%; Efron and Tibshirani 1993; Holm 1979.
@@ -117,23 +117,6 @@ def resample(
     return {name: np.concatenate(chunks) for name, chunks in found.items()}
 
 
-def run_weights(n_runs: int, draws: int, generator: np.random.Generator) -> Array:
-    """Share of each run of a method in each draw, ``(n_runs, draws)``; columns sum to one."""
-    picked = generator.integers(0, n_runs, size=(draws, n_runs))
-    shares = (picked[:, :, None] == np.arange(n_runs)).mean(axis=1)
-    return np.ascontiguousarray(shares.T)
-
-
-def over_runs(values: Array, weights: Array) -> Array:
-    """Mean over the runs of each draw: ``(n_runs, draws)`` and its `run_weights` to ``(draws,)``.
-
-    Undefined where any run in the draw is undefined.
-    """
-    held = np.where(weights > 0, values, 0.0)
-    mean: Array = (held * weights).sum(axis=0)
-    return mean
-
-
 def interval(values: Array, level: float = LEVEL) -> tuple[float, float, int] | None:
     """Percentile interval over the draws in which the metric is defined.
 
@@ -179,27 +162,6 @@ def number(value: float | None, draws: Array | None, reason: str | None = None) 
     if missing:
         out["undefined_draws"] = missing
     return out
-
-
-def p_value(differences: Array) -> float | None:
-    """Two-sided p of "no difference", from the draws of a paired difference.
-
-    Twice the smaller share of draws on either side of zero, draws at zero counting on both sides,
-    one added to counts and draws: never 0, and above 0.05 when the interval holds zero.
-
-    Args:
-        differences: ``(draws,)``; undefined draws (NaN) are left out.
-
-    Example:
-        >>> p_value(np.array([1.0, 1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0]))
-        0.4
-    """
-    defined = differences[~np.isnan(differences)]
-    if 2 * len(defined) < len(differences) or not len(defined):
-        return None
-    # Equal means of runs may differ in their last bit, which must not count as a difference.
-    tail = min(int((defined <= NOTHING).sum()), int((defined >= -NOTHING).sum()))
-    return min(1.0, 2 * (tail + 1) / (len(defined) + 1))
 
 
 def holm(p: Mapping[str, float | None]) -> dict[str, float | None]:

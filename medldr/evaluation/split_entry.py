@@ -9,6 +9,7 @@ import numpy as np
 
 from medldr.evaluation import gap, intervals
 from medldr.evaluation.groups import WORST_GROUP
+from medldr.evaluation.inference import Scores
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.plot_data import pictures
 from medldr.evaluation.split_scores import (
@@ -125,11 +126,14 @@ class SplitEntry:
     def minus(self, other: SplitEntry, name: str) -> dict[str, Any]:
         """A metric here minus that of another split."""
         nothing = np.full(1, np.nan)
-        one, two = (float(e.values.get(name, nothing)[0]) for e in (self, other))
-        drawn, others = (entry.draws.get(name, nothing) for entry in (self, other))
-        odd = self if np.isnan(one) else other
-        reason = odd.scores.reason(name) if np.isnan(one - two) else None
-        return gap.difference(one, two, drawn, others, reason)
+        seen, unseen = (
+            Scores(entry.values.get(name, nothing), entry.draws.get(name, nothing)[None])
+            for entry in (self, other)
+        )
+        odd = self if np.isnan(seen.mean) else other
+        reason = odd.scores.reason(name) if np.isnan(seen.mean - unseen.mean) else None
+        units = (self.scores.units.count, other.scores.units.count)
+        return gap.difference(seen, unseen, units, reason)
 
 
 def absent_classes(scores: SplitScores) -> list[str]:

@@ -51,7 +51,7 @@ first run. `compare` returns plain values:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,7 @@ def compare(
     reference: str | None = None,
     splits: Sequence[str] = SPLITS,
     contrasts: Sequence[tuple[str, str]] = (),
+    controls: Collection[str] = (),
 ) -> dict[str, Any]:
     """Compare finished runs.
 
@@ -93,6 +94,7 @@ def compare(
         reference: Name of the method that others are compared with; unset: the first one.
         splits: Splits to compare; any split that a run lacks is left out, with a note.
         contrasts: Further pairs of methods to compare, by name: the first minus the second.
+        controls: Methods that explain others; Holm's correction does not count them.
 
     Returns:
         Plain values, as described for the module.
@@ -122,7 +124,7 @@ def compare(
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
     settings = Settings.of(found[0])
-    by_split = {s: SplitRows(s, known, base, settings) for s in shared if s not in moving}
+    by_split = {s: SplitRows(s, known, base, settings, controls) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out because some runs were not scored by group."
         for split, rows in by_split.items()
@@ -215,7 +217,7 @@ def _gaps(
                 "metric": name,
                 "method": method.name,
                 "seen": split,
-                **gap.difference(one.mean, other.mean, one.draws, other.draws, reason),
+                **gap.difference(one, other, (inside.units(name), outside.units(name)), reason),
                 "note": gap.optimism(
                     split,
                     [run.evaluation.selection for run in method.runs],

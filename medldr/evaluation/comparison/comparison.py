@@ -18,6 +18,7 @@ from medldr.evaluation.comparison.records import (
     Size,
 )
 from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.inference import Variance
 from medldr.folders.evaluation_record import IntervalRecord
 from medldr.types import SPLIT_TITLES
 
@@ -251,11 +252,12 @@ def _class_score(row: Mapping[str, Any]) -> ClassScore:
 
 
 def _difference(entry: Mapping[str, Any]) -> Difference:
-    return Difference(_estimate(entry), entry["p"], entry["p_holm"])
+    return Difference(_estimate(entry), entry["p"], entry["p_holm"], entry["share_of_seeds"])
 
 
 def _estimate(entry: Mapping[str, Any], mean: str = "value") -> Estimate:
     return Estimate(
         entry[mean], entry.get("sd"), low=entry["low"], high=entry["high"],
         reason=entry["reason"] or "",
+        variance=Variance.read(entry["variance"]) if entry.get("variance") else None,
     )  # fmt: skip

@@ -15,12 +15,19 @@ class Difference(NamedTuple):
     Attributes:
         estimate: The difference with its interval.
         p: Two-sided; None where it is undefined.
-        p_holm: The same after Holm's correction over its column.
+        p_holm: The same after Holm's correction over its column; None for a control.
+        share_of_seeds: Share of its variance that more seeds would reduce.
     """
 
     estimate: Estimate
     p: float | None = None
     p_holm: float | None = None
+    share_of_seeds: float | None = None
+
+    @property
+    def corrected(self) -> float | None:
+        """Its p, corrected for the comparisons of its family; a control has no family."""
+        return self.p if self.p_holm is None else self.p_holm
 
 
 class Score(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from medldr.errors import InputError
 from medldr.evaluation import intervals
-from medldr.evaluation.comparison.runs import Method, Run, aligned
+from medldr.evaluation.comparison.runs import Method, Run, aligned, same_items
 from medldr.evaluation.groups import WORST_GROUP
+from medldr.evaluation.inference import Scores, Variance, numbers, of_difference, of_mean
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_entry import absent_classes
@@ -22,25 +23,15 @@ from medldr.evaluation.split_scores import (
     headline_metrics,
     positive_class,
 )
+from medldr.metrics import metric_facts
 from medldr.types import Predictions
 
 COMPARED = ("recall",)
 """Per-class metrics of a comparison; a run's own evaluation has more."""
+NOT_SMOOTH = "no interval: the lowest of several has none that holds"
+"""Which domain or group is the lowest changes with the draw, and always to the lower side."""
 DEFAULT_SPECIFICITY = 0.9
 """Used where the task has no operating point; no number depends on it."""
-
-
-@dataclass(frozen=True)
-class MethodScores:
-    """One metric of one method: a value per run, and the mean over runs in each draw."""
-
-    values: Array
-    draws: Array
-
-    @property
-    def mean(self) -> float:
-        """Mean over the runs; NaN where any is undefined."""
-        return float(self.values.mean())
 
 
 @dataclass(frozen=True)
@@ -95,9 +86,14 @@ class SplitRows:
     """
 
     def __init__(
-        self, split: str, known: Sequence[Method], base: Method, settings: Settings
+        self,
+        split: str,
+        known: Sequence[Method],
+        base: Method,
+        settings: Settings,
+        controls: Collection[str] = (),
     ) -> None:
-        self.split, self.known, self.base = split, known, base
+        self.split, self.known, self.base, self.controls = split, known, base, controls
         runs = [run for method in known for run in method.runs]
         tables = aligned(runs, split)
         by_group = [_by_group(run, split) for run in runs]
@@ -117,20 +113,15 @@ class SplitRows:
         drawn = intervals.resample(
             parts, first.units, draws=draws, generator=intervals.stream(seed, split)
         )
-        self.scores: dict[tuple[str, str], MethodScores] = {}
+        self.scores: dict[tuple[str, str], Scores] = {}
         self.reasons: dict[tuple[str, str], str] = {}
         start = 0
         for method in known:
             members = range(start, start + len(method.runs))
             start += len(method.runs)
-            self._add(method, members, drawn, draws, seed)
+            self._add(method, members, drawn, draws)
 
-    def _add(
-        self, method: Method, members: range, drawn: Mapping[str, Array], draws: int, seed: int
-    ) -> None:
-        weights = intervals.run_weights(
-            len(members), draws, intervals.stream(seed, "runs", method.name)
-        )
+    def _add(self, method: Method, members: range, drawn: Mapping[str, Array], draws: int) -> None:
         values = [self.per_run[i].values() for i in members]
         of_run = [_under(f"{i}/", drawn) for i in members]
         of_run = [
@@ -140,7 +131,7 @@ class SplitRows:
         for name in [*self.names(), *self.class_names()]:
             value = np.concatenate([found.get(name, undefined) for found in values])
             each = np.stack([found.get(name, no_draws) for found in of_run])
-            self.scores[method.name, name] = MethodScores(value, intervals.over_runs(each, weights))
+            self.scores[method.name, name] = Scores(value, each)
             odd = np.flatnonzero(np.isnan(value))
             if len(odd):
                 scores, run = self.per_run[members[odd[0]]], method.runs[odd[0]]
@@ -159,6 +150,18 @@ class SplitRows:
         """Metrics of single classes (or labels), named as in `SplitScores`."""
         count = len(self.per_run[0].table.class_names)
         return [f"class/{k}/{m}" for k in range(count) for m in COMPARED]
+
+    def units(self, name: str) -> int:
+        """Number of test units that a metric of `names` or `class_names` depends on."""
+        scores = self.per_run[0]
+        kind, _, rest = name.partition("/")
+        if kind == "domain":
+            rows = scores.domains[rest.rpartition("/")[0]]
+        elif kind == "class":
+            rows = scores.truth[:, int(rest.split("/")[0])] == 1
+        else:
+            return scores.units.count
+        return len(np.unique(scores.units.number[rows]))
 
     def about(self) -> dict[str, Any]:
         """Sizes of the split and of its domains."""
@@ -186,12 +189,17 @@ class SplitRows:
             domain, metric = _parse(name)
             few = about["domains"][domain]["few_groups"] if domain else about["few_groups"]
             differences = {m.name: self._difference(m, name) for m in self.known}
-            p = {m: d["p"] for m, d in differences.items() if d is not None}
-            adjusted = intervals.holm(p)
+            # Controls explain other methods; they are no further chances of finding one better.
+            family = {
+                m: d["p"]
+                for m, d in differences.items()
+                if d is not None and m not in self.controls
+            }
+            adjusted = intervals.holm(family)
             for method in self.known:
                 difference = differences[method.name]
                 if difference is not None:
-                    difference["p_holm"] = adjusted[method.name]
+                    difference["p_holm"] = adjusted.get(method.name)
                 yield {
                     "split": self.split,
                     "domain": domain,
@@ -239,14 +247,16 @@ class SplitRows:
 
     def _numbers(self, method: Method, name: str) -> dict[str, Any]:
         scores = self.scores[method.name, name]
-        whole = intervals.number(scores.mean, scores.draws, self.reasons.get((method.name, name)))
-        several = len(scores.values) > 1 and whole["value"] is not None
+        several = len(scores.values) > 1 and not np.isnan(scores.mean)
+        variance = NOT_SMOOTH if _smallest(name) else of_mean(scores, self.units(name))
+        bounds = metric_facts(name).range
+        whole = numbers(scores.mean, variance, self.reasons.get((method.name, name)), bounds)
+        whole["mean"] = whole.pop("value")
         return {
             "runs": len(scores.values),
             "values": [None if np.isnan(v) else float(v) for v in scores.values],
-            "mean": whole["value"],
             "sd": float(scores.values.std(ddof=1)) if several else None,
-            **{key: whole[key] for key in ("low", "high", "reason")},
+            **{key: whole[key] for key in ("mean", "low", "high", "reason", "variance")},
         }
 
     def _difference(self, method: Method, name: str) -> dict[str, Any] | None:
@@ -254,11 +264,58 @@ class SplitRows:
 
     def _minus(self, method: Method, base: Method, name: str) -> dict[str, Any]:
         one, other = self.scores[method.name, name], self.scores[base.name, name]
-        draws = one.draws - other.draws
         reason = self.reasons.get((method.name, name)) or self.reasons.get((base.name, name))
-        out = intervals.number(one.mean - other.mean, draws, reason)
-        p = intervals.p_value(draws) if out["value"] is not None else None
-        return {**{k: out[k] for k in ("value", "low", "high", "reason")}, "p": p, "p_holm": None}
+        variance = NOT_SMOOTH if _smallest(name) else of_difference(one, other, self.units(name))
+        found = numbers(one.mean - other.mean, variance, reason)
+        if any(run.oracle for each in (method, base) for run in each.runs):
+            found["p"] = None  # weights chosen on the test split make any p meaningless
+        return {**found, "p_holm": None}
+
+
+def metric_variance(
+    runs: Sequence[Run], split: str, metric: str, part: str = ""
+) -> Variance | None:
+    """The variance of the mean of one metric over the runs of a method.
+
+    Args:
+        runs: The runs, one per seed.
+        split: The split.
+        metric: A metric of a whole split.
+        part: The part of the split (``target_in``); empty for all of it.
+
+    Returns:
+        None where runs were not evaluated on the same items, or there is no variance.
+    """
+    if not all(split in run.predictions for run in runs) or not same_items(runs, split):
+        return None
+    tables = aligned(runs, split)
+    if any(not np.array_equal(table.part, tables[0].part) for table in tables):
+        return None
+    tables = [table.select(table.part == part) if part else table for table in tables]
+    settings = Settings.of(runs[0])
+    scores = [
+        _scores_of(run, table, settings, per_group=False)
+        for run, table in zip(runs, tables, strict=True)
+    ]
+    sums = [
+        (f"{number}/", each)
+        for number, of_run in enumerate(scores)
+        for prefix, each in of_run.parts
+        if not prefix and metric in each.value()
+    ]
+    values = np.array([each.value()[metric] for _, each in sums])
+    if len(sums) < len(runs) or np.isnan(values).any():
+        return None
+    units = scores[0].units
+    stream = intervals.stream(settings.seed, f"{split}/{part}" if part else split)
+    drawn = intervals.resample(sums, units, draws=settings.draws, generator=stream)
+    draws = np.stack([drawn[f"{prefix}{metric}"] for prefix, _ in sums])
+    found = of_mean(Scores(values, draws), units.count)
+    return None if isinstance(found, str) else found
+
+
+def _smallest(name: str) -> bool:
+    return name in (WORST_DOMAIN, WORST_GROUP)
 
 
 def _by_group(run: Run, split: str) -> bool:

@@ -124,7 +124,9 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
         for one, other in study.layout.contrasts
         if one in method_of and other in method_of
     ]
-    result = Comparison.of(compare(runs, reference=reference, contrasts=pairs)).renamed(row_of)
+    controls = [method_of[row] for row in study.layout.controls if row in method_of]
+    made = compare(runs, reference=reference, contrasts=pairs, controls=controls)
+    result = Comparison.of(made).renamed(row_of)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
         notes.append(

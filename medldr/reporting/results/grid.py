@@ -66,7 +66,7 @@ def make_grid(
             whole = [
                 each if each is not None and each.n == each.planned else None for each in of_row
             ]
-            averages[r] = plain_average(whole) or Estimate()
+            averages[r] = plain_average(whole, metric) or Estimate()
     for row, mark in marks({r: averages[r].mean for r in competing if averages}, known).items():
         averages[row] = replace(averages[row], marks=(mark,))
     return Grid(metric, split, shown, cells, averages)

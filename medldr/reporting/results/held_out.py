@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from medldr.evaluation.comparison.split_rows import metric_variance
 from medldr.evaluation.estimate import Estimate, Mark, spread
+from medldr.evaluation.inference import Variance, average
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.frame import score_frame
@@ -48,6 +50,9 @@ class HeldOut:
     searched: list[str]
     runs: dict[tuple[str, str], list[Entry]]
     scores: Mapping[tuple[str, str, str, str], Mapping[int, float]] = field(repr=False)
+    variances: dict[tuple[str, str, str, str], Variance | None] = field(
+        default_factory=dict, repr=False
+    )
 
     def of(self, row: str) -> list[Entry]:
         """All runs of a method."""
@@ -69,6 +74,16 @@ class HeldOut:
         of = [self.values(row, domain, target, metric) for domain in self.domains]
         seeds = sorted(set.intersection(*map(set, of)))
         return {seed: statistics.fmean(found[seed] for found in of) for seed in seeds}
+
+    def variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
+        """Variance of a method's mean over seeds on a domain; None where there is none."""
+        place = (row, domain, target, metric)
+        if place not in self.variances:
+            runs = [e.run for e in self.runs.get((row, domain), ()) if e.run is not None]
+            part = "" if target == "target_all" else target
+            found = metric_variance(runs, "test", metric, part) if runs else None
+            self.variances[place] = found
+        return self.variances[place]
 
     def missing(self, row: str) -> list[LostRun]:
         """Runs without a result, also those that nobody planned."""
@@ -93,7 +108,15 @@ def mean_over_domains(found: HeldOut, row: str, target: str, metric: str) -> Est
     """Over the domains within a seed, then over seeds; None where a run lacks a number."""
     means = found.seed_means(row, target, metric)
     planned = {entry.member.seed for entry in found.of(row)}
-    return spread(list(means.values())) if means and set(means) == planned else None
+    if not means or set(means) != planned:
+        return None
+    values = [
+        statistics.fmean(found.values(row, d, target, metric).values()) for d in found.domains
+    ]
+    variances = [found.variance(row, domain, target, metric) for domain in found.domains]
+    inferred, variance = average(values, variances, metric_facts(metric).range)
+    mean = spread(list(means.values()))
+    return replace(mean, low=inferred.low, high=inferred.high, variance=variance)
 
 
 class RowScores(NamedTuple):
@@ -139,10 +162,17 @@ def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
     return (min if better == "higher" else max)(means, key=means.__getitem__)
 
 
-def plain_average(means: Sequence[Estimate | None]) -> Estimate | None:
+def plain_average(means: Sequence[Estimate | None], metric: str) -> Estimate | None:
     """Over several data sets; None unless each has a mean."""
-    known = [mean.mean for mean in means if mean is not None and mean.mean is not None]
-    return Estimate(statistics.fmean(known)) if len(known) == len(means) else None
+    known = [mean for mean in means if mean is not None and mean.mean is not None]
+    if len(known) < len(means):
+        return None
+    values = [mean.mean or 0.0 for mean in known]
+    bounds = metric_facts(metric).range
+    inferred, variance = average(values, [mean.variance for mean in known], bounds)
+    return Estimate(
+        statistics.fmean(values), low=inferred.low, high=inferred.high, variance=variance
+    )
 
 
 def held_out_sets(study: Study) -> list[HeldOut]:

@@ -32,7 +32,7 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
             mean_over_domains(found, row, "target_in", metric) if row in found.rows else None
             for found in sets
         ]
-        cells = [table.number(metric, mean) for mean in (*means, plain_average(means))]
+        cells = [table.number(metric, mean) for mean in (*means, plain_average(means, metric))]
         table.rows.append(method_row(row, cells, control=row in controls))
     part = [f"{found.dataset} ({', '.join(found.never)})" for found in sets if found.never]
     if part:

@@ -56,11 +56,13 @@ def printed(cell: Cell) -> Printed:
         return Printed("n/a", cell.detail, extra, reason=held.reason, style=cell.style)
     known = metric_facts("") if cell.metric is None else cell.metric
     spread = "" if held.sd is None else known.show(held.sd)
+    error = f"SE {known.show(held.se)}" if held.se is not None and held.low is not None else ""
     ranks = [mark for mark in held.marks if mark != "lowest"]
     return Printed(
         text=known.show_difference(held.mean) if cell.signed else known.show(held.mean),
         detail=cell.detail or _below(held, known, signed=cell.signed),
-        extra=cell.extra or ", ".join(filter(None, (f"SD {spread}" if spread else "", held.count))),
+        extra=cell.extra
+        or ", ".join(filter(None, (f"SD {spread}" if spread else "", error, held.count))),
         value=held.mean,
         spread=spread,
         count=held.count,
@@ -72,6 +74,6 @@ def printed(cell: Cell) -> Printed:
 def _below(held: Estimate, known: Metric, *, signed: bool) -> str:
     if "lowest" in held.marks:
         return "lowest"
-    if held.se is not None:
+    if held.low is None and held.se is not None:
         return f"SE {known.show(held.se)}"
     return interval(held, known, signed=signed)

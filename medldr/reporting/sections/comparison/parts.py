@@ -77,7 +77,7 @@ def interval_words(found: Comparison) -> str:
     made = found.intervals
     if made is None:
         return ""
-    return sentence("intervals", level=100 * made.level, method=made.method, draws=made.draws)
+    return sentence("intervals", level=100 * made.level, draws=made.draws)
 
 
 def differences(found: Comparison) -> Section | None:

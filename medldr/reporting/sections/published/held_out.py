@@ -150,14 +150,16 @@ def _rows(
         return []
     protocols = dict.fromkeys(place.ours.protocol or "none" for place in places if place.ours)
     own = [place.value for place in places]
-    own += [plain_average(own)] if average else []
+    own += [plain_average(own, METRIC)] if average else []
     cells = [Cell(", ".join(protocols)), *(mean_cell(METRIC, number) for number in own)]
     rows = [Row(heading, cells, style="reference")]
     for group in groups:
         first = _protocol_cell(table, places, group)
         cells = [first, *(_published_cell(table, entry, first.style) for entry in group)]
         if average:
-            total = plain_average([Estimate(entry.value) if entry else None for entry in group])
+            total = plain_average(
+                [Estimate(entry.value) if entry else None for entry in group], METRIC
+            )
             cells.append(replace(mean_cell(METRIC, total), style=first.style if total else ""))
         entry = next(filter(None, group))
         chosen = "" if entry.selection == TRAINING_DOMAIN else f", {entry.selection}"

@@ -42,10 +42,10 @@ def finding(metric: str, found: Difference | None) -> Finding | None:
         >>> finding("accuracy", Difference(Estimate(0.1), p_holm=0.05))
         'no clear difference'
     """
-    if found is None or found.estimate.mean is None or found.p_holm is None:
+    if found is None or found.estimate.mean is None or found.corrected is None:
         return None
     better = metric_facts(metric).better
-    if found.p_holm >= ALPHA or found.estimate.mean == 0 or not better:
+    if found.corrected >= ALPHA or found.estimate.mean == 0 or not better:
         return "no clear difference"
     return "better" if (found.estimate.mean > 0) == (better == "higher") else "worse"
 
@@ -123,7 +123,7 @@ class Verdict:
     def _number(self, kind: Finding, found: Difference) -> str:
         if kind == "not compared":
             return f"{points_text(found.estimate.mean or 0.0, self.metric)}, a single seed"
-        return f"{self._interval(found.estimate)}, p {show_p(found.p_holm or 0.0)}"
+        return f"{self._interval(found.estimate)}, p {show_p(found.corrected or 0.0)}"
 
     def _interval(self, found: Estimate) -> str:
         points = points_text(found.mean or 0.0, self.metric)

@@ -1,0 +1,320 @@
+"""How sure a mean over seeds is: test units and training seeds in one variance.
+
+The analysis is that of multi-reader multi-case studies, with which radiology compares readers:
+seeds are readers, nested in methods, and test units (groups, or items) are cases that all of them
+read. A bootstrap that resamples seeds and units together counts the noise that is particular to one
+run and one unit several times, and has too little of the spread over few seeds; here each source
+enters once, with its own degrees of freedom.
+
+A `Variance` is made of one mean (`of_mean`) or a paired difference (`of_difference`), and adds up
+over independent test sets: seen minus unseen domains, an average over data sets.
+
+Source:
+    Obuchowski and Rockette 1995; Hillis 2007 and 2014: variances by the bootstrap over units,
+    Satterthwaite's degrees of freedom, variances of seeds that are not pooled over methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from medldr.evaluation.intervals import LEVEL, NOTHING
+from medldr.evaluation.metrics.sums import Array
+
+NO_UNITS = "no interval: a single group cannot show how much groups differ"
+UNDEFINED_DRAWS = "no interval: undefined in more than half of the bootstrap draws"
+NO_SPREAD = "no interval: every bootstrap draw and every seed gives the same number"
+
+
+class Source(NamedTuple):
+    """One independent contribution to a variance, with its degrees of freedom."""
+
+    variance: float
+    df: float
+
+
+@dataclass(frozen=True)
+class Variance:
+    """The variance of one number by its sources.
+
+    Attributes:
+        units: Which test units were drawn, for the networks as they are: one per test set.
+        seeds: Which seeds were trained: one per method and training set. Empty where any method
+            has a single seed: the number is then one of these networks, not of the method.
+        noise: The part of `seeds` that test units cause; it is in `units` already.
+    """
+
+    units: tuple[Source, ...]
+    seeds: tuple[Source, ...] = ()
+    noise: float = 0.0
+
+    @property
+    def of_seeds(self) -> float:
+        """What seeds add to the variance of the units."""
+        return max(0.0, sum(source.variance for source in self.seeds) - self.noise)
+
+    @property
+    def total(self) -> float:
+        """The variance, never below that of the units."""
+        return sum(source.variance for source in self.units) + self.of_seeds
+
+    @property
+    def df(self) -> float:
+        """Satterthwaite's degrees of freedom, never below the fewest of any source.
+
+        Where seeds disagree on single units, `noise` is large, and what is left of the variance may
+        be small beside the spread over seeds: the quotient alone would then fall to a fraction of
+        one degree, and the interval would span the whole range of the metric.
+        """
+        parts = [source for source in (*self.units, *self.seeds) if source.variance > 0]
+        if not parts:
+            return float("inf")
+        quotient = self.total**2 / sum(source.variance**2 / source.df for source in parts)
+        return max(quotient, min(source.df for source in parts))
+
+    @property
+    def share_of_seeds(self) -> float | None:
+        """Share that more seeds would reduce, the rest being for more test units; None for zero."""
+        return self.of_seeds / self.total if self.seeds and self.total > 0 else None
+
+    def scaled(self, factor: float) -> Variance:
+        """The variance of the number times a factor."""
+        square = factor**2
+
+        def times(sources: Sequence[Source]) -> tuple[Source, ...]:
+            return tuple(Source(square * source.variance, source.df) for source in sources)
+
+        return Variance(times(self.units), times(self.seeds), square * self.noise)
+
+    def written(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "units": [list(source) for source in self.units],
+            "seeds": [list(source) for source in self.seeds],
+            "noise": self.noise,
+        }
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any]) -> Variance:
+        """From plain values."""
+        units, seeds = (tuple(Source(*each) for each in written[key]) for key in ("units", "seeds"))
+        return cls(units, seeds, written["noise"])
+
+    def __add__(self, other: Variance) -> Variance:
+        """The variance of the sum of two independent numbers."""
+        seeds = (*self.seeds, *other.seeds) if self.seeds and other.seeds else ()
+        noise = self.noise + other.noise if seeds else 0.0
+        return Variance((*self.units, *other.units), seeds, noise)
+
+
+class Scores(NamedTuple):
+    """One metric of one method.
+
+    Attributes:
+        values: ``(k,)``, one per seed.
+        draws: ``(k, draws)``, the same draws of test units for all seeds of all methods; NaN where
+            the metric is undefined.
+    """
+
+    values: Array
+    draws: Array
+
+    @property
+    def mean(self) -> float:
+        """Mean over the seeds; NaN where any is undefined."""
+        return float(self.values.mean())
+
+
+class Inference(NamedTuple):
+    """What can be said of a number.
+
+    Attributes:
+        low: Lower end of the interval; None where there is none.
+        high: Upper end.
+        p: Two-sided, of zero; None where it is undefined, and for single seeds.
+        reason: Why there is no interval; empty if there is one.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    reason: str = ""
+
+
+def of_mean(scores: Scores, units: int) -> Variance | str:
+    """The variance of a method's mean over its seeds.
+
+    Args:
+        scores: All values defined.
+        units: Test units that a draw samples.
+
+    Returns:
+        The variance, or why there is none.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> answers = rng.random((3, 200)) < 0.8
+        >>> weights = rng.multinomial(200, np.full(200, 1 / 200), size=2000) / 200
+        >>> found = of_mean(Scores(answers.mean(1), answers @ weights.T), 200)
+        >>> 0.01 < found.total**0.5 < 0.03
+        True
+    """
+    return _variance([scores], scores.draws.mean(axis=0), units)
+
+
+def of_difference(one: Scores, other: Scores, units: int) -> Variance | str:
+    """The variance of one method's mean minus another's, on the same test units.
+
+    Args:
+        one: A method.
+        other: Another one; its number of seeds may differ.
+        units: Test units that a draw samples.
+
+    Returns:
+        The variance, or why there is none.
+    """
+    paired = one.draws.mean(axis=0) - other.draws.mean(axis=0)
+    return _variance([one, other], paired, units)
+
+
+def of_gap(seen: Scores, unseen: Scores, units: tuple[int, int]) -> Variance | str:
+    """The variance of a method's seen minus unseen mean: two test sets, the same networks.
+
+    Args:
+        seen: The method on the seen split.
+        unseen: The same seeds, in the same order, on the unseen one.
+        units: Test units of the two splits.
+
+    Returns:
+        The variance, or why there is none.
+    """
+    first, second = of_mean(seen, units[0]), of_mean(unseen, units[1])
+    if isinstance(first, str) or isinstance(second, str):
+        return first if isinstance(first, str) else str(second)
+    both = first + second
+    # Of the gap itself: the same seed may be a good one on both.
+    return Variance(both.units, _seeds(seen.values - unseen.values), both.noise)
+
+
+def inferred(
+    value: float, variance: Variance | str, bounds: tuple[float, float] | None = None
+) -> Inference:
+    """The interval of a number, and the p of its being zero.
+
+    The interval of a difference excludes zero exactly when p is below 0.05.
+
+    Args:
+        value: The number.
+        variance: Its variance, or why there is none.
+        bounds: Range of the metric, to which the ends are cut; None for a difference.
+
+    Example:
+        >>> found = inferred(0.15, Variance((Source(0.0006, 99),), (Source(0.0039, 3),)))
+        >>> round(found.low, 3), round(found.high, 3), round(found.p, 3)
+        (-0.036, 0.336, 0.089)
+    """
+    from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats takes a second to load
+
+    if isinstance(variance, str):
+        return Inference(reason=variance)
+    if variance.total <= NOTHING**2:
+        if bounds is not None or abs(value) > NOTHING:
+            return Inference(reason=NO_SPREAD)
+        return Inference(0.0, 0.0, 1.0 if variance.seeds else None)
+    value, error, df = float(value), variance.total**0.5, min(variance.df, 1e9)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
+    low, high = value - half, value + half
+    if bounds is not None:
+        return Inference(max(low, bounds[0]), min(high, bounds[1]))
+    p = 2 * float(stdtr(df, -abs(value) / error)) if variance.seeds else None
+    return Inference(low, high, p)
+
+
+def numbers(
+    value: float,
+    variance: Variance | str,
+    reason: str | None,
+    bounds: tuple[float, float] | None = None,
+) -> dict[str, Any]:
+    """A number over seeds as a comparison holds it.
+
+    Args:
+        value: NaN where undefined.
+        variance: Its variance, or why there is none.
+        reason: Why it is undefined, used only if it is.
+        bounds: Range of the metric; None for a difference, which has a p.
+
+    Returns:
+        ``value``, ``low``, ``high``, ``reason``, ``p``, ``share_of_seeds``, ``variance``.
+    """
+    known = None if isinstance(variance, str) or np.isnan(value) else variance
+    found = inferred(value, variance, bounds) if known else Inference(reason=str(variance))
+    undefined = bool(np.isnan(value))
+    return {
+        "value": None if undefined else float(value),
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "reason": (reason or "undefined") if undefined else found.reason or None,
+        "share_of_seeds": known and known.share_of_seeds,
+        "variance": known and known.written(),
+    }
+
+
+def average(
+    values: Sequence[float], variances: Sequence[Variance | None], bounds: tuple[float, float]
+) -> tuple[Inference, Variance | None]:
+    """The unweighted mean over data sets or domains, each with its own training and test set.
+
+    They are a fixed choice: the interval says nothing of others.
+
+    Args:
+        values: One per set.
+        variances: One per value; None for one that has none.
+        bounds: Range of the metric.
+
+    Returns:
+        The interval and the variance of the mean; empty and None unless each value has a variance.
+
+    Example:
+        >>> one, two = (Variance((Source(v, 99),), (Source(v, 2),)) for v in (0.0004, 0.0009))
+        >>> found, variance = average([0.8, 0.7], [one, two], (0.0, 1.0))
+        >>> round(found.low, 3), round(found.high, 3), round(variance.total, 6)
+        (0.689, 0.811, 0.00065)
+    """
+    known = [variance for variance in variances if variance is not None]
+    if not known or len(known) < len(values):
+        return Inference(), None
+    first, *others = (variance.scaled(1 / len(values)) for variance in known)
+    total = sum(others, start=first)
+    return inferred(sum(values) / len(values), total, bounds), total
+
+
+def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance | str:
+    """Of a mean or a difference, whose draws over the seeds of each method are `drawn`."""
+    if units < 2:
+        return NO_UNITS
+    defined = ~np.isnan(drawn)
+    if 2 * defined.sum() < len(drawn) or defined.sum() < 2:
+        return UNDEFINED_DRAWS
+    factor = units / (units - 1)  # draws of G units spread by (G - 1) / G of the variance
+    own = Source(factor * float(drawn[defined].var()), units - 1)
+    if min(len(scores.values) for scores in methods) < 2:
+        return Variance((own,))
+    seeds: tuple[Source, ...] = ()
+    noise = 0.0
+    for values, draws in methods:
+        seeds += _seeds(values)
+        each = factor * float(draws[:, defined].var(axis=1).mean())
+        mean = factor * float(draws[:, defined].mean(axis=0).var())
+        noise += max(0.0, each - mean) / (len(values) - 1)
+    return Variance((own,), seeds, noise)
+
+
+def _seeds(values: Array) -> tuple[Source, ...]:
+    k = len(values)
+    return (Source(float(values.var(ddof=1)) / k, k - 1),) if k > 1 else ()
