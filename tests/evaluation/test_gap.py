@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import compare, evaluate, intervals, predictions_of
@@ -49,8 +50,11 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
         slides = np.argsort([f"s{i}" for i in range(15)])
         (weights,) = intervals.group_weights(15, 200, intervals.stream(0, split))
         means.append(right[slides].sum(axis=1) @ weights / 60)
-    low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
-    assert (number["low"], number["high"]) == pytest.approx((low, high))
+    parts = [15 / 14 * found.var() for found in means]  # each split has 15 slides
+    df = sum(parts) ** 2 / sum(part**2 / 14 for part in parts)
+    half = scipy.stats.t(df).ppf(0.975) * sum(parts) ** 0.5
+    ends = (number["value"] - half, number["value"] + half)
+    assert (number["low"], number["high"]) == pytest.approx(ends)
 
 
 def test_id_test_comes_first_where_it_is_there():

@@ -89,21 +89,6 @@ def test_fewer_than_twenty_groups_are_few(groups, few):
     assert intervals.units(table).few is few
 
 
-def test_run_weights_are_shares_of_runs_drawn_with_replacement():
-    weights = intervals.run_weights(3, 2000, intervals.stream(0, "runs"))
-    assert weights.shape == (3, 2000)
-    np.testing.assert_allclose(weights.sum(axis=0), 1)
-    assert set(np.round(weights * 3).astype(int).ravel()) == {0, 1, 2, 3}
-    assert abs((weights[0] == 1).mean() - 1 / 27) < 0.015
-    assert (intervals.run_weights(1, 5, intervals.stream(0)) == 1).all()
-
-
-def test_a_draw_is_undefined_only_if_it_holds_an_undefined_run():
-    values = np.array([[np.nan, np.nan], [2.0, 2.0]])
-    shares = np.array([[0.0, 0.5], [1.0, 0.5]])
-    np.testing.assert_array_equal(intervals.over_runs(values, shares), [2.0, np.nan])
-
-
 def test_an_interval_leaves_out_undefined_draws_and_says_how_many():
     draws = np.r_[np.linspace(0, 1, 81), np.full(20, np.nan)]
     found = intervals.number(0.5, draws)
@@ -115,23 +100,6 @@ def test_no_interval_where_most_draws_are_undefined():
     found = intervals.number(0.5, np.r_[np.ones(4), np.full(6, np.nan)])
     assert (found["value"], found["low"], found["high"]) == (0.5, None, None)
     assert "more than half" in found["reason"]
-
-
-def test_p_is_one_without_any_difference_and_small_but_never_zero_with_a_clear_one():
-    assert intervals.p_value(np.zeros(2000)) == 1
-    assert intervals.p_value(np.full(2000, -1e-17)) == 1  # rounding is no difference
-    assert intervals.p_value(np.ones(1999)) == 2 / 2000
-    assert intervals.p_value(np.full(5, np.nan)) is None
-
-
-def test_p_is_below_five_percent_just_where_the_interval_leaves_out_zero():
-    rng = np.random.default_rng(0)
-    for shift in np.linspace(0, 4, 41):
-        draws = rng.normal(shift, 1, 1999)
-        low, high, _ = intervals.interval(draws)
-        p = intervals.p_value(draws)
-        if abs(p - 0.05) > 0.003:  # beyond the rounding of a count
-            assert (p < 0.05) == (low > 0 or high < 0)
 
 
 def test_holm_equals_an_example_worked_by_hand():

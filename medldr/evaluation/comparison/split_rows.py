@@ -249,9 +249,11 @@ class SplitRows:
         scores = self.scores[method.name, name]
         several = len(scores.values) > 1 and not np.isnan(scores.mean)
         variance = NOT_SMOOTH if _smallest(name) else of_mean(scores, self.units(name))
-        bounds = metric_facts(name).range
-        whole = numbers(scores.mean, variance, self.reasons.get((method.name, name)), bounds)
-        whole["mean"] = whole.pop("value")
+        reason = self.reasons.get((method.name, name))
+        whole = numbers(scores.mean, variance, reason, metric_facts(name).range)
+        if len(scores.values) == 1:  # of this network alone, as in its own evaluation
+            whole |= intervals.number(scores.mean, scores.draws[0], reason)
+        whole["mean"] = whole["value"]
         return {
             "runs": len(scores.values),
             "values": [None if np.isnan(v) else float(v) for v in scores.values],

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from medldr.errors import InputError
 from medldr.evaluation import compare, intervals, load_run, predictions_of
@@ -75,8 +76,8 @@ def test_mean_and_sd_are_over_seeds(study):
     assert (alone["runs"], alone["sd"]) == (1, None)
 
 
-def test_the_paired_difference_equals_a_bootstrap_written_out(study):
-    """Loops over draws, with the groups shared and each method's runs drawn by themselves."""
+def test_the_paired_difference_equals_the_analysis_written_out(study):
+    """Loops over draws, the same groups for every run, then the sums of the analysis by hand."""
     found = compare(study)
     runs = {
         m: [load_run(f).predictions["test"] for f in study[a:b]]
@@ -85,22 +86,35 @@ def test_the_paired_difference_equals_a_bootstrap_written_out(study):
     patients = np.unique(runs["erm"][0].group)
     hits = {m: np.stack([(t.prob.argmax(1) == t.label) for t in ts]) for m, ts in runs.items()}
     (groups,) = intervals.group_weights(30, 200, intervals.stream(0, "test"))
-    shares = {m: intervals.run_weights(3, 200, intervals.stream(0, "runs", m)) for m in runs}
     rows_of = [np.flatnonzero(np.char.equal(runs["erm"][0].group, "p" + p[1:])) for p in patients]
     order = np.argsort(np.char.add("g:", patients))
-    differences, mine = [], []
+    drawn = {m: np.empty((3, 200)) for m in runs}
     for b in range(200):
         rows = np.concatenate([np.repeat(rows_of[order[g]], int(groups[g, b])) for g in range(30)])
-        mean = {m: (hits[m][:, rows].mean(axis=1) * shares[m][:, b]).sum() for m in runs}
-        differences.append(mean["latentdr"] - mean["erm"])
-        mine.append(mean["latentdr"])
+        for m in runs:
+            drawn[m][:, b] = hits[m][:, rows].mean(axis=1)
     row = pick(found, split="test", domain=None, metric="accuracy", method="latentdr")
-    low, high = np.quantile(differences, [0.025, 0.975])
-    assert row["difference"]["low"] == pytest.approx(low, abs=1e-12)
-    assert row["difference"]["high"] == pytest.approx(high, abs=1e-12)
-    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(mine, [0.025, 0.975])))
-    tail = min((np.array(differences) <= 0).sum(), (np.array(differences) >= 0).sum())
-    assert row["difference"]["p"] == pytest.approx(2 * (tail + 1) / 201)
+    factor = 30 / 29
+
+    def seeds(m):
+        each = factor * drawn[m].var(axis=1).mean()
+        of_mean = factor * drawn[m].mean(axis=0).var()
+        return hits[m].mean(axis=1).var(ddof=1) / 3, max(0, (each - of_mean) / 2)
+
+    (s1, c1), (s0, c0) = seeds("latentdr"), seeds("erm")
+    paired = drawn["latentdr"].mean(axis=0) - drawn["erm"].mean(axis=0)
+    items = factor * paired.var()
+    variance = items + max(0, s1 + s0 - c1 - c0)
+    df = max(variance**2 / (s1**2 / 2 + s0**2 / 2 + items**2 / 29), 2)
+    value = row["difference"]["value"]
+    law = scipy.stats.t(df)
+    half = law.ppf(0.975) * variance**0.5
+    assert row["difference"]["low"] == pytest.approx(value - half, abs=1e-10)
+    assert row["difference"]["high"] == pytest.approx(value + half, abs=1e-10)
+    p = 2 * law.sf(abs(value) / variance**0.5)
+    assert row["difference"]["p"] == pytest.approx(p, abs=1e-10)
+    share = max(0, s1 + s0 - c1 - c0) / variance
+    assert row["difference"]["share_of_seeds"] == pytest.approx(share, abs=1e-10)
 
 
 def test_holm_is_within_a_column_and_the_reference_has_no_difference(study):
@@ -116,7 +130,36 @@ def test_holm_is_within_a_column_and_the_reference_has_no_difference(study):
         p = {r["method"]: r["difference"]["p"] for r in rows[1:]}
         expected = intervals.holm(p)
         assert {r["method"]: r["difference"]["p_holm"] for r in rows[1:]} == expected
-        assert all(r["difference"]["p_holm"] >= r["difference"]["p"] for r in rows[1:])
+        known = [r["difference"] for r in rows[1:] if r["difference"]["p"] is not None]
+        assert known
+        assert all(each["p_holm"] >= each["p"] for each in known)
+
+
+def test_a_control_has_a_p_but_no_part_in_the_correction(study):
+    plain, apart = compare(study), compare(study, controls=["latentdr"])
+    where = {"split": "test", "domain": None, "metric": "accuracy", "method": "latentdr"}
+    assert pick(apart, **where)["difference"]["p"] == pick(plain, **where)["difference"]["p"]
+    assert pick(apart, **where)["difference"]["p_holm"] is None
+
+
+def test_a_single_seed_has_no_p_and_an_oracle_has_none(study, run_folder, split):
+    found = compare(study[:3] + study[3:4])
+    for row in found["rows"]:
+        if row["method"] == "latentdr":
+            assert row["difference"]["p"] is row["difference"]["p_holm"] is None
+            assert row["difference"]["share_of_seeds"] is None
+    tables = {seed: {"test": split(1.0, seed)} for seed in range(4)}
+    peeking = {"rule": "oracle_auc", "split": "test", "oracle": True}
+    runs = [run_folder(f"a{seed}", tables[seed], seed=seed) for seed in (0, 1)]
+    runs += [
+        run_folder(
+            f"o{seed}", tables[seed + 2], label="o", identity="2", seed=seed, selection=peeking
+        )
+        for seed in (0, 1)
+    ]
+    row = pick(compare(runs), split="test", domain=None, metric="auc", method="o (oracle)")
+    assert row["difference"]["low"] is not None
+    assert row["difference"]["p"] is None
 
 
 def test_a_better_method_is_found_and_an_equal_one_is_not(study):
@@ -135,8 +178,9 @@ def test_the_same_predictions_differ_by_exactly_nothing(run_folder, split):
     for row in compare([one, other])["rows"]:
         if row["method"] == "b":
             assert row["difference"]["value"] == 0
-            assert (row["difference"]["low"], row["difference"]["high"]) == (0, 0)
-            assert row["difference"]["p"] == 1
+            lowest = row["metric"].startswith("worst")  # which never has an interval
+            ends = (None, None) if lowest else (0, 0)
+            assert (row["difference"]["low"], row["difference"]["high"]) == ends
 
 
 def test_pairing_makes_the_difference_surer_than_two_separate_intervals(run_folder, split):
@@ -176,9 +220,8 @@ def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(study
             same = pick(other, split="test", domain=None, metric=metric, method=row["method"])
             for key in ("value", "low", "high", "p"):
                 assert row[key] == pytest.approx(same["difference"][key], abs=1e-12)
-        ranked = sorted(row["p"] for row in rows)
-        expected = np.maximum.accumulate(np.minimum(1, np.array(ranked) * [3, 2, 1]))
-        assert sorted(row["p_holm"] for row in rows) == pytest.approx(expected.tolist())
+        expected = intervals.holm({f"{r['method']} {r['minus']}": r["p"] for r in rows})
+        assert [r["p_holm"] for r in rows] == list(expected.values())
     with pytest.raises(InputError, match="Did you mean 'mixup'"):
         compare(study, contrasts=[("erm", "mixupp")])
     assert compare(study)["contrasts"] == []
@@ -378,7 +421,7 @@ def test_the_order_of_rows_does_not_count(run_folder, split):
     mixed = table.select(np.random.default_rng(0).permutation(120))
     b = run_folder("b", {"test": mixed}, label="dr", identity="2")
     row = pick(compare([a, b]), split="test", domain=None, metric="auc", method="dr")
-    assert (row["difference"]["value"], row["difference"]["p"]) == (0, 1)
+    assert (row["difference"]["value"], row["difference"]["low"]) == (0, 0)
 
 
 def test_the_same_run_twice_is_refused(study):

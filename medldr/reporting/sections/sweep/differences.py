@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from medldr.evaluation.comparison.records import Difference
 from medldr.metrics import metric_facts
@@ -79,10 +78,10 @@ def _table(caption: str, first: str, columns: Sequence[Column], split: str) -> T
 
 
 def _cell(table: Table, metric: str, column: Column, found: Difference | None, *rows: str) -> Cell:
-    """A difference with its interval, and its p unless either row has a single seed."""
+    """A difference with its interval and p, or that a single seed has no p."""
     cell = difference_cell(table, metric, found)
-    if not cell.extra or column.fewest_seeds(*rows) > 1:
+    if found is None or column.fewest_seeds(*rows) > 1:
         return cell
     if SINGLE not in table.notes:
         table.notes.append(SINGLE)
-    return replace(cell, extra="")
+    return cell

@@ -93,10 +93,12 @@ class Verdict:
     def _found(self, one: str, other: str, differences: Sequence[Difference | None]) -> Findings:
         found: dict[str, tuple[Finding, Difference]] = {}
         for column, difference in zip(self.columns, differences, strict=True):
-            shown = finding(self.metric, difference)
-            if shown is not None and difference is not None:
-                several = column.fewest_seeds(one, other) > 1
-                found[column.name] = (shown if several else "not compared", difference)
+            if difference is None or difference.estimate.mean is None:
+                continue
+            several = column.fewest_seeds(one, other) > 1
+            shown = finding(self.metric, difference) if several else "not compared"
+            if shown is not None:
+                found[column.name] = (shown, difference)
         return found
 
     def _against_reference(self, row: str) -> Findings:

@@ -28,8 +28,11 @@ def test_differences_are_to_the_reference_with_interval_and_both_p(whole):
             assert shown.value == value
             assert shown.text == f"{value:+.3f}".replace("-", "−")
             assert shown.detail == f"{low:+.3f} to {high:+.3f}".replace("-", "−")
-            both = f"p {show_p(paired.p)}, Holm {show_p(paired.p_holm)}"
-            assert shown.extra == ("" if numbers.n == 1 else both)
+            assert (paired.p is None) == (numbers.n == 1 or "oracle" in row.heading)
+            assert (paired.p_holm is None) == (paired.p is None or row.apart)
+            known = {"p": paired.p, "Holm": paired.p_holm}
+            texts = [f"{name} {show_p(p)}" for name, p in known.items() if p is not None]
+            assert shown.extra == ", ".join(texts)
 
 
 def test_pairs_are_one_minus_the_other(whole):
@@ -62,6 +65,6 @@ def test_a_single_seed_has_an_interval_but_no_p(sweep):
             assert cell.extra == ""
         assert table.notes == [SINGLE]
     found = page.results.columns[0]
-    assert found.difference("test", "accuracy", "Mixup").p is not None
+    assert found.difference("test", "accuracy", "Mixup").p is None
     assert found.fewest_seeds("Mixup", "ERM") == 1
     assert found.fewest_seeds("nobody") == 0

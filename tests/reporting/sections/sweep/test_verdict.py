@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from medldr.evaluation import intervals
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.evaluation.comparison.records import Contrast, Difference, Gap, Method, Score
 from medldr.evaluation.estimate import Estimate
@@ -14,7 +12,6 @@ from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.sections.sweep.caveats import CHANCE
 from medldr.reporting.sections.sweep.verdict import finding, verdict
 
 ROWS = {
@@ -25,11 +22,12 @@ ROWS = {
 }
 
 
-def number(value, p):
-    return Difference(Estimate(value, low=value - 0.02, high=value + 0.02), p, p)
+def number(value, p, *, control=False, share=0.5):
+    estimate = Estimate(value, low=value - 0.02, high=value + 0.02)
+    return Difference(estimate, p, None if control else p, share)
 
 
-def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS, sets=("A", "B")):
+def build(differences, contrasts=None, *, seeds=(0, 1, 2), share=0.5, rows=ROWS, sets=("A", "B")):
     """A study whose paired differences are given: ``differences[row][set]`` is (value, p)."""
 
     def files(row):
@@ -45,7 +43,10 @@ def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS
                     contrasts=(("Pool", "Half"),) if contrasts else ())  # fmt: skip
     columns = []
     for place, name in enumerate(sets):
-        differing = {row: number(*found[place]) for row, found in differences.items()}
+        differing = {
+            row: number(*found[place], control=row == "Half", share=share)
+            for row, found in differences.items()
+        }
         scores = [
             Score("test", None, "accuracy", row, Estimate(), differing.get(row)) for row in rows
         ]
@@ -61,7 +62,7 @@ def build(differences, contrasts=None, *, seeds=(0, 1, 2), draws=2000, rows=ROWS
             splits={},
             scores=tuple(scores),
             contrasts=tuple(pairs),
-            intervals=IntervalRecord(draws=draws),
+            intervals=IntervalRecord(draws=2000),
         )
         columns.append(Column(name, compared, {}, {}))
     return Study("t", layout, entries, {}, {}), columns
@@ -119,22 +120,26 @@ def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
     assert "what it shares with the control alone does not explain" in told
 
 
-def test_the_caveat_counts_tests_columns_seeds_and_draws():
+def test_the_caveat_counts_tests_and_columns():
     differences = {row: [(0.05, 0.01)] * 2 for row in ("Pool", "Mixup", "Half")}
-    last = " ".join(verdict(*build(differences, [(0.05, 0.01)] * 2), "accuracy")[-2:])
+    last = verdict(*build(differences, [(0.05, 0.01)] * 2), "accuracy")[-2]
     assert "Only accuracy is considered here" in last
-    assert "(3 with ERM, and separately 1 chosen pairs)" in last
+    assert "(2 with ERM, and separately 1 chosen pairs)" in last  # without the control
     assert "2 columns" in last
-    assert "With as few as 3 seeds" in last
-    assert "p below 0.05 in about 18%" in last
-    assert "single" not in last
-    assert "no corrected p value" not in last
-    alone = verdict(*build(differences, seeds=range(5), draws=99, sets=("A",)), "accuracy")[-1]
+    alone = verdict(*build(differences, sets=("A",)), "accuracy")[-2]
     assert "columns" not in alone
-    assert "seeds" not in alone
-    # The smallest p of 99 draws is 2 / 100, and three tests make 0.06 of it.
-    assert "With 99 bootstrap draws, no corrected p value can be that small." in alone
-    assert intervals.holm(dict.fromkeys("abc", 2 / 100))["a"] == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.8, "80%"), (0.2, "20%")])
+def test_what_would_narrow_the_intervals_is_said(share, said):
+    last = verdict(*build({"Pool": [(0.05, 0.01)] * 2}, share=share), "accuracy")[-1]
+    assert f"{said} of the variance" in last
+    assert ("more seeds" if share > 0.5 else "more test images") in last
+
+
+def test_two_seeds_are_marked():
+    study, columns = build({"Pool": [(0.05, 0.01)] * 2}, seeds={"Pool": (0, 1)})
+    assert verdict(study, columns, "accuracy")[-1].startswith("Methods with 2 seeds have wide CIs")
 
 
 def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
@@ -152,7 +157,7 @@ def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
     assert told in sentences[2]
     assert "no clear gain" in sentences[2]
     assert "Methods with a single seed are not compared" in sentences[-2]
-    assert "With as few as 2 seeds" in sentences[-1]
+    assert "Methods with 2 seeds" in sentences[-1]
     # One seed of the reference is no better than one of the row.
     alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": (0,)}), "accuracy")
     assert "better" not in " ".join(alone)
@@ -172,20 +177,6 @@ def test_another_rate_without_a_control_at_that_rate_is_told():
     assert any("No control shows" in text for text in verdict(*build(gains), "accuracy"))
     same = {**rows, "Pool": {"name": "latentdr", "lr_scale": 1.0}}
     assert not any("No control shows" in t for t in verdict(*build(gains, rows=same), "accuracy"))
-
-
-@pytest.mark.parametrize("seeds", CHANCE)
-def test_equal_methods_of_few_seeds_differ_as_often_as_the_caveat_says(seeds):
-    generator = np.random.default_rng(0)
-    below = 0
-    for repeat in range(600):
-        means = []
-        for name in ("a", "b"):
-            weights = intervals.run_weights(seeds, 200, intervals.stream(repeat, name))
-            means.append(generator.normal(size=seeds) @ weights)
-        below += intervals.p_value(means[0] - means[1]) < 0.05
-    # The standard error of a share of 0.35 in 600 is 0.019.
-    assert 100 * below / 600 == pytest.approx(CHANCE[seeds], abs=5)
 
 
 @pytest.mark.parametrize(
