@@ -2,7 +2,8 @@
 
 Runs whose configurations differ only in the seed are one *method*. Everything is recomputed from
 the runs' predictions, with the bootstrap settings, positive class, specificity and bins of the
-first run. `compare` returns plain values:
+first run. Intervals and p of several seeds come from `medldr.evaluation.inference`; a single run has
+the interval of its own evaluation and no p. `compare` returns plain values:
 
 ``schema``, ``task``, ``class_names``, ``positive_class``, ``intervals``, ``calibration``, \
 ``definitions``
@@ -21,11 +22,13 @@ first run. `compare` returns plain values:
     A flat list, one dict per split, domain, metric and method: ``split``, ``domain`` (None for
     the whole split), ``seen`` (of that domain, in that method; None for the whole split),
     ``metric``, ``method``, ``runs`` (how many), ``values`` (one per run), ``mean``, ``sd``
-    (ddof 1; None for one run), ``low``, ``high``, ``reason`` (why undefined), ``few_groups``,
-    ``difference``: None for the reference, else ``value``, ``low``, ``high``, ``reason``,
-    ``p``, ``p_holm``. Holm's correction is over the methods of one column, that is one split,
-    domain and metric. The metric ``worst_domain`` is the lowest accuracy of any domain, and
-    ``worst_group``, where every run was scored by group, that of any group.
+    (ddof 1; None for one run), ``low``, ``high``, ``reason`` (why undefined, or why without an
+    interval), ``variance`` (its sources, as `Variance.written`), ``few_groups``, ``difference``:
+    None for the reference, else ``value``, ``low``, ``high``, ``reason``, ``p`` (None for single
+    seeds and oracles), ``p_holm`` (None for controls too), ``share_of_seeds`` (of its variance),
+    ``variance``. Holm's correction is over the methods of one column, that is one split, domain and
+    metric. The metric ``worst_domain`` is the lowest accuracy of any domain, and ``worst_group``,
+    where every run was scored by group, that of any group; neither has an interval.
 ``gaps``
     A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
     else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or why it is too
@@ -35,7 +38,8 @@ first run. `compare` returns plain values:
 ``contrasts``
     One dict per split, domain, metric and requested pair: ``split``, ``domain``,
     ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
-    ``reason``, ``p``, ``p_holm``. Holm's correction is over the pairs of one column.
+    ``reason``, ``p``, ``p_holm``, ``share_of_seeds``, ``variance``. Holm's correction is over the
+    pairs of one column.
 ``classes``
     Recall of single classes (labels): one dict per split, class and method: ``split``,
     ``class``, ``n`` (its items, or positives), ``metric``, ``method``, ``runs``, ``values``,
