@@ -14,6 +14,7 @@ MORE = {"train_step": ["--all-methods"]}
 """Options that nobody else would try."""
 RESULTS = {
     "algorithm_cost": r"latentdr +. \d+\.\d\d",
+    "coverage": r"mean covered: 2,000 items, seeds spread by 5 points( +\d+\.\d \(\d+\.\d\)){4}",
     "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
     "gpu_check": r"a killed run resumes exactly: ok",
     "phantom_shift": r"lost, in percentage points +-?\d",
