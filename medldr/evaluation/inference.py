@@ -284,7 +284,7 @@ def average(
         >>> one, two = (Variance((Source(v, 99),), (Source(v, 2),)) for v in (0.0004, 0.0009))
         >>> found, variance = average([0.8, 0.7], [one, two], (0.0, 1.0))
         >>> round(found.low, 3), round(found.high, 3), round(variance.total, 6)
-        (0.689, 0.811, 0.00065)
+        (0.695, 0.805, 0.00065)
     """
     known = [variance for variance in variances if variance is not None]
     if not known or len(known) < len(values):

@@ -17,7 +17,9 @@ def test_a_column_has_the_numbers_of_compare(whole, whole_folder):
     members = [m for m in read_sweep(whole_folder).members if m.column == "dermamnist"]
     folders = [whole_folder.run(member.run) for member in members]
     names = {"Derma_1": "dermamnist"}
-    expected = compare(folders, contrasts=[("dermamnist_latentdr_pool", "dermamnist_erm_half_lr")])
+    half = "dermamnist_erm_half_lr"
+    pairs = [("dermamnist_latentdr_pool", half)]
+    expected = compare(folders, contrasts=pairs, controls=[half])
     found = next(c for c in whole.results.columns if c.name in names)
     title = {"dermamnist_erm": "ERM", "dermamnist_latentdr_pool": "LatentDR (Pool)",
              "dermamnist_mixup (oracle)": "Mixup (oracle)"}  # fmt: skip

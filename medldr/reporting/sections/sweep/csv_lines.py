@@ -68,7 +68,8 @@ def _held_out(found: HeldOut, metric: str) -> Iterator[Line]:
                     yield {**head, **place, "runs": 1, "mean": value}
             if total is not None:
                 numbers = {"runs": total.n, "mean": total.mean, "sd": total.sd, "se": total.se}
-                yield {**head, "split": target, "domain": "mean", **numbers}
+                ends = {"low": total.low, "high": total.high}
+                yield {**head, "split": target, "domain": "mean", **numbers, **ends}
 
 
 def _column(results: Results, column: Column) -> Iterator[Line]:
