@@ -180,7 +180,7 @@ _TABLE: Final = (
         undefined="no such class in the labels", cards=_BINARY, short="Sens. at spec.",
     ),
     Metric(
-        "specificity_at_threshold", "Specificity at that threshold",
+        "specificity_at_threshold", "Specificity at the chosen threshold",
         "Specificity reached on this split with the threshold chosen on the validation split.",
         percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
         definition="specificity reached on this split at that threshold",

@@ -128,7 +128,7 @@ def dump_config(config: RunConfig) -> str:
     """The resolved configuration as YAML; loading it returns an equal configuration."""
     return write_yaml(
         config.model_dump(mode="json"),
-        comment="A resolved configuration: every value, also the defaults.\n"
+        comment="A resolved configuration: every value, including the defaults.\n"
         "`medldr train` on this file repeats the run.",
     )
 

@@ -139,7 +139,7 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
                 yield OpenRun(folder, resumed)
         except BaseException as error:
             stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
-            said = str(error) or "stopped by the keyboard"
+            said = str(error) or "interrupted from the keyboard"
             # What ended the run matters more than a failure to write its status (full disk).
             with contextlib.suppress(InputError, OSError):
                 if stopped:

@@ -33,7 +33,7 @@ class OwnerRecord(Record):
         host: Name of the machine that the owner runs on.
         pid: Its process number.
         start: Distinguishes it from a later process with the same number; None if unknown.
-        heartbeat: Its last sign of life, in seconds since 1970.
+        heartbeat: Its last active, in seconds since 1970.
         released: When it left the folder; None while it works there.
     """
 
@@ -89,7 +89,7 @@ def refuse_if_taken(folder: RunFolder) -> None:
     if owner is not None and not _is_mine(folder.owner) and not _is_gone(owner):
         raise OwnedError(
             f"{folder.path} was taken over by process {owner.pid} on {owner.host}, because "
-            "this process showed no sign of life for a while. It writes nothing more there"
+            "this process had stopped responding. It will write nothing more there"
         )
 
 
@@ -103,7 +103,7 @@ def says_owned(text: str) -> bool:
     """Whether a message comes from an `OwnedError`, if only a process's last line is known.
 
     Example:
-        >>> says_owned("runs/a is in use by process 7 on node1 (last sign of life 3 s ago)")
+        >>> says_owned("runs/a is in use by process 7 on node1 (last active 3 s ago)")
         True
         >>> says_owned("training.lr should be greater than 0")
         False
@@ -119,7 +119,7 @@ def _claim(path: Path) -> None:
         age = time.time() - owner.heartbeat
         raise OwnedError(
             f"{path.parent} is in use by process {owner.pid} on {owner.host} "
-            f"(last sign of life {age:.0f} s ago). Wait for it, or stop it first"
+            f"(last active {age:.0f} s ago). Wait for it, or stop it first"
         )
     # Two processes may find the same stale owner: only the one that creates this file continues.
     turn = path.with_suffix(".takeover")

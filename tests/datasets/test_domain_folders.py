@@ -160,7 +160,7 @@ def test_a_known_set_is_found_in_its_folder_above_it_and_by_the_environment(vlcs
 
 def test_a_known_set_is_told_apart_from_what_was_published(vlcs):
     assert notes(load(vlcs, set="vlcs")).startswith(
-        "VLCS: 44 pictures, 10,685 fewer than the whole set with 10,729 (Caltech101 11 of 1,415; "
+        "VLCS: 44 pictures, 10,685 fewer than the whole set of 10,729 (Caltech101 11 of 1,415; "
     )
 
 

@@ -151,5 +151,5 @@ def test_mixup_between_domains_is_not_our_mixup():
 def test_where_no_settings_were_searched_the_number_says_so():
     for method in ("erm", "latentdr_sa", "latentdr_pool"):
         assert mean("pacs", method, source="LatentDR paper").search == ""
-    assert "no search but of widths on PACS" in mean("vlcs", "latentdr_pool").note
+    assert "no search except for widths on PACS" in mean("vlcs", "latentdr_pool").note
     assert "widths and dropout on PACS" in mean("pacs", "batchformer").note

@@ -15,7 +15,8 @@ from medldr.data.packs.table import hash_columns
 from medldr.errors import InputError
 
 _STAMP: Final = (
-    "files behind its pictures were replaced or touched since (their names, sizes or times changed)"
+    "files behind its pictures have been replaced or modified since "
+    "(their names, sizes or times changed)"
 )
 
 

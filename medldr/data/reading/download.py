@@ -94,7 +94,7 @@ def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: f
             if error.code >= 500 and attempt == 1:
                 continue
             raise InputError(
-                f"{url} answers with HTTP status {error.code} ({error.reason}). {hand}"
+                f"{url} answered with HTTP status {error.code} ({error.reason}). {hand}"
             ) from error
         except (StorageError, InputError):
             raise

@@ -143,7 +143,7 @@ def compare(known: Known, found: dict[str, int]) -> str:
         >>> compare(SETS["pacs"], dict(zip(SETS["pacs"].domains, (2048, 2344, 1670, 3929))))
         'PACS: 9,991 pictures, the whole set.'
         >>> compare(SETS["pacs"], dict(zip(SETS["pacs"].domains, (2048, 2344, 1670, 3928))))
-        'PACS: 9,990 pictures, one fewer than the whole set with 9,991 (sketch 3,928 of 3,929).'
+        'PACS: 9,990 pictures, one fewer than the whole set of 9,991 (sketch 3,928 of 3,929).'
     """
     counts = [found.get(domain, 0) for domain in known.domains]
     total = sum(counts)

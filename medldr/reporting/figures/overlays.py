@@ -58,7 +58,7 @@ def overlay_figures(
         one = "One line per run, one colour per method"
         if sum(map(len, found.values())) > MOST_LINES:
             found = {method: [_mean(lines)] for method, lines in found.items()}
-            one = "One line per method: the mean of its runs, up to the end of the shortest"
+            one = "One line per method: the mean of its runs, up to the end of the shortest run"
         drawings.append(
             draw_axes(
                 f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}",

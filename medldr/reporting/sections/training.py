@@ -30,7 +30,7 @@ def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
         text: "" if len(of) == len(pairs) else f"{', '.join(of)}: " for text, of in found.items()
     }
     return [
-        f"{where}trained differently from {study.reference} (in parentheses): {text}."
+        f"{where}trained differently from {study.reference} (its value in parentheses): {text}."
         for text, where in wheres.items()
         if text
     ]

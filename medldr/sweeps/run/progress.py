@@ -90,7 +90,7 @@ class SweepProgress:
     def failed(self, name: str, error: str) -> None:
         """A member has failed."""
         first = self._errors.setdefault(error, name)
-        said = f"failed: {error}" if first == name else f"failed like {first}"
+        said = f"failed: {error}" if first == name else f"failed with the same error as {first}"
         self._end(name, said, shown=True)
 
     def left_out(self, name: str, reason: str) -> None:

@@ -114,7 +114,7 @@ def test_runs_scored_before_there_were_parts_have_a_dash_and_a_note(held_sweep):
     found = only(held_sweep({"erm": reach("erm")}, EACH[:2], seeds=(0,), parts=False))
     table = held_out_table(found, "target_in")
     assert [printed(cell).text for cell in table.rows[0].cells] == ["–"] * 5
-    assert "before target_in existed" in dict(table.footnotes)[table.rows[0].mark]
+    assert "by an older version, without target_in" in dict(table.footnotes)[table.rows[0].mark]
     assert held_out_table(found, "target_all").rows[0].cells[2].estimate.mean == pytest.approx(
         0.735
     )

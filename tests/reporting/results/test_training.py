@@ -39,7 +39,8 @@ def test_a_sampler_of_the_methods_own_and_what_follows_from_it_are_told():
     rows = {"ERM": {"A": [source(PLAIN)]}, "Cross": {"A": [source(BLOCKS)]}}
     study = build(rows)
     assert differing(study, "Cross", ["A"]) == [
-        "trained differently from ERM (in parentheses): 30 images per step (32), 180 steps (168), "
+        "trained differently from ERM (its value in parentheses): 30 images per step (32), "
+        "180 steps (168), "
         "sampler domains (shuffle)."
     ]
     assert differing(study, "ERM", ["A"]) == []
@@ -125,7 +126,8 @@ def test_the_grid_prints_it_as_a_footnote_of_the_row(whole):
         "ERM, half the rate": "a",
     }  # fmt: skip
     assert table.footnotes[0] == (
-        "a", "trained differently from ERM (in parentheses): learning rate 0.0005 (0.001)."
+        "a",
+        "trained differently from ERM (its value in parentheses): learning rate 0.0005 (0.001).",
     )  # fmt: skip
 
 

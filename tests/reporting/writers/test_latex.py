@@ -76,7 +76,8 @@ def test_the_grid_has_marks_rules_and_every_number(whole, grids_of):
             spread = "" if cell.sd is None else rf" $\pm$ {100 * cell.sd:.1f}"
             assert shown == marked.get("".join(cell.marks), number) + spread
     assert (
-        r"\textsuperscript{a} trained differently from ERM (in parentheses): learning rate" in first
+        r"\textsuperscript{a} trained differently from ERM (its value in parentheses): learning"
+        in first
     )
     assert r"{\scriptsize n 1 of 2}" in first
     assert r"\scriptsize n 2}" not in first  # that is the usual number, which the note gives

@@ -52,7 +52,7 @@ def test_a_log_gets_one_line_per_event_with_the_time_since_the_start():
         "next interrupted",
         "late left out: a reason",
         "one failed: boo",
-        "two failed like one",
+        "two failed with the same error as one",
     ]
     assert len(lines) == len(words)
     for line, said in zip(lines, words, strict=True):

@@ -64,7 +64,7 @@ def lead(scored: EvaluationRecord) -> str:
     known = metric_facts("accuracy")
     where = f"the {split_name(headline_split(scored)).lower()} split"
     if split.unseen:
-        where += f", from {', '.join(split.domains)}, unseen during training"
+        where += f" ({', '.join(split.domains)}, unseen during training)"
     labels = scored.task == "multi-label"
     what = "labels were predicted correctly" if labels else "images were classified correctly"
     text = f"On {where}, {known.with_unit(number.value)} of the {what}"

@@ -205,7 +205,7 @@ def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
     columns[0] = with_gaps(columns[0], gaps)
     told = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
     assert told == [
-        "Loss of accuracy of ERM from validation, seen domains (id_val) to unseen domains: "
+        "Gap in accuracy of ERM between validation, seen domains (id_val) and unseen domains: "
         "A +19.5 percentage points, 95% CI +9.1 to +29.5."
     ]
     assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]
