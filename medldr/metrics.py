@@ -266,8 +266,7 @@ _TABLE: Final = (
     ),
     Metric(
         "loss", "Loss", "The quantity that training minimises.",
-        better="lower", levels=(), selects=True,
-        range=(0.0, inf),
+        better="lower", levels=(), selects=True, range=(0.0, inf),
     ),
     Metric(
         "domain_accuracy", "Mean domain accuracy", "Unweighted mean of the domains' accuracies.",
@@ -275,8 +274,7 @@ _TABLE: Final = (
     ),
     Metric(
         "domain_loss", "Mean domain loss", "Unweighted mean of the domains' losses.",
-        better="lower", levels=(), selects=True, over_domains=True,
-        range=(0.0, inf),
+        better="lower", levels=(), selects=True, over_domains=True, range=(0.0, inf),
     ),
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from medldr.evaluation.inference import Variance
+from medldr.evaluation.variance import Variance
 from medldr.folders.evaluation_record import Number
 
 Mark = Literal["best", "second", "lowest"]

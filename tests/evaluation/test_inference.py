@@ -14,8 +14,6 @@ from medldr.evaluation.inference import (
     UNDEFINED_DRAWS,
     Inference,
     Scores,
-    Source,
-    Variance,
     average,
     inferred,
     numbers,
@@ -24,6 +22,7 @@ from medldr.evaluation.inference import (
     of_mean,
 )
 from medldr.evaluation.intervals import group_weights
+from medldr.evaluation.variance import Source, Variance
 
 NEW = ("111101101110", "110111101111", "111101111010")
 REFERENCE = ("101101001110", "100101101100", "011101001110")

@@ -73,7 +73,8 @@ from medldr.evaluation.comparison.runs import (
     same_items,
     same_task,
 )
-from medldr.evaluation.comparison.split_rows import Settings, SplitRows
+from medldr.evaluation.comparison.scoring import Settings
+from medldr.evaluation.comparison.split_rows import SplitRows
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.split_scores import headline_metrics

@@ -18,7 +18,7 @@ from medldr.evaluation.comparison.records import (
     Size,
 )
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.inference import Variance
+from medldr.evaluation.variance import Variance
 from medldr.folders.evaluation_record import IntervalRecord
 from medldr.types import SPLIT_TITLES
 

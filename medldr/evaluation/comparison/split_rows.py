@@ -3,77 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from medldr.errors import InputError
 from medldr.evaluation import intervals
-from medldr.evaluation.comparison.runs import Method, Run, aligned, same_items
+from medldr.evaluation.comparison.runs import Method, Run, aligned
+from medldr.evaluation.comparison.scoring import Settings, scores_of
 from medldr.evaluation.groups import WORST_GROUP
-from medldr.evaluation.inference import Scores, Variance, numbers, of_difference, of_mean
-from medldr.evaluation.metrics import operating_point
+from medldr.evaluation.inference import Scores, numbers, of_difference, of_mean
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_entry import absent_classes
-from medldr.evaluation.split_scores import (
-    DOMAIN_METRICS,
-    WORST_DOMAIN,
-    SplitScores,
-    headline_metrics,
-    positive_class,
-)
+from medldr.evaluation.split_scores import DOMAIN_METRICS, WORST_DOMAIN, headline_metrics
 from medldr.metrics import metric_facts
-from medldr.types import Predictions
 
 COMPARED = ("recall",)
 """Per-class metrics of a comparison; a run's own evaluation has more."""
 NOT_SMOOTH = "no interval: the lowest of several has none that holds"
 """Which domain or group is the lowest changes with the draw, and always to the lower side."""
-DEFAULT_SPECIFICITY = 0.9
-"""Used where the task has no operating point; no number depends on it."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The evaluation settings of all runs, which are those of the first one.
-
-    Attributes:
-        draws: Bootstrap draws.
-        seed: Their seed.
-        bins: Bins of the calibration error.
-        positive_class: Of a binary task.
-        specificity: At which sensitivity is reported.
-    """
-
-    draws: int
-    seed: int
-    bins: int
-    positive_class: str | None
-    specificity: float
-
-    @classmethod
-    def of(cls, run: Run) -> Settings:
-        """The settings of a run.
-
-        Raises:
-            InputError: If its `evaluation.json` does not record how its intervals were made.
-        """
-        scored = run.evaluation
-        if scored.intervals is None:
-            raise InputError(
-                f"{run.name}: its evaluation.json does not record how its intervals were made. Run "
-                "`medldr evaluate` on the run to score it again"
-            )
-        point = scored.operating_point
-        wanted = None if point is None else point.specificity
-        return cls(
-            scored.intervals.draws,
-            scored.intervals.seed,
-            scored.calibration.bins,
-            scored.positive_class,
-            DEFAULT_SPECIFICITY if wanted is None else wanted,
-        )
 
 
 class SplitRows:
@@ -99,7 +46,7 @@ class SplitRows:
         by_group = [_by_group(run, split) for run in runs]
         self.per_group, self.some_by_group = all(by_group), any(by_group)
         self.per_run = [
-            _scores_of(run, table, settings, self.per_group)
+            scores_of(run, table, settings, self.per_group)
             for run, table in zip(runs, tables, strict=True)
         ]
         draws, seed = settings.draws, settings.seed
@@ -274,48 +221,6 @@ class SplitRows:
         return {**found, "p_holm": None}
 
 
-def metric_variance(
-    runs: Sequence[Run], split: str, metric: str, part: str = ""
-) -> Variance | None:
-    """The variance of the mean of one metric over the runs of a method.
-
-    Args:
-        runs: The runs, one per seed.
-        split: The split.
-        metric: A metric of a whole split.
-        part: The part of the split (``target_in``); empty for all of it.
-
-    Returns:
-        None where runs were not evaluated on the same items, or there is no variance.
-    """
-    if not all(split in run.predictions for run in runs) or not same_items(runs, split):
-        return None
-    tables = aligned(runs, split)
-    if any(not np.array_equal(table.part, tables[0].part) for table in tables):
-        return None
-    tables = [table.select(table.part == part) if part else table for table in tables]
-    settings = Settings.of(runs[0])
-    scores = [
-        _scores_of(run, table, settings, per_group=False)
-        for run, table in zip(runs, tables, strict=True)
-    ]
-    sums = [
-        (f"{number}/", each)
-        for number, of_run in enumerate(scores)
-        for prefix, each in of_run.parts
-        if not prefix and metric in each.value()
-    ]
-    values = np.array([each.value()[metric] for _, each in sums])
-    if len(sums) < len(runs) or np.isnan(values).any():
-        return None
-    units = scores[0].units
-    stream = intervals.stream(settings.seed, f"{split}/{part}" if part else split)
-    drawn = intervals.resample(sums, units, draws=settings.draws, generator=stream)
-    draws = np.stack([drawn[f"{prefix}{metric}"] for prefix, _ in sums])
-    found = of_mean(Scores(values, draws), units.count)
-    return None if isinstance(found, str) else found
-
-
 def _smallest(name: str) -> bool:
     return name in (WORST_DOMAIN, WORST_GROUP)
 
@@ -324,15 +229,6 @@ def _by_group(run: Run, split: str) -> bool:
     """Whether a run's own evaluation scored the groups of a split."""
     scored = run.evaluation.splits.get(split)
     return scored is not None and scored.worst_group is not None
-
-
-def _scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:
-    """Score a run with the settings of the first one and its own threshold."""
-    positive, wanted = positive_class(table, settings.positive_class), settings.specificity
-    point = operating_point.OperatingPoint(wanted)
-    if table.task == "binary":
-        point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    return SplitScores(table, settings.bins, positive, point, per_group)
 
 
 def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from medldr.evaluation.comparison.split_rows import metric_variance
+from medldr.evaluation.comparison.scoring import metric_variance
 from medldr.evaluation.estimate import Estimate, Mark, spread
-from medldr.evaluation.inference import Variance, average
+from medldr.evaluation.inference import average
+from medldr.evaluation.variance import Variance
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.frame import score_frame
