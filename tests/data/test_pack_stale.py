@@ -19,7 +19,7 @@ def _change_pixels(lazy, section):
     path = section.root / "pixels" / "004.raw"
     path.write_bytes(bytes(16))
     os.utime(path, ns=(1, 1))
-    return lazy, "files behind its pictures were replaced or touched"
+    return lazy, "files behind its pictures have been replaced or modified"
 
 
 def _drop_rows(lazy, section):

@@ -95,7 +95,7 @@ def test_other_counts_with_the_right_total_are_no_alarm():
 
 def test_more_pictures_than_published_are_told():
     text = compare(*found("pacs", photo=2))
-    assert "9,993 pictures, 2 more than the whole set with 9,991 (photo 1,672 of 1,670)" in text
+    assert "9,993 pictures, 2 more than the whole set of 9,991 (photo 1,672 of 1,670)" in text
     assert "as commonly reported" not in text  # those of PACS were published
 
 

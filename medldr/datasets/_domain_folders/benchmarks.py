@@ -163,7 +163,7 @@ def compare(known: Known, found: dict[str, int]) -> str:
         word = "fewer" if gap < 0 else "more"
         size = "one" if abs(gap) == 1 else f"{abs(gap):,}"
         text = (
-            f"{head}{size} {word} than {release.what} with {release.total:,} ({'; '.join(unequal)})"
+            f"{head}{size} {word} than {release.what} of {release.total:,} ({'; '.join(unequal)})"
         )
     if unequal and not release.certain:
         text += "; counts per domain are as commonly reported, and only the total is certain"
