@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from medldr.version import __version__
-
 if TYPE_CHECKING:
     from medldr.api import RunResult as RunResult
     from medldr.api import compare as compare
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from medldr.config import load_config as load_config
     from medldr.errors import InputError as InputError
     from medldr.latent import LatentDR as LatentDR
+    from medldr.version import __version__ as __version__
 
 _HOME = {
     "InputError": "errors",
@@ -34,9 +33,10 @@ _HOME = {
     "report": "api",
     "sweep": "api",
     "train": "api",
+    "__version__": "version",
 }
 
-__all__ = ["__version__", *_HOME]
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:

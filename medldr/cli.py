@@ -187,7 +187,7 @@ def report(
     For a sweep: report.html, report.md, report.csv, and table.tex with the document report.tex.
     The exit code is 3 if a run could not be read or compared and was left out.
     """
-    # A report frees next to nothing on its way: looking for it often costs a tenth of the time.
+    # A report frees next to nothing on its way: looking for it costs up to a tenth of the time.
     gc.set_threshold(50_000)
     from medldr.reporting import SweepReport, print_sweep, report_folder
 

@@ -21,10 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from medldr.evaluation.intervals import LEVEL, NOTHING
+from medldr.evaluation.intervals import LEVEL
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.variance import Source, Variance
 
+NOTHING = 1e-12
+"""Differences this small come from rounding."""
 NO_UNITS = "no interval: a single group cannot show how much groups differ"
 UNDEFINED_DRAWS = "no interval: undefined in more than half of the bootstrap draws"
 NO_SPREAD = "no interval: every bootstrap draw and every seed gives the same number"
@@ -170,18 +172,15 @@ def numbers(
     Returns:
         ``value``, ``low``, ``high``, ``reason``, ``p``, ``share_of_seeds``, ``variance``.
     """
-    known = None if isinstance(variance, str) or np.isnan(value) else variance
-    found = inferred(value, variance, bounds) if known else Inference(reason=str(variance))
-    undefined = bool(np.isnan(value))
-    return {
-        "value": None if undefined else float(value),
-        "low": found.low,
-        "high": found.high,
-        "p": found.p,
-        "reason": (reason or "undefined") if undefined else found.reason or None,
-        "share_of_seeds": known and known.share_of_seeds,
-        "variance": known and known.written(),
-    }
+    out: dict[str, Any] = {"value": None, **Inference()._asdict()}
+    out |= {"reason": reason or "undefined", "share_of_seeds": None, "variance": None}
+    if np.isnan(value):
+        return out
+    found = inferred(value, variance, bounds)
+    out |= {"value": float(value), **found._asdict(), "reason": found.reason or None}
+    if not isinstance(variance, str):
+        out |= {"share_of_seeds": variance.share_of_seeds, "variance": variance.written()}
+    return out
 
 
 def average(

@@ -25,8 +25,6 @@ from medldr.types import Predictions
 LEVEL = 0.95
 FEW_GROUPS = 20
 """Below this number of groups, intervals are flagged: percentile intervals are then too narrow."""
-NOTHING = 1e-12
-"""Differences this small come from rounding."""
 CHUNK = 1_000_000
 """Maximum number of values held at once per array while drawing."""
 

@@ -33,7 +33,7 @@ class OwnerRecord(Record):
         host: Name of the machine that the owner runs on.
         pid: Its process number.
         start: Distinguishes it from a later process with the same number; None if unknown.
-        heartbeat: Its last active, in seconds since 1970.
+        heartbeat: When it was last active, in seconds since 1970.
         released: When it left the folder; None while it works there.
     """
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from medldr.errors import InputError
 from medldr.evaluation import intervals
-from medldr.evaluation.comparison.runs import Run, aligned, same_items
+from medldr.evaluation.comparison.runs import Run, aligned
 from medldr.evaluation.inference import Scores, of_mean
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.split_scores import SplitScores, positive_class
@@ -83,15 +83,17 @@ def metric_variance(
         part: The part of the split (``target_in``); empty for all of it.
 
     Returns:
-        None where runs were not evaluated on the same items, or there is no variance.
+        None where runs cannot be compared, which `compare` explains, or there is no variance.
     """
-    if not all(split in run.predictions for run in runs) or not same_items(runs, split):
+    if not all(split in run.predictions for run in runs):
         return None
-    tables = aligned(runs, split)
+    try:
+        settings, tables = Settings.of(runs[0]), aligned(runs, split)
+    except InputError:
+        return None
     if any(not np.array_equal(table.part, tables[0].part) for table in tables):
         return None
     tables = [table.select(table.part == part) if part else table for table in tables]
-    settings = Settings.of(runs[0])
     scores = [
         scores_of(run, table, settings, per_group=False)
         for run, table in zip(runs, tables, strict=True)

@@ -19,7 +19,7 @@ from medldr.metrics import metric_facts
 
 COMPARED = ("recall",)
 """Per-class metrics of a comparison; a run's own evaluation has more."""
-NOT_SMOOTH = "no interval: the lowest of several has none that holds"
+NOT_SMOOTH = "no interval: which one is lowest changes with the test images"
 """Which domain or group is the lowest changes with the draw, and always to the lower side."""
 
 
@@ -198,7 +198,8 @@ class SplitRows:
         variance = NOT_SMOOTH if _smallest(name) else of_mean(scores, self.units(name))
         reason = self.reasons.get((method.name, name))
         whole = numbers(scores.mean, variance, reason, metric_facts(name).range)
-        if len(scores.values) == 1:  # of this network alone, as in its own evaluation
+        # A single run has the interval of its own evaluation: it is of this network alone.
+        if len(scores.values) == 1 and not _smallest(name):
             whole |= intervals.number(scores.mean, scores.draws[0], reason)
         whole["mean"] = whole["value"]
         return {

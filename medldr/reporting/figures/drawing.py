@@ -151,7 +151,7 @@ def draw_axes(
 
 
 def _add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int) -> None:
-    """Lines and names at the bottom; matplotlib's own legend takes longer than all the rest."""
+    """Lines and names at the bottom; matplotlib's own legend takes as long as all the rest."""
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()

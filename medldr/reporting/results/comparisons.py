@@ -105,10 +105,15 @@ def _column(study: Study, name: str) -> Column:
         result, notes = _compare(study, name, there)
     except InputError as error:
         names = {text for e in there for text in (e.member.run, e.member.label)}
-        ids = {name for e in there if e.files is not None for name in e.files.ids}
-        problem = hide_names(str(error), ids, names)
+        problem = hide_names(str(error), _ids(there), names)
         return Column(name, None, planned, missing, problem=problem, said=str(error))
     return Column(name, result, planned, missing, notes=tuple(notes))
+
+
+def _ids(entries: Sequence[Entry]) -> set[str]:
+    """Ids and groups of the evaluated items, which an error may name; here also short numbers."""
+    tables = [t for e in entries if e.run is not None for t in e.run.predictions.values()]
+    return {str(name) for table in tables for names in (table.id, table.group) for name in names}
 
 
 def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Comparison, list[str]]:

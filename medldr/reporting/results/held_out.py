@@ -165,12 +165,11 @@ def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
 
 def plain_average(means: Sequence[Estimate | None], metric: str) -> Estimate | None:
     """Over several data sets; None unless each has a mean."""
-    known = [mean for mean in means if mean is not None and mean.mean is not None]
+    known = [(m.mean, m.variance) for m in means if m is not None and m.mean is not None]
     if len(known) < len(means):
         return None
-    values = [mean.mean or 0.0 for mean in known]
-    bounds = metric_facts(metric).range
-    inferred, variance = average(values, [mean.variance for mean in known], bounds)
+    values, variances = [value for value, _ in known], [variance for _, variance in known]
+    inferred, variance = average(values, variances, metric_facts(metric).range)
     return Estimate(
         statistics.fmean(values), low=inferred.low, high=inferred.high, variance=variance
     )

@@ -77,6 +77,16 @@ def test_runs_scored_on_other_items_cost_their_column_alone_and_name_no_item(swe
     assert splits([bad, good]) == ["test"]
 
 
+def test_a_short_number_that_is_an_id_is_not_named_either(sweep):
+    folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
+    odd = next(m for m in read_sweep(folder).members if m.label == "octmnist_mixup")
+    predictions = folder.run(odd.run).predictions
+    predictions.write_text(predictions.read_text().replace("DOE_JANE_test_0003", "4711"))
+    (bad,) = columns(read_study(folder))
+    assert "4711" in bad.said
+    assert "4711" not in bad.problem
+
+
 def test_without_the_reference_there_are_numbers_but_no_differences(sweep):
     gone = {("erm", "octmnist", 0), ("erm", "octmnist", 1)}
     folder = sweep({"erm": 1.0, "mixup": 1.0, "cutmix": 1.0}, ("octmnist",), without=gone, n=20)
