@@ -32,7 +32,9 @@ from medldr.evaluation.inference import (
     of_mean,
 )
 from medldr.evaluation.intervals import group_weights
+from medldr.metrics import metric_facts
 
+ACCURATE = metric_facts("accuracy")
 DIFFICULTY, METHOD, RUN = 1.5, 0.3, 0.7
 """Standard deviations of the latent value: over items, methods x items, runs x items."""
 LATENT = (DIFFICULTY**2 + METHOD**2 + RUN**2) ** 0.5
@@ -100,7 +102,7 @@ def mean_covered(generator, items, spreads, k):
     """Whether the interval of a mean over seeds contains the mean over all seeds."""
     (right,) = answers(generator, items, [accuracies(generator, k, spreads[0])])
     one = scores(right)
-    return covers(inferred(one.mean, of_mean(one, items), (0.0, 1.0)), ACCURACY)
+    return covers(inferred(one.mean, of_mean(one, items), ACCURATE), ACCURACY)
 
 
 def gap_covered(generator, items, spreads, k):
@@ -128,7 +130,7 @@ def average_covered(generator, items, spreads, k):
         (right,) = answers(generator, items, [accuracies(generator, k, spreads[0], mean)])
         sets.append(scores(right))
     variances = [of_mean(each, items) for each in sets]
-    found, _ = average([each.mean for each in sets], variances, (0.0, 1.0))
+    found, _ = average([each.mean for each in sets], variances, ACCURATE)
     return covers(found, float(means.mean()))
 
 

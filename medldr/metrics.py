@@ -7,121 +7,23 @@ independent reference in ``tests/reference/metrics``. The order of the rows is t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import Final
 
+from medldr.metric import Metric
+
+__all__ = ["ALIASES", "METRICS", "TASKS", "Metric", "metric_facts"]
+
 TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
 
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric.
-
-    Attributes:
-        name: Its key in `evaluation.json`.
-        title: Its name in tables and figures.
-        meaning: One plain sentence for the glossary of a page.
-        percent: Printed as a percentage with one decimal, else as a number with three.
-        better: ``higher``, ``lower``, or empty where neither is better.
-        definition: How it is computed, as written to `evaluation.json`.
-        function: Where it is computed, in `medldr.evaluation.metrics`: ``counts.decisions``. Empty
-            where it is derived from other metrics.
-        tasks: Kinds of labels that it is defined for.
-        levels: What it is reported for: ``split``, ``class``, ``domain``.
-        undefined: Why it has no value where the labels are known.
-        cards: Tasks for which it is among the few large numbers of a page.
-        range: The lowest and the highest value that it can have.
-        calibration: Whether it evaluates the probabilities rather than the predicted classes.
-        threshold: Whether it needs a threshold from the validation split.
-        published: Whether published tables report it.
-        selects: Whether ``training.select`` can name it.
-        over_domains: Whether it is a mean over domains.
-        short: Its title for a narrow terminal; empty: the title.
-        aliases: Other keys that mean it.
-    """
-
-    name: str
-    title: str
-    meaning: str
-    percent: bool = False
-    better: str = "higher"
-    definition: str = ""
-    function: str = ""
-    tasks: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ("split",)
-    undefined: str = ""
-    cards: tuple[str, ...] = ()
-    range: tuple[float, float] = (0.0, 1.0)
-    calibration: bool = False
-    threshold: bool = False
-    published: bool = False
-    selects: bool = False
-    over_domains: bool = False
-    short: str = ""
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def heading(self) -> str:
-        """Title with its unit.
-
-        Example:
-            >>> metric_facts("accuracy").heading, metric_facts("auc").heading
-            ('Accuracy (%)', 'AUC')
-        """
-        return f"{self.title} (%)" if self.percent else self.title
-
-    @property
-    def short_heading(self) -> str:
-        """Heading for a narrow terminal.
-
-        Example:
-            >>> metric_facts("mae").short_heading, metric_facts("accuracy").short_heading
-            ('Abs. error', 'Accuracy (%)')
-        """
-        if not self.short:
-            return self.heading
-        return f"{self.short} (%)" if self.percent else self.short
-
-    def show(self, value: float) -> str:
-        """Print a value in this metric's unit.
-
-        Example:
-            >>> metric_facts("accuracy").show(0.7349), metric_facts("auc").show(0.5)
-            ('73.5', '0.500')
-        """
-        text = f"{100 * value:.1f}" if self.percent else f"{value:.3f}"
-        return text[1:] if text.startswith("-") and not text.strip("-0.") else text
-
-    def with_unit(self, value: float) -> str:
-        """Print a value as it is written in a sentence.
-
-        Example:
-            >>> metric_facts("accuracy").with_unit(0.7349), metric_facts("auc").with_unit(0.5)
-            ('73.5%', '0.500')
-        """
-        return f"{self.show(value)}%" if self.percent else self.show(value)
-
-    def show_difference(self, value: float) -> str:
-        """Print a difference with its sign, a real minus and no hyphen, as wide as a plus.
-
-        Example:
-            >>> accuracy, ece = metric_facts("accuracy"), metric_facts("ece")
-            >>> accuracy.show_difference(0.05), ece.show_difference(-0.01)
-            ('+5.0', '−0.010')
-        """
-        text = self.show(value)
-        return f"−{text[1:]}" if text.startswith("-") else f"+{text}"
-
-
 _BINARY: Final = ("binary",)
-
 _TABLE: Final = (
     Metric(
         "accuracy", "Accuracy",
         "Share of images classified correctly. With several labels per image: the mean over "
         "labels of the share of correct predictions at a probability threshold of 0.5.",
-        percent=True, function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
+        percent=True, share="items",
+        function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
         definition="share of correct predictions; multi-label: mean over labels, threshold 0.5",
         cards=TASKS, published=True, selects=True, aliases=("acc",),
     ),
@@ -130,11 +32,21 @@ _TABLE: Final = (
         "Area under the ROC curve: the probability that an image with the finding gets a higher "
         "score than one without it, averaged over classes where there are several. "
         "0.5 is chance level, 1 is perfect. No threshold is needed.",
-        function="ranking.areas", tasks=TASKS, levels=("split", "class", "domain"),
+        area=True, function="ranking.areas", tasks=TASKS, levels=("split", "class", "domain"),
         definition="area under the ROC curve; unweighted mean over classes (one versus rest) or "
         "labels",
         undefined="only one class in the labels",
         cards=TASKS, published=True, selects=True,
+    ),
+    Metric(
+        "auprc", "AUPRC",
+        "Area under the precision-recall curve (average precision): the mean share of true "
+        "findings among flagged images, over all thresholds; chance level is the share of images "
+        "with the finding. Averaged over classes where there are several.",
+        area=True, function="precision_recall.areas", tasks=TASKS, levels=("split", "class"),
+        definition="average precision without interpolation; binary: of the positive class; else "
+        "unweighted mean over classes (one versus rest) or labels",
+        undefined="only one class in the labels",
     ),
     Metric(
         "balanced_accuracy", "Balanced accuracy",
@@ -154,27 +66,37 @@ _TABLE: Final = (
         undefined="no class in the labels or the predictions",
     ),
     Metric(
+        "mcc", "Matthews correlation",
+        "Correlation between true and predicted class, from -1 to 1; 0 is chance level. High only "
+        "where every class is predicted well.",
+        function="counts.decisions", tasks=("multi-class", "binary", "ordinal"), range=(-1.0, 1.0),
+        definition="Matthews correlation coefficient; more than two classes: Gorodkin's R_K",
+        undefined="labels or predictions are all one class", short="MCC",
+    ),
+    Metric(
         "exact_match", "Exact match", "Share of images with every label predicted correctly.",
-        percent=True, function="counts.decisions", tasks=("multi-label",), cards=("multi-label",),
+        percent=True, share="items",
+        function="counts.decisions", tasks=("multi-label",), cards=("multi-label",),
         definition="share of items with every known label predicted correctly", short="Exact",
     ),
     Metric(
         "sensitivity", "Sensitivity",
         "Share of positive cases that are detected when the more probable class is predicted.",
-        percent=True, function="counts.decisions", tasks=_BINARY,
+        percent=True, share="positives", function="counts.decisions", tasks=_BINARY,
         definition="recall of the positive class", undefined="no such class in the labels",
     ),
     Metric(
         "specificity", "Specificity",
         "Share of negative cases classified as negative when the more probable class is predicted.",
-        percent=True, function="counts.decisions", tasks=_BINARY,
+        percent=True, share="negatives", function="counts.decisions", tasks=_BINARY,
         definition="recall of the negative class", undefined="no other class in the labels",
     ),
     Metric(
         "sensitivity_at_specificity", "Sensitivity at fixed specificity",
         "Sensitivity at the threshold that reaches the requested specificity on the validation "
         "split.",
-        percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
+        percent=True, share="positives",
+        function="operating_point.at_point", tasks=_BINARY, threshold=True,
         definition="sensitivity at the threshold that reaches the requested specificity on the "
         "validation split",
         undefined="no such class in the labels", cards=_BINARY, short="Sens. at spec.",
@@ -182,9 +104,58 @@ _TABLE: Final = (
     Metric(
         "specificity_at_threshold", "Specificity at the chosen threshold",
         "Specificity reached on this split with the threshold chosen on the validation split.",
-        percent=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
+        percent=True, share="negatives",
+        function="operating_point.at_point", tasks=_BINARY, threshold=True,
         definition="specificity reached on this split at that threshold",
         undefined="no other class in the labels",
+    ),
+    Metric(
+        "ppv", "PPV",
+        "Positive predictive value: of the images called positive at the threshold chosen on the "
+        "validation split, the share truly positive. It rises with prevalence.",
+        percent=True, share="flagged", function="operating_point.at_point",
+        tasks=_BINARY, threshold=True,
+        definition="share of positives among the items above that threshold",
+        undefined="nothing is called positive at this threshold",
+    ),
+    Metric(
+        "npv", "NPV",
+        "Negative predictive value: of the images called negative at the threshold chosen on the "
+        "validation split, the share truly negative. It falls with prevalence.",
+        percent=True, share="cleared", function="operating_point.at_point",
+        tasks=_BINARY, threshold=True,
+        definition="share of negatives among the items at or below that threshold",
+        undefined="nothing is called negative at this threshold",
+    ),
+    Metric(
+        "lr_positive", "Positive likelihood ratio",
+        "How many times likelier a positive call at that threshold is with the finding than "
+        "without it. Above 10 a positive call is strong evidence.",
+        unbounded=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
+        definition="sensitivity / (1 - specificity) at that threshold", range=(0.0, inf),
+        undefined="no false positive, or no such class in the labels", short="LR+",
+    ),
+    Metric(
+        "lr_negative", "Negative likelihood ratio",
+        "How many times likelier a negative call at that threshold is with the finding than "
+        "without it. Below 0.1 a negative call is strong evidence.",
+        better="lower", unbounded=True, function="operating_point.at_point", tasks=_BINARY,
+        definition="(1 - sensitivity) / specificity at that threshold", range=(0.0, inf),
+        threshold=True, undefined="no true negative, or no such class in the labels", short="LR-",
+    ),
+    Metric(
+        "ppv_at_prevalence", "PPV at the stated prevalence",
+        "PPV by Bayes' rule where as many have the finding as evaluation.prevalence states.",
+        percent=True, tasks=_BINARY, levels=(), threshold=True,
+        definition="PPV from sensitivity and specificity at that threshold, by Bayes' rule",
+        undefined="sensitivity or specificity is undefined, or nothing is called positive",
+    ),
+    Metric(
+        "npv_at_prevalence", "NPV at the stated prevalence",
+        "NPV by Bayes' rule where as many have the finding as evaluation.prevalence states.",
+        percent=True, tasks=_BINARY, levels=(), threshold=True,
+        definition="NPV from sensitivity and specificity at that threshold, by Bayes' rule",
+        undefined="sensitivity or specificity is undefined, or nothing is called negative",
     ),
     Metric(
         "quadratic_kappa", "Quadratic kappa",
@@ -203,24 +174,43 @@ _TABLE: Final = (
     ),
     Metric(
         "ece", "ECE",
-        "Expected calibration error: mean gap between predicted confidence and observed accuracy; "
-        "0 means well calibrated. Resampling inflates it, so its interval may be entirely above "
-        "the value.",
-        better="lower", calibration=True, function="calibration.decided_error", tasks=TASKS,
+        "Expected calibration error: mean gap between predicted confidence and observed accuracy. "
+        "A finite sample inflates it, so it has no interval. Noise beside it is what a perfectly "
+        "calibrated model would show on as many independent images: on average, and at most in 95% "
+        "of samples; with several images per patient it is larger.",
+        better="lower", calibration=True, biased=True,
+        function="calibration.decided_error", tasks=TASKS,
         levels=("split", "domain"), cards=("multi-class", "binary", "multi-label"),
         definition="calibration error of the predicted class (multi-label: mean over labels); "
-        "resampling inflates it, so its interval may be above the value",
+        "without an interval, because a finite sample inflates it",
     ),
     Metric(
         "ece_positive", "ECE, positive class",
         "The same gap for the predicted probability of the positive class, whichever class is "
         "predicted.",
-        better="lower", calibration=True, function="calibration.positive_error", tasks=_BINARY,
+        better="lower", calibration=True, biased=True,
+        function="calibration.positive_error", tasks=_BINARY,
         definition="calibration error of the positive class's probability",
     ),
     Metric(
+        "calibration_intercept", "Calibration intercept",
+        "Whether predicted probabilities are too low (above 0) or too high (below 0) on average, "
+        "as log odds; 0 is ideal.",
+        better="", calibration=True, tasks=TASKS, levels=(), range=(-inf, inf),
+        definition="calibration in the large: intercept of a logistic regression of the outcome on "
+        "logit p with the slope fixed at 1",
+    ),
+    Metric(
+        "calibration_slope", "Calibration slope",
+        "Whether predicted probabilities are too extreme (below 1, as after overfitting) or too "
+        "cautious (above 1); 1 is ideal.",
+        better="", calibration=True, tasks=TASKS, levels=(), range=(-inf, inf),
+        definition="slope of a logistic regression of the outcome on logit p, with intercept",
+    ),
+    Metric(
         "brier", "Brier score",
-        "Mean squared difference between predicted probability and outcome.",
+        "Mean squared difference between predicted probability and outcome; with more than two "
+        "classes summed over them, from 0 to 2.",
         better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
         definition="squared error of the probabilities, summed over classes; binary and "
         "multi-label: of one probability",
@@ -234,20 +224,32 @@ _TABLE: Final = (
         range=(0.0, inf),
     ),
     Metric(
+        "aurc", "AURC",
+        "Area under the risk-coverage curve: the mean error among the most confident images, over "
+        "all shares of images that are kept. Low where errors are unconfident.",
+        better="lower", function="selective.risks", tasks=("multi-class", "binary", "ordinal"),
+        definition="mean over items of the error among those at least as confident",
+    ),
+    Metric(
         "recall", "Recall", "Of the images of a class, the share predicted as that class.",
-        percent=True, function="counts.decisions", tasks=TASKS, levels=("class",),
+        percent=True, share="class", function="counts.decisions", tasks=TASKS, levels=("class",),
         undefined="no such class in the labels",
     ),
     Metric(
         "precision", "Precision",
         "Of the images predicted as a class, the share that belongs to it.",
-        percent=True, function="counts.decisions", tasks=TASKS, levels=("class",),
+        percent=True, share="decided", function="counts.decisions", tasks=TASKS, levels=("class",),
         undefined="never predicted",
     ),
     Metric(
         "f1", "F1", "Harmonic mean of precision and recall of one class.",
         function="counts.decisions", tasks=TASKS, levels=("class",),
         undefined="neither in the labels nor predicted",
+    ),
+    Metric(
+        "error_at_coverage", "Error", "Share of the decided images classified incorrectly.",
+        percent=True, better="lower", share="items", levels=(), aliases=("error",),
+        tasks=TASKS[:3], definition="errors among the most confident items, by their share",
     ),
     Metric(
         "worst_domain", "Worst domain accuracy",
@@ -257,16 +259,14 @@ _TABLE: Final = (
     ),
     Metric(
         "worst_group", "Worst group accuracy",
-        "Accuracy in the group (slide, patient) where it is lowest. Each bootstrap draw takes the "
-        "worst of the groups it sampled, so the interval is at or above the value.",
-        percent=True, levels=(),
-        definition="lowest accuracy of any group (slide, patient) that has items; each bootstrap "
-        "draw takes the worst of the groups it sampled, so its interval is at or above the value",
-        aliases=("worst_group_accuracy",),
+        "Accuracy in the group (slide, patient) where it is lowest. The lowest of many is low by "
+        "chance alone and has no interval; look at the groups and their intervals.",
+        percent=True, levels=(), aliases=("worst_group_accuracy",),
+        definition="lowest accuracy of any group (slide, patient) that has items",
     ),
     Metric(
-        "loss", "Loss", "The quantity that training minimises.",
-        better="lower", levels=(), selects=True, range=(0.0, inf),
+        "loss", "Loss", "The quantity that training minimises.", better="lower", levels=(),
+        selects=True, range=(0.0, inf),
     ),
     Metric(
         "domain_accuracy", "Mean domain accuracy", "Unweighted mean of the domains' accuracies.",

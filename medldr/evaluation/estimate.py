@@ -27,7 +27,9 @@ class Estimate:
         planned: Runs that were planned; None where that does not matter.
         reason: Why it is undefined, or a remark on a number that is defined.
         variance: Where the interval of a mean over seeds comes from; None without one.
-        marks: ``best`` and ``second`` of a column, ``lowest`` of a row.
+        noise: Of a calibration error: what it would be without miscalibration, on average and at
+            most in 95% of samples; None for other numbers.
+        marks: ``best`` (may be several) and ``second`` of a column, ``lowest`` of a row.
     """
 
     mean: float | None = None
@@ -40,12 +42,14 @@ class Estimate:
     reason: str = ""
     marks: tuple[Mark, ...] = ()
     variance: Variance | None = None
+    noise: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, number: Number) -> Estimate:
         """A number of `evaluation.json`."""
         reason = number.reason or ("undefined" if number.value is None else "")
-        return cls(mean=number.value, low=number.low, high=number.high, reason=reason)
+        low, high = number.low, number.high
+        return cls(mean=number.value, low=low, high=high, reason=reason, noise=number.noise)
 
     @property
     def count(self) -> str:

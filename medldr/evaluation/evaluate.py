@@ -4,40 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from medldr.errors import InputError
-from medldr.evaluation import gap, intervals
+from medldr.evaluation import class_mix, gap, intervals, recalibration, subgroups
+from medldr.evaluation.drawn_thresholds import thresholds_of
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
+from medldr.evaluation.predictions.table import join
+from medldr.evaluation.single_run import METHOD
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
 from medldr.evaluation.split_scores import SplitScores, headline_metrics, positive_class
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.run_record import Selection
-from medldr.types import DataSpec, Predictions
+from medldr.types import SPLIT_TITLES, DataSpec, Predictions
 
 if TYPE_CHECKING:
     from medldr.config import EvaluationConfig
 
 
-def check(config: EvaluationConfig, spec: DataSpec, splits: Collection[str]) -> None:
+def check(
+    config: EvaluationConfig,
+    spec: DataSpec,
+    splits: Collection[str],
+    metadata: Mapping[str, NDArray[np.str_]] = MappingProxyType({}),
+) -> None:
     """Check before training that the run can be scored afterwards.
 
     Args:
         config: What to score.
         spec: The data.
         splits: Splits that have rows.
+        metadata: Further columns of the data.
 
     Raises:
-        InputError: If none of the splits to score has rows, or the positive class does not exist.
+        InputError: If none of the splits to score has rows, the positive class or a column to
+            divide into subgroups does not exist, a prevalence is stated for a task that has none,
+            or there is nothing to fit a recalibration on.
     """
+    subgroups.check_subgroups(config, metadata)
     positive_class(spec, config.positive_class)
-    if not set(config.splits) & set(splits):
+    _check_prevalence(spec.task, config)
+    scored = set(config.splits) & set(splits)
+    if not scored:
         raise InputError(
             f"evaluation.splits: the data has no rows in {', '.join(config.splits)}. "
             f"Available splits: {', '.join(splits)}"
+        )
+    if config.recalibrate != "none" and not scored & set(recalibration.VALIDATION):
+        there = [split for split in recalibration.VALIDATION if split in splits]
+        cure = f"Add {' or '.join(there)} to evaluation.splits" if there else "The data has neither"
+        raise InputError(
+            f"evaluation.recalibrate is {config.recalibrate}, which is fitted on "
+            f"{' or '.join(recalibration.VALIDATION)}, but evaluation.splits scores only "
+            f"{', '.join(s for s in config.splits if s in splits)}. {cure}, or set "
+            "evaluation.recalibrate=none"
         )
 
 
@@ -49,6 +74,7 @@ def evaluate(
     seen: Collection[str] = (),
     shared: Collection[str] = (),
     notes: Sequence[str] = (),
+    recalibrated: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Evaluate one run.
 
@@ -60,13 +86,16 @@ def evaluate(
         seen: Names of the domains that training rows came from.
         shared: Splits that contain groups with other items among the training rows.
         notes: What readers of the numbers should know about the data.
+        recalibrated: How these probabilities were recalibrated, as `recalibration.written` says
+            it; None where they are as the network gave them.
 
     Returns:
         The content of `evaluation.json`; plain values only, undefined numbers are None with a
         reason.
 
     Raises:
-        InputError: If there is nothing to score, or the positive class does not exist.
+        InputError: If there is nothing to score, the positive class or a column to divide into
+            subgroups does not exist, or a prevalence is stated for a task that has none.
     """
     tables = {split: predictions[split] for split in config.splits if split in predictions}
     if not tables:
@@ -77,13 +106,27 @@ def evaluate(
     first = next(iter(tables.values()))
     binary = first.task == "binary"
     positive = positive_class(first, config.positive_class)
+    _check_prevalence(first.task, config)
     point = operating_point.OperatingPoint(config.specificity)
     if binary:
-        point = operating_point.find(predictions, positive=positive, specificity=config.specificity)
+        point = operating_point.find(
+            predictions,
+            positive=positive,
+            specificity=config.specificity,
+            prevalence=config.prevalence,
+        )
+    drawn = thresholds_of(predictions, point, positive, config.draws, config.bootstrap_seed)
+    columns = join(list(tables.values())).columns
+    subgroups.check_subgroups(config, columns)
+    divisions, undivided = subgroups.divide(columns, config)
+    headline = next((split for split in SPLIT_TITLES if split in tables), None)
     by_split = {
-        split: SplitScores(table, config.bins, positive, point, config.per_group)
+        split: SplitScores(
+            table, config.bins, positive, point, config.per_group, drawn,
+            tuple(divisions) if split == headline else (),
+        )
         for split, table in tables.items()
-    }
+    }  # fmt: skip
     found: dict[str, SplitEntry] = {
         split: SplitEntry(scores, split, config) for split, scores in by_split.items()
     }
@@ -96,18 +139,27 @@ def evaluate(
         "positive_class": first.class_names[positive] if binary else None,
         "selection": dict(selection) if selection is not None else None,
         "intervals": {
-            "method": "percentile bootstrap",
+            "method": METHOD,
             "draws": config.draws,
             "seed": config.bootstrap_seed,
             "level": intervals.LEVEL,
         },
         "calibration": {"definition": calibration.definition(first.task), "bins": config.bins},
         "operating_point": asdict(point) if binary else None,
+        "recalibration": None if recalibrated is None else dict(recalibrated),
         "definitions": metrics.DEFINITIONS,
         "splits": {split: entry.content(seen) for split, entry in found.items()},
         "gap": _gap(found, seen, shared, chosen),
-        "notes": [*notes, *said],
+        "notes": [*notes, *undivided, *said],
     }
+
+
+def _check_prevalence(task: str, config: EvaluationConfig) -> None:
+    if config.prevalence is not None and task != "binary":
+        raise InputError(
+            f"evaluation.prevalence is {config.prevalence:g}, but the task is {task}, and only a "
+            "binary task has a PPV and an NPV. Remove the key."
+        )
 
 
 def _gap(
@@ -123,12 +175,15 @@ def _gap(
     if split is None:
         return None
     one, other = found[split], found[gap.UNSEEN]
+    shares, names = one.scores.shares, one.scores.table.class_names
+    sizes = one.scores.units.count, other.scores.units.count
+    mix = class_mix.note(shares, other.scores.shares, names, one.task, sizes)
     return {
         "seen": split,
         "unseen": gap.UNSEEN,
         "metrics": {name: one.minus(other, name) for name in headline_metrics(one.task)},
         "shared_groups": split in shared,
-        "note": gap.optimism(split, [selection], shared=split in shared),
+        "note": gap.notes(split, [selection], shared=split in shared, mix=mix),
     }
 
 
@@ -149,7 +204,7 @@ def split_notes(split: str, scores: SplitScores) -> list[str]:
     if scores.per_group and scores.units.kind != "group":
         said.append(f"{split}: not scored by group, because no item has a group.")
     if scores.units.few:
-        said.append(f"{split}: few groups ({scores.units.count}); CIs are too narrow.")
+        said.append(f"{split}: few groups ({scores.units.count}), so CIs are wide and approximate.")
     return said
 
 
@@ -158,21 +213,33 @@ def flat(evaluation: EvaluationRecord) -> dict[str, float | None]:
 
     Keys are ``<split>/<metric>``, ``<split>/class/<class>/<metric>``,
     ``<split>/domain/<domain>/<metric>`` and ``<split>/worst_domain/accuracy``; where domains were
-    held out also ``test/target_in/<metric>`` and ``test/target_out/<metric>``, and where groups
-    were scored ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``.
+    held out also ``test/target_in/<metric>`` and ``test/target_out/<metric>``, single-label tasks
+    also ``<split>/coverage/90/error`` and so on, where groups were scored
+    ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``, and where metadata
+    divide it ``<split>/subgroup/<column>/<value>/<metric>``.
     """
     out: dict[str, float | None] = {}
     for split, scored in evaluation.splits.items():
-        groups = {f"{split}/": scored.metrics}
+        groups = {f"{split}/": {**scored.metrics, **scored.at_prevalence}}
         groups |= {f"{split}/class/{c}/": of.metrics for c, of in scored.classes.items()}
         groups |= {f"{split}/domain/{d}/": of.metrics for d, of in scored.domains.items()}
         groups |= {f"{split}/{name}/": of.metrics for name, of in scored.parts.items()}
+        groups |= {
+            f"{split}/subgroup/{column}/{value}/": of.metrics
+            for column, division in scored.subgroups.items()
+            for value, of in division.values.items()
+        }
         for name, worst in (
             ("worst_domain", scored.worst_domain),
             ("worst_group", scored.worst_group),
         ):
             if worst is not None:
                 groups[f"{split}/{name}/"] = {"accuracy": worst.accuracy}
+        for percent, number in scored.error_at_coverage.items():
+            out[f"{split}/coverage/{percent}/error"] = number.value
+        for name, fit in scored.calibration_fit.items():
+            out[f"{split}/class/{name}/calibration_intercept"] = fit.calibration_intercept.value
+            out[f"{split}/class/{name}/calibration_slope"] = fit.calibration_slope.value
         for group, entry in scored.groups.items():
             out[f"{split}/group/{group}/accuracy"] = entry.accuracy
         for prefix, numbers in groups.items():

@@ -7,6 +7,7 @@ there are, and rules that chose the same step share their weights, which predict
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,17 @@ from medldr.config import RunConfig
 from medldr.config.averaging import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
+from medldr.evaluation import recalibration
 from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.mistakes import picture_mistakes
 from medldr.evaluation.predictions.predict import predict_each
 from medldr.evaluation.predictions.submission import submission_files
 from medldr.evaluation.predictions.table import join, write_predictions
+from medldr.folders import provenance
 from medldr.folders.evaluation_record import write_evaluation
 from medldr.folders.files import RunFolder, load_tensors, write_text
-from medldr.folders.run_record import CURE, RunRecord, Selection
+from medldr.folders.mistakes_record import write_mistakes
+from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_record
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec, Predictions
@@ -42,7 +47,10 @@ def predict_and_score(
     """Predict every split with the weights of each rule and score it: the only look at the test.
 
     Writes `predictions.csv`, `evaluation.json` and the files a benchmark asks for from the weights
-    of the first rule, and `selected/<rule>/` from those of each other rule.
+    of the first rule, `mistakes.json` with pictures of its most confident mistakes, and
+    `selected/<rule>/` from those of each other rule. Where recalibration is asked for, each rule
+    has its own, which `run.json` records, as it does the software; files for a benchmark hold what
+    the network gave, as the benchmark judges the network.
 
     Args:
         config: The run.
@@ -68,8 +76,13 @@ def predict_and_score(
     shared = with_training_groups(data)
     # The reported rule comes last: once its evaluation exists, every rule has been evaluated.
     for rule in (*others, reported):
-        predicted = tables[choice[rule]]
+        given = tables[choice[rule]]
+        predicted, made = recalibration.recalibrated(given, config.evaluation)
         said = [*data.notes, *(notes if rule == reported else ())]
+        if made is not None:
+            said.append(made.note)
+            add_to_run_record(folder, recalibration={rule: asdict(made)})
+        how = None if made is None else recalibration.written(made, given, config.evaluation)
         evaluation = evaluate(
             predicted,
             config.evaluation,
@@ -77,11 +90,17 @@ def predict_and_score(
             seen=data.spec.train_domains,
             shared=shared,
             notes=said,
+            recalibrated=how,
         )
         further = None if rule == reported else rule
+        if further is None:
+            wanted = config.machine.thumbnails
+            pictures = picture_mistakes(predicted, data.table, data.rows) if wanted else None
+            write_mistakes(folder, pictures)
         place = folder.predictions if further is None else folder.predictions_of(further)
         write_predictions(place, join(list(predicted.values())))
         write_evaluation(folder, evaluation, further)
+    add_to_run_record(folder, scored_with=dict(provenance.scoring()))
 
 
 def with_training_groups(data: Data) -> list[str]:

@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from medldr.evaluation.inference import Scores, numbers, of_gap
+from medldr.evaluation.single_run import BIASED
 from medldr.folders.run_record import Selection
+from medldr.metrics import metric_facts
 
 UNSEEN: Final = "test"
 
@@ -53,28 +55,50 @@ def optimism(
         >>> optimism("id_val", [other]), optimism("id_test", [same])
         (None, None)
         >>> optimism("id_val", [same])
-        'id_val chose the weights (val_auc), so the gap from it is overestimated.'
+        'id_val chose the weights (val_auc), so the gap from it is biased upwards.'
         >>> optimism("id_val", [other], shared=True)
-        'id_val shares groups with the training images, so the gap from it is overestimated.'
+        'id_val shares groups with the training images, so the gap from it is biased upwards.'
     """
     rules = [s.rule for s in selections if s is not None and s.split == seen]
     named = ", ".join(dict.fromkeys(rules))
     why = [f"chose the weights ({named})"] if rules else []
     why += ["shares groups with the training images"] if shared else []
-    end = "so the gap from it is overestimated."
+    end = "so the gap from it is biased upwards."
     return f"{seen} {' and '.join(why)}, {end}" if why else None
 
 
+def notes(
+    seen: str,
+    selections: Iterable[Selection | None],
+    *,
+    shared: bool = False,
+    mix: str | None = None,
+) -> str | None:
+    """All that a reader of a gap must know; None where there is nothing.
+
+    Args:
+        seen: The seen split.
+        selections: What chose the weights of each run.
+        shared: Whether groups of the split are also among the training rows.
+        mix: How its class mix differs from that of the unseen split, if it does.
+    """
+    said = (optimism(seen, selections, shared=shared), mix)
+    return " ".join(filter(None, said)) or None
+
+
 def difference(
-    seen: Scores, unseen: Scores, units: tuple[int, int], reason: str | None
+    metric: str, seen: Scores, unseen: Scores, units: tuple[int, int], reason: str | None
 ) -> dict[str, Any]:
     """A seen number minus an unseen one, with its interval; the splits are resampled separately.
 
     Args:
+        metric: What it is of.
         seen: A method on the seen split, one value per seed.
         unseen: The same seeds on the unseen one.
         units: Test units of the two splits.
         reason: Why it is undefined, used only if it is.
     """
-    found = numbers(seen.mean - unseen.mean, of_gap(seen, unseen, units), reason)
+    variance = BIASED if metric_facts(metric).biased else of_gap(seen, unseen, units)
+    span = metric_facts(metric).span
+    found = numbers(seen.mean - unseen.mean, variance, reason, span=span)
     return {key: found[key] for key in ("value", "low", "high", "reason")}

@@ -4,8 +4,9 @@ The average of a split is the mean over its items, whatever their groups; the ac
 is the mean over its own items; the worst group is the one with the lowest accuracy among those
 that have items. Two counts per group, of items and of correct decisions, are enough.
 
-Each bootstrap draw samples whole groups and takes the worst of those it sampled. A draw that missed
-the worst group reports a better one, so the interval is at or above the value.
+Each group has Wilson's interval of as many observations as it has items with a label. The worst has
+none: the lowest of many groups is low by chance alone, and which one it is would change with other
+patients.
 
 Source:
     WILDS (Koh et al. 2021) and its code: groups without items are ignored. For multi-label tasks
@@ -19,10 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from medldr.evaluation.metrics.counts import decide
-from medldr.evaluation.metrics.sums import Array, Sums, ratio
+from medldr.evaluation.metrics.sums import Array, ratio
+from medldr.evaluation.single_run import NORMAL, wilson
 from medldr.types import Predictions
 
 WORST_GROUP = "worst_group/accuracy"
@@ -36,6 +37,7 @@ class Groups:
         names: ``(G,)`` their names.
         domains: The domain of each; several are joined by commas.
         items: ``(G,)`` items of each.
+        known: ``(G,)`` those of which any label is known.
         decided: ``(G,)`` decisions whose label is known: one per item, or one per known label.
         right: ``(G,)`` how many of these are right.
     """
@@ -43,6 +45,7 @@ class Groups:
     names: tuple[str, ...]
     domains: tuple[str, ...]
     items: NDArray[np.int64]
+    known: NDArray[np.int64]
     decided: NDArray[np.int64]
     right: NDArray[np.int64]
 
@@ -60,18 +63,21 @@ class Groups:
     def content(self) -> dict[str, dict[str, Any]]:
         """As `evaluation.json` holds them."""
         columns = zip(
-            self.names, self.items.tolist(), self.right.tolist(), self.accuracy.tolist(),
-            self.domains, strict=True,
+            self.names, self.items.tolist(), self.known.tolist(), self.right.tolist(),
+            self.accuracy.tolist(), self.domains, strict=True,
         )  # fmt: skip
-        return {
-            name: {
-                "n": n,
+        found = {}
+        for name, items, known, right, accuracy, domain in columns:
+            low, high = wilson(accuracy, known, NORMAL) if known else (None, None)
+            found[name] = {
+                "n": items,
                 "correct": right,
-                "accuracy": None if np.isnan(accuracy) else accuracy,
+                "accuracy": accuracy if known else None,
+                "low": low,
+                "high": high,
                 "domain": domain,
             }
-            for name, n, right, accuracy, domain in columns
-        }
+        return found
 
 
 def decisions(table: Predictions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -114,27 +120,10 @@ def group_counts(table: Predictions) -> Groups:
         names=tuple(names.tolist()),
         domains=tuple(", ".join(found) for found in domains),
         items=count(),
+        known=count((known > 0).astype(np.int64)),
         decided=count(known),
         right=count(right),
     )
-
-
-def worst_group(table: Predictions) -> Sums:
-    """The lowest accuracy of any group as sums over items, for the value and every draw alike."""
-    item, names, number = _members(table)
-    shape = (len(names), len(table))
-    counted = [
-        csr_array((c[item].astype(np.float64), (number, item)), shape) for c in decisions(table)
-    ]
-
-    def finish(sums: Array) -> dict[str, Array]:
-        decided, right = np.split(sums, 2)
-        accuracy = ratio(right, decided)
-        drawn = ~np.isnan(accuracy)
-        lowest = np.where(drawn, accuracy, np.inf).min(axis=0, initial=np.inf)
-        return {WORST_GROUP: np.where(drawn.any(axis=0), lowest, np.nan)}
-
-    return Sums(csr_array(vstack(counted)), finish)
 
 
 def _members(

@@ -17,19 +17,22 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit, stdtr, stdtrit  # scipy.stats takes a second to load
 
 from medldr.evaluation.intervals import LEVEL
 from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.single_run import NO_UNITS, UNDEFINED_DRAWS
 from medldr.evaluation.variance import Source, Variance
+from medldr.metric import Metric
 
 NOTHING = 1e-12
 """Differences this small come from rounding."""
-NO_UNITS = "no interval: a single group cannot show how much groups differ"
-UNDEFINED_DRAWS = "no interval: undefined in more than half of the bootstrap draws"
 NO_SPREAD = "no interval: every bootstrap draw and every seed gives the same number"
+NO_DIFFERENCE = "no interval: both give the same number in every bootstrap draw"
 
 
 class Scores(NamedTuple):
@@ -121,9 +124,7 @@ def of_gap(seen: Scores, unseen: Scores, units: tuple[int, int]) -> Variance | s
     return Variance(both.units, _seeds(seen.values - unseen.values), both.noise)
 
 
-def inferred(
-    value: float, variance: Variance | str, bounds: tuple[float, float] | None = None
-) -> Inference:
+def inferred(value: float, variance: Variance | str, metric: Metric | None = None) -> Inference:
     """The interval of a number, and the p of its being zero.
 
     The interval of a difference excludes zero exactly when p is below 0.05.
@@ -131,26 +132,28 @@ def inferred(
     Args:
         value: The number.
         variance: Its variance, or why there is none.
-        bounds: Range of the metric, to which the ends are cut; None for a difference.
+        metric: What it is a mean of, to whose range the ends are cut; an area has its interval on
+            the logit scale, where it has no ceiling. None for a difference.
 
     Example:
         >>> found = inferred(0.15, Variance((Source(0.0006, 99),), (Source(0.0039, 3),)))
         >>> round(found.low, 3), round(found.high, 3), round(found.p, 3)
         (-0.036, 0.336, 0.089)
     """
-    from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats takes a second to load
-
     if isinstance(variance, str):
         return Inference(reason=variance)
     if variance.total <= NOTHING**2:
-        if bounds is not None or abs(value) > NOTHING:
+        if metric is not None or abs(value) > NOTHING:
             return Inference(reason=NO_SPREAD)
-        return Inference(0.0, 0.0, 1.0 if variance.seeds else None)
+        return Inference(p=1.0 if variance.seeds else None, reason=NO_DIFFERENCE)
     value, error, df = float(value), variance.total**0.5, min(variance.df, 1e9)
     half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     low, high = value - half, value + half
-    if bounds is not None:
-        return Inference(max(low, bounds[0]), min(high, bounds[1]))
+    if metric is not None and metric.area and 0 < value < 1:
+        half /= value * (1 - value)
+        return Inference(float(expit(logit(value) - half)), float(expit(logit(value) + half)))
+    if metric is not None:
+        return Inference(max(low, metric.range[0]), min(high, metric.range[1]))
     p = 2 * float(stdtr(df, -abs(value) / error)) if variance.seeds else None
     return Inference(low, high, p)
 
@@ -159,7 +162,9 @@ def numbers(
     value: float,
     variance: Variance | str,
     reason: str | None,
-    bounds: tuple[float, float] | None = None,
+    metric: Metric | None = None,
+    *,
+    span: float = inf,
 ) -> dict[str, Any]:
     """A number over seeds as a comparison holds it.
 
@@ -167,7 +172,8 @@ def numbers(
         value: NaN where undefined.
         variance: Its variance, or why there is none.
         reason: Why it is undefined, used only if it is.
-        bounds: Range of the metric; None for a difference, which has a p.
+        metric: What it is a mean of; None for a difference, which has a p.
+        span: The largest difference that there can be, to which the ends are cut.
 
     Returns:
         ``value``, ``low``, ``high``, ``reason``, ``p``, ``share_of_seeds``, ``variance``.
@@ -176,15 +182,19 @@ def numbers(
     out |= {"reason": reason or "undefined", "share_of_seeds": None, "variance": None}
     if np.isnan(value):
         return out
-    found = inferred(value, variance, bounds)
+    found = inferred(value, variance, metric)
     out |= {"value": float(value), **found._asdict(), "reason": found.reason or None}
+    if found.low is not None and found.high is not None:
+        out |= {"low": max(found.low, -span), "high": min(found.high, span)}
     if not isinstance(variance, str):
         out |= {"share_of_seeds": variance.share_of_seeds, "variance": variance.written()}
     return out
 
 
 def average(
-    values: Sequence[float], variances: Sequence[Variance | None], bounds: tuple[float, float]
+    values: Sequence[float],
+    variances: Sequence[Variance | None],
+    metric: Metric | None = None,
 ) -> tuple[Inference, Variance | None]:
     """The unweighted mean over data sets or domains, each with its own training and test set.
 
@@ -193,14 +203,16 @@ def average(
     Args:
         values: One per set.
         variances: One per value; None for one that has none.
-        bounds: Range of the metric.
+        metric: What they are; None for differences.
 
     Returns:
         The interval and the variance of the mean; empty and None unless each value has a variance.
 
     Example:
+        >>> from medldr.metrics import metric_facts
+        >>> accuracy = metric_facts("accuracy")
         >>> one, two = (Variance((Source(v, 99),), (Source(v, 2),)) for v in (0.0004, 0.0009))
-        >>> found, variance = average([0.8, 0.7], [one, two], (0.0, 1.0))
+        >>> found, variance = average([0.8, 0.7], [one, two], accuracy)
         >>> round(found.low, 3), round(found.high, 3), round(variance.total, 6)
         (0.695, 0.805, 0.00065)
     """
@@ -209,7 +221,7 @@ def average(
         return Inference(), None
     first, *others = (variance.scaled(1 / len(values)) for variance in known)
     total = sum(others, start=first)
-    return inferred(sum(values) / len(values), total, bounds), total
+    return inferred(sum(values) / len(values), total, metric), total
 
 
 def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance | str:

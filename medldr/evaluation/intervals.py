@@ -1,20 +1,21 @@
-"""Bootstrap draws of test groups, intervals of one run, and Holm's correction.
+"""Bootstrap draws of test groups, their percentiles, and Holm's correction.
 
 One draw samples groups (patients, slides; items where there are none) with replacement, the same
 ones for every method and every run. Draws depend only on the bootstrap seed, the split and the
-number of groups, so the same test set gives the same draws in every command. What seeds add to the
-uncertainty of a mean over runs is the subject of `medldr.evaluation.inference`.
+number of groups, so the same test set gives the same draws in every command. What intervals are
+made of them is the subject of `medldr.evaluation.single_run` and, over seeds, of
+`medldr.evaluation.inference`.
 
 Source:
-    Our choice: percentile bootstrap, 2,000 draws, 95%; Efron and Tibshirani 1993; Holm 1979.
+    Our choice: 2,000 draws, 95%; Efron and Tibshirani 1993; Holm 1979.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,10 @@ from numpy.typing import NDArray
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.types import Predictions
 
+K = TypeVar("K", bound=Hashable)
 LEVEL = 0.95
 FEW_GROUPS = 20
-"""Below this number of groups, intervals are flagged: percentile intervals are then too narrow."""
+"""Below this number of groups, intervals are flagged: they are wide, and rest on few groups."""
 CHUNK = 1_000_000
 """Maximum number of values held at once per array while drawing."""
 
@@ -42,6 +44,11 @@ class Units:
     kind: str
     number: NDArray[np.int64]
     count: int
+
+    @property
+    def grouped(self) -> bool:
+        """Whether they are groups."""
+        return self.kind == "group"
 
     @property
     def few(self) -> bool:
@@ -108,69 +115,41 @@ def resample(
     parts = list(parts)
     largest = max((sums.per_item.shape[0] for _, sums in parts), default=1)
     found: dict[str, list[Array]] = {}
+    start = 0
     for weights in group_weights(unit.count, draws, generator, largest):
         for prefix, sums in parts:
-            for name, values in sums.draw(weights).items():
+            for name, values in sums.draw(weights, start).items():
                 found.setdefault(prefix + name, []).append(values)
+        start += weights.shape[1]
     return {name: np.concatenate(chunks) for name, chunks in found.items()}
 
 
-def interval(values: Array, level: float = LEVEL) -> tuple[float, float, int] | None:
-    """Percentile interval over the draws in which the metric is defined.
-
-    Returns:
-        Lower end, upper end and the number of draws left out because the metric is undefined in
-        them; None when that is more than half of them, since the rest would not represent the
-        uncertainty.
-
-    Example:
-        >>> interval(np.arange(2001.0))
-        (50.0, 1950.0, 0)
-    """
-    defined = values[~np.isnan(values)]
-    if 2 * len(defined) < len(values) or not len(defined):
-        return None
-    tail = round((1 - level) / 2, 12)
-    low, high = np.quantile(defined, [tail, 1 - tail]).tolist()
-    return low, high, len(values) - len(defined)
-
-
-def number(value: float | None, draws: Array | None, reason: str | None = None) -> dict[str, Any]:
-    """A number with its interval, as evaluation files hold it.
+def percentiles(draws: Array, level: float = LEVEL) -> tuple[float, float]:
+    """The ends of a percentile interval.
 
     Args:
-        value: The number; None or NaN where undefined.
-        draws: Its bootstrap draws, or None where there are none.
-        reason: Why it is undefined, used only if it is.
+        draws: All defined.
+        level: Share of the draws between the ends.
 
-    Returns:
-        ``value``, ``low``, ``high``, ``reason``; ``undefined_draws`` is added where the interval
-        leaves out draws. A defined number without an interval says why in ``reason``.
+    Example:
+        >>> percentiles(np.arange(2001.0))
+        (50.0, 1950.0)
     """
-    if value is None or np.isnan(value):
-        return {"value": None, "low": None, "high": None, "reason": reason or "undefined"}
-    out: dict[str, Any] = {"value": float(value), "low": None, "high": None, "reason": None}
-    if draws is None:
-        return out
-    ends = interval(draws)
-    if ends is None:
-        out["reason"] = "no interval: undefined in more than half of the bootstrap draws"
-        return out
-    out["low"], out["high"], missing = ends
-    if missing:
-        out["undefined_draws"] = missing
-    return out
+    tail = round((1 - level) / 2, 12)
+    low, high = np.quantile(draws, [tail, 1 - tail]).tolist()
+    return low, high
 
 
-def holm(p: Mapping[str, float | None]) -> dict[str, float | None]:
+def holm(p: Mapping[K, float | None]) -> dict[K, float | None]:
     """Holm-adjusted p values of a family of comparisons; undefined ones do not count.
 
     Example:
         >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
         {'a': 0.03, 'b': 0.06, 'c': 0.06}
     """
-    ranked = sorted((value, name) for name, value in p.items() if value is not None)
-    out: dict[str, float | None] = dict.fromkeys(p)
+    known = ((value, name) for name, value in p.items() if value is not None)
+    ranked = sorted(known, key=lambda pair: pair[0])
+    out: dict[K, float | None] = dict.fromkeys(p)
     largest = 0.0
     for rank, (value, name) in enumerate(ranked):
         largest = max(largest, min(1.0, value * (len(ranked) - rank)))

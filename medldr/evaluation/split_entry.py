@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from medldr.evaluation import gap, intervals
+from medldr.evaluation import gap, intervals, subgroups
+from medldr.evaluation.clinical import class_counts, clinical
 from medldr.evaluation.groups import WORST_GROUP
 from medldr.evaluation.inference import Scores
-from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.plot_data import pictures
+from medldr.evaluation.single_run import number
 from medldr.evaluation.split_scores import (
     CLASS_METRICS,
     DOMAIN_METRICS,
@@ -19,6 +20,7 @@ from medldr.evaluation.split_scores import (
     SplitScores,
     headline_metrics,
 )
+from medldr.metrics import metric_facts
 from medldr.types import Task
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ class SplitEntry:
 
     def __init__(self, scores: SplitScores, split: str, config: EvaluationConfig) -> None:
         self.scores, self.split, self.config = scores, split, config
-        self.values: dict[str, Array] = scores.values()
         self.draws = scores.draws(config.draws, config.bootstrap_seed, split)
+        self.noise = intervals.stream(config.bootstrap_seed, split, "noise")
 
     @property
     def task(self) -> Task:
@@ -64,14 +66,20 @@ class SplitEntry:
             "worst_domain": self.worst(),
             **self.by_part(),
             **self.by_group(),
+            **subgroups.content(self),
+            **clinical(self),
             **pictures(scores),
         }
 
     def number(self, name: str) -> dict[str, Any]:
-        """A metric with its interval, or why it is undefined."""
-        value = self.values.get(name, np.array([np.nan]))[0]
-        reason = self.scores.reason(name) if np.isnan(value) else None
-        return intervals.number(value, self.draws.get(name), reason)
+        """A metric with its interval, or why it is undefined; an error with its noise."""
+        value, metric = self.scores.values.get(name), metric_facts(name)
+        undefined = value is None or np.isnan(value)
+        reason = self.scores.reason(name) if undefined else None
+        found = number(metric, value, self.draws.get(name), self.scores.sample(name), reason)
+        if metric.biased and not undefined:
+            found["noise"] = list(self.scores.noise(name, self.config.draws, self.noise))
+        return found
 
     def of_class(self, k: int) -> dict[str, Any]:
         """The numbers of one class or label."""
@@ -87,15 +95,17 @@ class SplitEntry:
             "n_groups": groups,
             "few_groups": groups < intervals.FEW_GROUPS,
             "seen": name in seen,
+            "class_counts": class_counts(self.scores, rows),
             "metrics": {m: self.number(f"domain/{name}/{m}") for m in DOMAIN_METRICS},
         }
 
     def worst(self) -> dict[str, Any] | None:
-        """The domain with the lowest accuracy; in each draw it may be another one."""
-        if WORST_DOMAIN not in self.values:
+        """The domain with the lowest accuracy; None without domains."""
+        values = self.scores.values
+        if WORST_DOMAIN not in values:
             return None
-        accuracy = {d: self.values.get(f"domain/{d}/accuracy") for d in self.scores.domains}
-        known = {d: float(value[0]) for d, value in accuracy.items() if value is not None}
+        names = {d: f"domain/{d}/accuracy" for d in self.scores.domains}
+        known = {d: values[name] for d, name in names.items() if name in values}
         return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
 
     def by_part(self) -> dict[str, Any]:
@@ -127,13 +137,16 @@ class SplitEntry:
         """A metric here minus that of another split."""
         nothing = np.full(1, np.nan)
         seen, unseen = (
-            Scores(entry.values.get(name, nothing), entry.draws.get(name, nothing)[None])
+            Scores(
+                np.array([entry.scores.values.get(name, np.nan)]),
+                entry.draws.get(name, nothing)[None],
+            )
             for entry in (self, other)
         )
         odd = self if np.isnan(seen.mean) else other
         reason = odd.scores.reason(name) if np.isnan(seen.mean - unseen.mean) else None
-        units = (self.scores.units.count, other.scores.units.count)
-        return gap.difference(seen, unseen, units, reason)
+        units = (self.scores.units_of(name), other.scores.units_of(name))
+        return gap.difference(name, seen, unseen, units, reason)
 
 
 def absent_classes(scores: SplitScores) -> list[str]:

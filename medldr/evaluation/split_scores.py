@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError, did_you_mean
-from medldr.evaluation import groups, intervals
-from medldr.evaluation.metrics import ranking
+from medldr.evaluation import class_mix, groups, intervals, subgroups
+from medldr.evaluation.metrics import calibration, counts, ranking
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.metrics.sums import Array, Sums
+from medldr.evaluation.single_run import Sample
 from medldr.metrics import METRICS, TASKS, metric_facts
 from medldr.types import DataSpec, Predictions, Task
 
@@ -61,9 +61,11 @@ def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int
 class SplitScores:
     """Metrics of one split, as sums over the units that the bootstrap draws.
 
-    Names are ``<metric>``, ``class/<number>/<metric>``, ``domain/<domain>/<metric>`` and, where
-    there are domains, ``worst_domain/accuracy``: the lowest accuracy of any domain, determined in
-    each draw. Where groups are requested, ``worst_group/accuracy`` is that of any group.
+    Names are ``<metric>``, ``class/<number>/<metric>``, ``domain/<domain>/<metric>``,
+    ``subgroup/<number>/<metric>`` and, where there are domains, ``worst_domain/accuracy``: the
+    lowest accuracy of any domain. Where groups are requested, ``worst_group/accuracy`` is that of
+    any group. Neither of these has draws: which one is lowest changes from draw to draw, and always
+    to the lower side.
 
     Attributes:
         table: Predictions of the split.
@@ -71,6 +73,8 @@ class SplitScores:
         positive: Column of the positive class; binary only.
         point: Threshold from the validation split; binary only.
         per_group: Whether groups are scored.
+        drawn: The threshold in each draw; None: the same in all.
+        divisions: How the columns of the metadata are divided into subgroups.
     """
 
     table: Predictions
@@ -78,6 +82,8 @@ class SplitScores:
     positive: int
     point: OperatingPoint
     per_group: bool = False
+    drawn: Array | None = None
+    divisions: tuple[subgroups.Division, ...] = ()
 
     @cached_property
     def units(self) -> intervals.Units:
@@ -90,13 +96,28 @@ class SplitScores:
         return ranking.positives(self.table.label, len(self.table.class_names), self.table.task)
 
     @cached_property
+    def shares(self) -> Array:
+        """``(K,)`` share of each class, or of the positives of each label."""
+        return class_mix.shares(self.truth)
+
+    @cached_property
     def domains(self) -> dict[str, NDArray[np.bool_]]:
         """Rows of each domain, in alphabetical order."""
         return {str(d): self.table.domain == d for d in np.unique(self.table.domain) if d}
 
+    @cached_property
+    def subgroups(self) -> tuple[subgroups.Subgroup, ...]:
+        """Rows of each subgroup, in the order of their numbers."""
+        return subgroups.subgroups_of(self.divisions, self.table)
+
+    def size(self, rows: NDArray[np.bool_]) -> tuple[int, int]:
+        """How many items some rows are, and of how many units."""
+        return int(rows.sum()), len(np.unique(self.units.number[rows]))
+
     def of_part(self, name: str) -> SplitScores:
         """The same scores for one part of the held-out domains."""
-        return replace(self, table=self.table.select(self.table.part == name), per_group=False)
+        part = self.table.select(self.table.part == name)
+        return replace(self, table=part, per_group=False, divisions=())
 
     def why_not(self, domain: str | None = None) -> str | None:
         """Why nothing can be measured in the split or one of its domains; None if it can."""
@@ -115,14 +136,23 @@ class SplitScores:
         found: list[tuple[str, Sums]] = []
         if self.why_not() is None:
             found += [("", sums) for sums in self._measures(slice(None))]
-        if self.groups is not None:
-            found.append(("", self._by_unit(groups.worst_group(self.table), slice(None))))
         for name, rows in self.domains.items():
             if self.why_not(name) is None:
-                found += [(f"domain/{name}/", sums) for sums in self._measures(rows)]
+                found += [(f"domain/{name}/", sums) for sums in self._measures(rows, "domain")]
+        for number, subgroup in enumerate(self.subgroups):
+            rows = subgroup.rows
+            if self.why_not() is None and min(self.size(rows)) >= subgroups.FEWEST:
+                measures = self._measures(rows, "domain")
+                found += [(f"subgroup/{number}/", sums) for sums in measures]
         return found
 
-    def _measures(self, rows: NDArray[np.bool_] | slice) -> list[Sums]:
+    def whole(self, metric: str) -> list[Sums]:
+        """What computes one metric of the whole split; empty where nothing can be measured."""
+        return [] if self.why_not() else self._measures(slice(None), only=metric)
+
+    def _measures(
+        self, rows: NDArray[np.bool_] | slice, level: str = "", only: str = ""
+    ) -> list[Sums]:
         found = metrics.measures(
             self.table.label[rows],
             self.table.prob[rows],
@@ -130,32 +160,92 @@ class SplitScores:
             bins=self.bins,
             positive=self.positive,
             threshold=self.point.threshold,
+            drawn=self.drawn,
+            prevalence=self.point.prevalence,
+            level=level,
+            only=only,
         )
-        return [self._by_unit(sums, rows) for sums in found]
+        number, count = self.units.number[rows], self.units.count
+        return [sums.by_group(number, count) for sums in found]
 
-    def _by_unit(self, sums: Sums, rows: NDArray[np.bool_] | slice) -> Sums:
-        return sums.by_group(self.units.number[rows], self.units.count)
-
-    def values(self) -> dict[str, Array]:
-        """Every metric as ``(1,)``, NaN where undefined."""
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Every metric, NaN where undefined."""
         found = {
-            prefix + name: np.array([value])
+            prefix + name: value
             for prefix, sums in self.parts
             for name, value in sums.value().items()
         }
-        return self.with_worst(found)
+        names = [f"domain/{domain}/accuracy" for domain in self.domains]
+        of_domains = [found[name] for name in names if name in found]
+        if of_domains:  # undefined where that of any domain is
+            found[WORST_DOMAIN] = float(np.min(of_domains))
+        if self.groups is not None and self.groups.worst is not None:
+            found[groups.WORST_GROUP] = float(self.groups.accuracy[self.groups.worst])
+        return found
 
     def draws(self, draws: int, seed: int, split: str) -> dict[str, Array]:
         """Every metric in every draw ``(draws,)``, NaN where undefined."""
         generator = intervals.stream(seed, split)
-        found = intervals.resample(self.parts, self.units, draws=draws, generator=generator)
-        return self.with_worst(found)
+        return intervals.resample(self.parts, self.units, draws=draws, generator=generator)
 
-    def with_worst(self, found: dict[str, Array]) -> dict[str, Array]:
-        """Add the lowest accuracy over domains, undefined where that of any domain is."""
-        names = [f"domain/{domain}/accuracy" for domain in self.domains]
-        known = [found[name] for name in names if name in found]
-        return {**found, WORST_DOMAIN: lowest(known)} if known else found
+    def _rows(self, name: str) -> NDArray[np.bool_] | slice:
+        """Rows that a metric is of."""
+        kind, _, rest = name.partition("/")
+        if kind == "domain":
+            return self.domains[rest.rpartition("/")[0]]
+        return self.subgroups[int(rest.split("/")[0])].rows if kind == "subgroup" else slice(None)
+
+    def sample(self, name: str) -> Sample:
+        """What a metric was measured on."""
+        rows, share = self._rows(name), metric_facts(name).share
+        column = int(name.split("/")[1]) if name.startswith("class/") else self.positive
+        counted = self._counted(name, column)
+        if share == "decided":
+            known = ~np.isnan(self.truth[:, column])
+            counted = known & counts.decided(self.table.prob, self.table.task)[:, column]
+        elif share in ("flagged", "cleared") and self.point.threshold is not None:
+            above = self.table.prob[:, self.positive] > self.point.threshold
+            counted = above if share == "flagged" else ~above
+        trials = int(counted[rows].sum())
+        if name.startswith("coverage/"):
+            trials = round(trials * int(name.split("/")[1]) / 100)
+        # With several labels, accuracy is a mean of shares.
+        mean = self.table.task == "multi-label" and metric_facts(name).name == "accuracy"
+        return Sample(self.units_of(name), self.units.grouped, 0 if mean else trials)
+
+    def units_of(self, name: str) -> int:
+        """Units with items that a metric is of, whatever is predicted for them."""
+        if name not in self._units_of:
+            column = int(name.split("/")[1]) if name.startswith("class/") else self.positive
+            rows = self._rows(name)
+            counted = self._counted(name, column)[rows]
+            self._units_of[name] = len(np.unique(self.units.number[rows][counted]))
+        return self._units_of[name]
+
+    @cached_property
+    def _units_of(self) -> dict[str, int]:
+        return {}
+
+    def _counted(self, name: str, column: int) -> NDArray[np.bool_]:
+        """Items with a label that a metric may count: those of a class, or all that are known."""
+        share = metric_facts(name).share
+        if share in ("class", "positives", "negatives"):
+            place = 1 - column if share == "negatives" else column
+            return np.asarray(self.truth[:, place] == 1)
+        return np.asarray(~np.isnan(self.truth).all(axis=1))
+
+    def noise(self, name: str, samples: int, generator: np.random.Generator) -> tuple[float, float]:
+        """What a calibration error would be without any miscalibration: see `noise_floor`."""
+        table, rows = self.table, self._rows(name)
+        if table.task == "multi-label":
+            confidence = np.where(np.isnan(self.truth), np.nan, table.prob)[rows]
+        elif metric_facts(name).name == "ece_positive":
+            confidence = table.prob[rows, self.positive]
+        else:
+            label = table.label[rows].astype(np.int64)
+            confidence, _ = calibration.top_label(label, table.prob[rows], table.task)
+        return calibration.noise_floor(confidence, self.bins, samples, generator)
 
     def reason(self, name: str) -> str:
         """Why a metric is undefined."""
@@ -165,15 +255,11 @@ class SplitScores:
             return self.why_not(domain) or metrics.reason(name)
         if self.why_not():
             return str(self.why_not())
+        if kind == "subgroup":
+            return metrics.reason(name)
         if metric_facts(name).threshold and self.point.threshold is None:
             return str(self.point.reason)
         known = True
         if kind == "class":
             known = bool((~np.isnan(self.truth[:, int(rest[0].split("/")[0])])).any())
         return metrics.reason(name, known=known)
-
-
-def lowest(accuracies: Sequence[Array]) -> Array:
-    """Smallest over domains in each draw; NaN where any is undefined."""
-    out: Array = np.min(np.stack(list(accuracies)), axis=0)
-    return out

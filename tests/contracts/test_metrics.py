@@ -19,7 +19,7 @@ from medldr.metrics import ALIASES, METRICS, TASKS, metric_facts
 
 FOLDER = Path(__file__).parents[1] / "reference" / "metrics"
 CASES = [(name, task) for name, metric in METRICS.items() for task in metric.tasks or TASKS]
-IMAGES, CLASSES, BINS, SPECIFICITY = 150, 4, 12, 0.8
+IMAGES, CLASSES, BINS, SPECIFICITY, PREVALENCE = 150, 4, 12, 0.8, 0.05
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Given:
     bins: int = BINS
     positive: int = 0
     specificity: float = SPECIFICITY
+    prevalence: float = PREVALENCE
 
 
 def references():
@@ -75,11 +76,20 @@ def given_and_found(task):
     settings = EvaluationConfig(
         splits=["test"], draws=100, bins=BINS, specificity=SPECIFICITY, per_group=True,
         positive_class=names[given.positive] if task == "binary" else None,
+        prevalence=PREVALENCE if task == "binary" else None,
     )  # fmt: skip
     tables = {"val": predictions_of(task, val_label, val_prob, class_names=names), "test": table}
     split = evaluate(tables, settings)["splits"]["test"]
     found = {name: number["value"] for name, number in split["metrics"].items()}
     found |= {name: split[name]["accuracy"]["value"] for name in ("worst_domain", "worst_group")}
+    found |= {name: number["value"] for name, number in split.get("at_prevalence", {}).items()}
+    found |= {
+        name: [fit[name]["value"] for fit in split["calibration_fit"].values()]
+        for name in ("calibration_intercept", "calibration_slope")
+    }
+    found["error_at_coverage"] = [
+        number["value"] for number in split.get("error_at_coverage", {}).values()
+    ]
     found |= {
         name: [of_class[name]["value"] for of_class in split["classes"].values()]
         for name, metric in METRICS.items()
@@ -118,12 +128,13 @@ def test_the_function_that_its_row_names_computes_it(name):
 @pytest.mark.parametrize("name", METRICS)
 def test_its_facts_are_whole(name):
     metric = METRICS[name]
-    assert metric.better in ("higher", "lower")
+    assert metric.better in ("higher", "lower") or name.startswith("calibration_")
     assert metric.meaning.endswith(".")
     assert set(metric.tasks) <= set(TASKS)
     assert set(metric.cards) <= set(metric.tasks)
     assert set(metric.levels) <= {"split", "class", "domain"}
-    assert bool(metric.definition) == ("split" in metric.levels or name.startswith("worst_"))
+    apart = not metric.levels and (metric.tasks or name.startswith("worst_"))
+    assert bool(metric.definition) == bool("split" in metric.levels or apart)
     assert all(metric_facts(alias) is metric for alias in metric.aliases)
 
 

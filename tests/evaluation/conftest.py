@@ -1,6 +1,7 @@
 """Predictions to judge, made by value, and run folders that hold them."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,9 +26,9 @@ def make():
             logits = rng.normal(size=(n, k))
             logits[np.arange(n), label] += 1.0
             prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        if decimals is not None:
-            prob = prob.round(decimals)
-        return predictions_of(task, label, prob, **texts)
+        table = predictions_of(task, label, prob, **texts)
+        # Rounded ones need not sum to one.
+        return table if decimals is None else replace(table, prob=prob.round(decimals))
 
     return build
 

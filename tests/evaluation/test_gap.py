@@ -65,13 +65,14 @@ def test_id_test_comes_first_where_it_is_there():
 def test_a_seen_split_that_chose_the_weights_says_so():
     _, gap = scored("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
     assert (
-        gap["note"] == "id_val chose the weights (id_val_auc), so the gap from it is overestimated."
+        gap["note"]
+        == "id_val chose the weights (id_val_auc), so the gap from it is biased upwards."
     )
 
 
 def test_a_seen_split_that_shares_slides_with_training_says_so():
     chosen = {"rule": "id_val_auc", "split": "id_val"}
-    shares = "shares groups with the training images, so the gap from it is overestimated."
+    shares = "shares groups with the training images, so the gap from it is biased upwards."
     for selection, said in [(VAL, ""), (chosen, "chose the weights (id_val_auc) and ")]:
         _, gap = scored("id_val", "test", selection=selection, shared=["id_val"])
         assert gap["note"] == f"id_val {said}{shares}"

@@ -9,9 +9,8 @@ from scipy.special import ndtri
 from scipy.stats import t as student
 
 from medldr.evaluation.inference import (
+    NO_DIFFERENCE,
     NO_SPREAD,
-    NO_UNITS,
-    UNDEFINED_DRAWS,
     Inference,
     Scores,
     average,
@@ -22,8 +21,11 @@ from medldr.evaluation.inference import (
     of_mean,
 )
 from medldr.evaluation.intervals import group_weights
+from medldr.evaluation.single_run import NO_UNITS, UNDEFINED_DRAWS
 from medldr.evaluation.variance import Source, Variance
+from medldr.metrics import metric_facts
 
+ACCURACY = metric_facts("accuracy")
 NEW = ("111101101110", "110111101111", "111101111010")
 REFERENCE = ("101101001110", "100101101100", "011101001110")
 
@@ -135,7 +137,7 @@ def test_worked_differences(name):
 def test_worked_mean_of_one_method():
     new = exact(matrix(NEW))
     variance = of_mean(new, 12)
-    found = inferred(new.mean, variance, (0.0, 1.0))
+    found = inferred(new.mean, variance, ACCURACY)
     assert new.mean == pytest.approx(0.7777778, abs=1e-7)
     assert variance.total == pytest.approx(0.0072951740, abs=1e-7)
     assert variance.df == pytest.approx(10.3624, abs=1e-4)
@@ -202,14 +204,14 @@ def concluded(value, own, seeds, noise):
     return {"V": total, "nu": nu, "p": p, "low": value - half, "high": value + half}
 
 
-def agree(value, variance, expected, bounds=None):
-    found = inferred(value, variance, bounds)
+def agree(value, variance, expected, metric=None):
+    found = inferred(value, variance, metric)
     close = {"rel": 1e-10, "abs": 1e-10}
     assert variance.total == pytest.approx(expected["V"], **close)
     assert variance.df == pytest.approx(expected["nu"], **close)
     low, high = expected["low"], expected["high"]
-    if bounds:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
+    if metric:
+        low, high = max(low, 0.0), min(high, 1.0)
         assert found.p is None
     else:
         assert found.p == pytest.approx(expected["p"], **close)
@@ -249,7 +251,7 @@ def test_mean_and_difference_agree_with_a_second_implementation(seed):
 
     own, noise = unit_terms([(1, one.draws)], units)
     expected = concluded(one.mean, [own], [seed_term(one.values)], noise)
-    agree(one.mean, of_mean(one, units), expected, (0.0, 1.0))
+    agree(one.mean, of_mean(one, units), expected, ACCURACY)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -283,9 +285,9 @@ def test_average_agrees_with_a_second_implementation(seed):
         seeds.append((s / count**2, seed_df))
         noise += c / count**2
     mean = sum(values) / count
-    found, variance = average(values, variances, (0.0, 1.0))
-    agree(mean, variance, concluded(mean, own, seeds, noise), (0.0, 1.0))
-    assert found == inferred(mean, variance, (0.0, 1.0))
+    found, variance = average(values, variances, ACCURACY)
+    agree(mean, variance, concluded(mean, own, seeds, noise), ACCURACY)
+    assert found == inferred(mean, variance, ACCURACY)
 
 
 # Edge cases.
@@ -330,9 +332,9 @@ def test_no_variance_with_a_difference_has_no_interval_and_without_one_has_p_one
     all_right, none_right = exact(np.ones((3, 20))), exact(np.zeros((3, 20)))
     assert inferred(1.0, of_difference(all_right, none_right, 20)) == Inference(reason=NO_SPREAD)
     same = inferred(0.0, of_difference(all_right, all_right, 20))
-    assert (same.low, same.high, same.p, same.reason) == (0.0, 0.0, 1.0, "")
+    assert (same.low, same.high, same.p, same.reason) == (None, None, 1.0, NO_DIFFERENCE)
     for mean in (all_right, none_right):  # a mean of zero is not "no difference"
-        found = inferred(mean.mean, of_mean(mean, 20), (0.0, 1.0))
+        found = inferred(mean.mean, of_mean(mean, 20), ACCURACY)
         assert found == Inference(reason=NO_SPREAD)
 
 
@@ -376,8 +378,8 @@ def test_an_interval_excludes_zero_exactly_when_p_is_below_five_percent():
 
 def test_ends_are_cut_to_the_range_of_the_metric_but_not_those_of_a_difference():
     wide = Variance((Source(0.25, 11),), (Source(0.1, 2),))
-    assert inferred(0.9, wide, (0.0, 1.0))[:2] == (0.0, 1.0)
-    assert inferred(0.2, wide, (-1.0, 1.0)).low == -1.0
+    assert inferred(0.9, wide, ACCURACY)[:2] == (0.0, 1.0)
+    assert inferred(-0.2, wide, metric_facts("quadratic_kappa")).low == -1.0
     found = inferred(0.9, wide)
     assert found.low < 0
     assert found.high > 1
@@ -415,14 +417,14 @@ def test_a_sum_is_of_networks_as_soon_as_one_part_is():
     assert both.units == (Source(0.1, 9), Source(0.3, 19))
     assert both.seeds == ()
     assert both.of_seeds == 0
-    _, variance = average([0.5, 0.6], [whole, single], (0.0, 1.0))
+    _, variance = average([0.5, 0.6], [whole, single], ACCURACY)
     assert variance.total == pytest.approx(0.4 / 4)
 
 
 def test_an_average_needs_the_variance_of_every_set():
     known = Variance((Source(0.1, 9),))
-    assert average([0.5, 0.6], [known, None], (0.0, 1.0)) == (Inference(), None)
-    assert average([], [], (0.0, 1.0)) == (Inference(), None)
+    assert average([0.5, 0.6], [known, None], ACCURACY) == (Inference(), None)
+    assert average([], [], ACCURACY) == (Inference(), None)
 
 
 def test_numbers_of_undefined_values_and_variances_say_why():
@@ -477,3 +479,11 @@ def test_equal_methods_whose_seeds_spread_rarely_differ(k):
         old.append(seeds_and_items_together(generator, one, other) < 0.05)
     assert np.mean(new) <= 0.10
     assert np.mean(old) > 0.12
+
+
+def test_ends_of_a_difference_stay_within_what_a_difference_can_be():
+    wide = Variance((Source(0.25, 3),), (Source(0.1, 2),))
+    found = numbers(0.2, wide, None, span=ACCURACY.span)
+    assert (found["low"], found["high"]) == (-1.0, 1.0)
+    assert found["p"] == inferred(0.2, wide).p
+    assert metric_facts("quadratic_kappa").span == 2.0

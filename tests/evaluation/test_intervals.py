@@ -22,7 +22,7 @@ def accuracy_draws(hits, group=None):
 def coverage(truth, simulate, repeats=250):
     rng, inside = np.random.default_rng(0), 0
     for _ in range(repeats):
-        low, high, _ = intervals.interval(simulate(rng))
+        low, high = intervals.percentiles(simulate(rng))
         inside += low <= truth <= high
     return inside / repeats
 
@@ -87,19 +87,6 @@ def test_an_item_named_like_a_group_does_not_join_it():
 def test_fewer_than_twenty_groups_are_few(groups, few):
     table = predictions_of("binary", [0] * groups, np.full((groups, 2), 0.5))
     assert intervals.units(table).few is few
-
-
-def test_an_interval_leaves_out_undefined_draws_and_says_how_many():
-    draws = np.r_[np.linspace(0, 1, 81), np.full(20, np.nan)]
-    found = intervals.number(0.5, draws)
-    assert found["undefined_draws"] == 20
-    assert (found["low"], found["high"]) == pytest.approx((0.025, 0.975))
-
-
-def test_no_interval_where_most_draws_are_undefined():
-    found = intervals.number(0.5, np.r_[np.ones(4), np.full(6, np.nan)])
-    assert (found["value"], found["low"], found["high"]) == (0.5, None, None)
-    assert "more than half" in found["reason"]
 
 
 def test_holm_equals_an_example_worked_by_hand():

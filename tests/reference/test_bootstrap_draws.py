@@ -1,5 +1,7 @@
 """Every bootstrap draw against scikit-learn on the items that the draw repeats."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn import metrics as sk
@@ -23,7 +25,8 @@ def judge_of(task, n=50, k=3, groups=None, seed=0, decimals=2, missing=0.0):
         label, prob = rng.integers(0, k, n), rng.dirichlet(np.ones(k), n)
     group = None if groups is None else [f"patient {g}" for g in rng.integers(0, groups, n)]
     domain = [f"hospital {d}" for d in rng.integers(0, 2, n)]
-    table = predictions_of(task, label, prob.round(decimals), group=group, domain=domain)
+    table = predictions_of(task, label, prob, group=group, domain=domain)
+    table = replace(table, prob=prob.round(decimals))  # for ties, without a check of the sums
     return SplitScores(table, 15, 1, OperatingPoint(0.9, 0.4))
 
 
@@ -88,13 +91,13 @@ def test_each_draw_of_every_metric_equals_the_metric_of_the_repeated_items(task)
             ("", rows),
             *((f"domain/{d}/", rows[domains[d][rows]]) for d in domains),
         ]:
-            found = values(measures(table.label[inside], table.prob[inside], task, threshold=0.4))
+            level = "domain" if prefix else ""
+            label, prob = table.label[inside], table.prob[inside]
+            found = values(measures(label, prob, task, threshold=0.4, level=level))
             for name, value in found.items():
                 ours = drawn[prefix + name][b]
                 np.testing.assert_allclose(ours, value, atol=1e-12, err_msg=prefix + name)
                 checked += 1
-        lowest = min(drawn[f"domain/{d}/accuracy"][b] for d in domains)
-        assert drawn["worst_domain/accuracy"][b] == lowest
     assert checked > 1000
 
 

@@ -30,6 +30,8 @@ from medldr.types import Task
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 """Replaces a probability of zero in the log loss, which is then 708 instead of infinite."""
+NOISE_OUTCOMES = 20_000_000
+"""Outcomes that are drawn for one noise floor, about 0.2 seconds of work."""
 
 
 def definition(task: Task) -> str:
@@ -160,6 +162,40 @@ def label_calibration_error(label: Array, prob: Array, bins: int) -> Sums:
         return {"ece": mean_defined(np.stack(found))}
 
     return Sums(csr_array(vstack([one.per_item for one in each])), finish)
+
+
+def noise_floor(
+    confidence: Array, bins: int, samples: int, generator: np.random.Generator
+) -> tuple[float, float]:
+    """The calibration error of a perfectly calibrated model on as many items: mean and 95% point.
+
+    Outcomes are drawn from the stated probabilities, so whatever error is found is noise.
+
+    Args:
+        confidence: ``(N,)`` probabilities, or ``(N, L)`` of labels, whose errors are averaged; NaN
+            is left out.
+        bins: Number of equal-width bins.
+        samples: How often to draw; fewer are drawn from very many items, but at least 100.
+        generator: Source of randomness.
+
+    Example:
+        >>> mean, most = noise_floor(np.full(240, 0.7), 15, 2000, np.random.default_rng(0))
+        >>> 0.02 < mean < 0.03, 0.05 < most < 0.07
+        (True, True)
+    """
+    samples = max(100, min(samples, NOISE_OUTCOMES // max(confidence.size, 1)))
+    columns = confidence.reshape(len(confidence), -1).T
+    columns = columns[~np.isnan(columns).all(axis=1)]
+    errors = np.zeros(samples)
+    for column in columns:
+        known = column[~np.isnan(column)]
+        known = known[np.argsort(bin_of(known, bins), kind="stable")]
+        start = np.flatnonzero(np.diff(bin_of(known, bins), prepend=-1))
+        for sample in range(samples):
+            gap = known - (generator.random(len(known)) < known)
+            errors[sample] += np.abs(np.add.reduceat(gap, start)).sum() / len(known)
+    errors /= len(columns)
+    return float(errors.mean()), float(np.quantile(errors, 0.95))
 
 
 def reliability(confidence: Array, outcome: Array, bins: int) -> dict[str, list[Any]]:

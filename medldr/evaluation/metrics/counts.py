@@ -42,6 +42,19 @@ def decide(prob: Array, task: Task) -> NDArray[np.int64]:
     return largest
 
 
+def decided(prob: Array, task: Task) -> NDArray[np.bool_]:
+    """``(N, K)``: whether an item is decided to be of a class, or to have a label.
+
+    Example:
+        >>> decided(np.array([[0.2, 0.8]]), "binary").tolist()
+        [[False, True]]
+    """
+    decision = decide(prob, task)
+    if task == "multi-label":
+        return np.asarray(decision == 1)
+    return np.asarray(decision[:, None] == np.arange(prob.shape[1]))
+
+
 def decisions(items: Items) -> Sums:
     """Every metric of decisions, of any task."""
     if items.task == "multi-label":
@@ -50,7 +63,7 @@ def decisions(items: Items) -> Sums:
 
 
 def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: int) -> Sums:
-    """Accuracy, balanced accuracy, macro F1 and per-class recall, precision and F1.
+    """Accuracy, balanced accuracy, macro F1, MCC and per-class recall, precision and F1.
 
     Balanced accuracy is the mean recall of the classes that occur in the labels; macro F1 is the
     mean over the classes that occur in the labels or among the decisions (as in scikit-learn);
@@ -75,6 +88,7 @@ def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: in
             "accuracy": ratio(right.sum(axis=0), true.sum(axis=0)),
             "balanced_accuracy": mean_defined(recall),
             "macro_f1": mean_defined(f1),
+            "mcc": _matthews(true, decided, right),
             **name_each("class/{}/recall", recall),
             **name_each("class/{}/precision", ratio(right, decided)),
             **name_each("class/{}/f1", f1),
@@ -84,6 +98,18 @@ def class_counts(label: NDArray[np.int64], prob: Array, task: Task, positive: in
         return out
 
     return Sums(per_item, finish)
+
+
+def _matthews(true: Array, decided: Array, right: Array) -> Array:
+    """Matthews correlation from counts per class ``(K, b)``.
+
+    Source:
+        Gorodkin 2004 (``R_K``); equals scikit-learn's ``matthews_corrcoef`` where that is not 0/0.
+    """
+    n = true.sum(axis=0)
+    shared = right.sum(axis=0) * n - (true * decided).sum(axis=0)
+    spread = (n**2 - (true**2).sum(axis=0)) * (n**2 - (decided**2).sum(axis=0))
+    return ratio(shared, np.sqrt(spread))
 
 
 def label_counts(label: Array, prob: Array) -> Sums:

@@ -22,6 +22,8 @@ class Items:
         bins: Bins of the calibration error.
         positive: Column of the positive class; binary only.
         threshold: Probability above which the positive class is predicted; binary only.
+        drawn: That threshold in every bootstrap draw; None: the same in all.
+        prevalence: Stated share of positives, for predictive values; binary only.
     """
 
     label: NDArray[np.int64] | Array
@@ -30,6 +32,8 @@ class Items:
     bins: int = 15
     positive: int = 1
     threshold: float | None = None
+    drawn: Array | None = None
+    prevalence: float | None = None
 
     @property
     def number(self) -> NDArray[np.int64]:

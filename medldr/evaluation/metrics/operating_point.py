@@ -1,16 +1,21 @@
-"""Sensitivity at a requested specificity, with the threshold taken from the validation split."""
+"""What a binary test achieves at the threshold that reaches a specificity on validation.
+
+Another validation split would give another threshold. So each bootstrap draw has its own, from a
+draw of the validation split, and the intervals of what is measured at it count both splits.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.items import Items
-from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
+from medldr.evaluation.metrics.sums import Array, Sums, one_hot, ratio
 from medldr.types import Predictions
 
 
@@ -23,16 +28,22 @@ class OperatingPoint:
         threshold: Items strictly above it are called positive; None where there is none.
         split: The split it comes from.
         reason: Why there is no threshold.
+        prevalence: Stated share of positives where the test will be used; None if not stated.
     """
 
     specificity: float
     threshold: float | None = None
     split: str | None = None
     reason: str | None = None
+    prevalence: float | None = None
 
 
 def find(
-    predictions: Mapping[str, Predictions], *, positive: int, specificity: float
+    predictions: Mapping[str, Predictions],
+    *,
+    positive: int,
+    specificity: float,
+    prevalence: float | None = None,
 ) -> OperatingPoint:
     """Operating point from ``val``, or from ``id_val`` where there is no ``val``.
 
@@ -40,18 +51,19 @@ def find(
         predictions: Tables by split, of a binary task.
         positive: Column of the positive class.
         specificity: Requested specificity.
+        prevalence: Stated prevalence, if any.
     """
     split = next((s for s in ("val", "id_val") if s in predictions), None)
     if split is None:
         absent = "no threshold, because no validation split was scored"
-        return OperatingPoint(specificity, reason=absent)
+        return OperatingPoint(specificity, reason=absent, prevalence=prevalence)
     label, prob = predictions[split].label.astype(np.int64), predictions[split].prob
     if not np.isfinite(prob).all():
         broken = f"no threshold, because some outputs on {split} are not finite"
-        return OperatingPoint(specificity, split=split, reason=broken)
+        return OperatingPoint(specificity, None, split, broken, prevalence)
     threshold = threshold_at(label, prob, positive=positive, specificity=specificity)
     why = None if threshold is not None else f"no threshold, because {split} has no negatives"
-    return OperatingPoint(specificity, threshold, split, why)
+    return OperatingPoint(specificity, threshold, split, why, prevalence)
 
 
 def threshold_at(
@@ -90,28 +102,141 @@ def at_point(items: Items) -> Sums:
     if items.threshold is None:
         raise ValueError("these metrics need a threshold from other items")
     return at_threshold(
-        items.number, items.prob, positive=items.positive, threshold=items.threshold
+        items.number,
+        items.prob,
+        positive=items.positive,
+        threshold=items.threshold,
+        drawn=items.drawn,
+        prevalence=items.prevalence,
     )
 
 
-def at_threshold(label: NDArray[np.int64], prob: Array, *, positive: int, threshold: float) -> Sums:
-    """``sensitivity_at_specificity`` and the ``specificity_at_threshold`` reached here.
+@dataclass(frozen=True)
+class PointSums(Sums):
+    """Sums by level of the score, where levels are divided by all thresholds that were drawn.
 
-    The threshold is a constant: draws resample the items being scored, not those it came from.
+    Attributes:
+        thresholds: ``(T,)`` every threshold, ascending.
+        of_draw: ``(draws,)`` number of each draw's threshold; -1 where it has none. Empty: all have
+            that of the value.
+        fixed: Number of the threshold of the value.
+    """
+
+    thresholds: Array
+    of_draw: NDArray[np.int64]
+    fixed: int
+
+    def draw(self, weights: Array, start: int = 0) -> dict[str, Array]:
+        """Metrics ``(b,)``, each draw at its own threshold."""
+        count = weights.shape[1]
+        own = self.of_draw[start : start + count]
+        return self._at(weights, own if len(self.of_draw) else np.full(count, self.fixed))
+
+    def value(self) -> dict[str, float]:
+        """Metrics at the threshold that the validation split gave."""
+        ones = np.ones((self.per_item.shape[1], 1))
+        found = self._at(ones, np.array([self.fixed]))
+        return {name: float(value[0]) for name, value in found.items()}
+
+    def _at(self, weights: Array, chosen: NDArray[np.int64]) -> dict[str, Array]:
+        levels = np.asarray(self.per_item @ weights).reshape(2, -1, weights.shape[1])
+        up_to = np.cumsum(levels, axis=1)  # at or below each threshold, at last all
+        draw = np.arange(weights.shape[1])
+        below = np.where(chosen >= 0, up_to[:, chosen, draw], np.nan)
+        missed, spared = below
+        positives, negatives = up_to[:, -1]
+        return self.finish(np.stack([positives, positives - missed, negatives, spared]))
+
+
+def at_threshold(
+    label: NDArray[np.int64],
+    prob: Array,
+    *,
+    positive: int,
+    threshold: float,
+    drawn: Array | None = None,
+    prevalence: float | None = None,
+) -> Sums:
+    """Sensitivity, specificity, predictive values and likelihood ratios at a threshold.
 
     Args:
         label: ``(N,)`` of 0 and 1.
         prob: ``(N, 2)``.
         positive: Column of the positive class.
         threshold: From `threshold_at`, on other items.
+        drawn: From `medldr.evaluation.drawn_thresholds.thresholds_of`; None: the same in each draw.
+        prevalence: Adds the predictive values at this share of positives.
+    """
+    truth, score = label == positive, prob[:, positive]
+    every = np.array([threshold]) if drawn is None else drawn[~np.isnan(drawn)]
+    thresholds = np.unique(np.append(every, threshold))
+    level = np.searchsorted(thresholds, score, side="left")  # thresholds that the score is above
+    size = len(thresholds) + 1
+    per_item = one_hot(np.where(truth, level, size + level).astype(np.int64), 2 * size)
+    fixed = int(np.searchsorted(thresholds, threshold))
+    of_draw = np.empty(0, np.int64)
+    if drawn is not None:
+        place = np.searchsorted(thresholds, np.nan_to_num(drawn, nan=threshold))
+        of_draw = np.where(np.isnan(drawn), -1, place).astype(np.int64)
+    rates = partial(_rates, prevalence=prevalence)
+    return PointSums(per_item, rates, thresholds, of_draw, fixed)
+
+
+def _rates(sums: Array, prevalence: float | None) -> dict[str, Array]:
+    n_positive, found, n_negative, spared = sums
+    missed, alarms = n_positive - found, n_negative - spared
+    sensitivity, specificity = ratio(found, n_positive), ratio(spared, n_negative)
+    out = {
+        "sensitivity_at_specificity": sensitivity,
+        "specificity_at_threshold": specificity,
+        "ppv": ratio(found, found + alarms),
+        "npv": ratio(spared, spared + missed),
+        "lr_positive": ratio(found * n_negative, alarms * n_positive),
+        "lr_negative": ratio(missed * n_negative, spared * n_positive),
+    }
+    if prevalence is not None:
+        out["ppv_at_prevalence"], out["npv_at_prevalence"] = predictive_values(
+            sensitivity, specificity, prevalence
+        )
+    return out
+
+
+def predictive_values(
+    sensitivity: Array, specificity: Array, prevalence: float
+) -> tuple[Array, Array]:
+    """PPV and NPV by Bayes' rule; NaN where nothing is called positive, or negative.
+
+    Args:
+        sensitivity: Of each draw, ``(b,)``.
+        specificity: Of each draw, ``(b,)``.
+        prevalence: Share of positives, above 0 and below 1.
+
+    Example:
+        >>> ppv, npv = predictive_values(np.array([0.9]), np.array([0.9]), 0.1)
+        >>> ppv.round(4).tolist(), npv.round(4).tolist()
+        ([0.5], [0.9878])
+    """
+    found, missed = prevalence * sensitivity, prevalence * (1 - sensitivity)
+    spared, alarms = (1 - prevalence) * specificity, (1 - prevalence) * (1 - specificity)
+    return ratio(found, found + alarms), ratio(spared, spared + missed)
+
+
+def decisions(
+    label: NDArray[np.int64], prob: Array, *, positive: int, threshold: float
+) -> dict[str, int]:
+    """Counts of right and wrong decisions at a threshold.
+
+    Example:
+        >>> p = np.array([0.1, 0.2, 0.6, 0.9])
+        >>> found = decisions(np.array([0, 0, 0, 1]), np.stack([1 - p, p], axis=1),
+        ...                   positive=1, threshold=0.5)
+        >>> found["true_positives"], found["false_positives"], found["true_negatives"]
+        (1, 1, 2)
     """
     truth, called = label == positive, prob[:, positive] > threshold
-
-    def finish(sums: Array) -> dict[str, Array]:
-        n_positive, found, n_negative, spared = sums
-        return {
-            "sensitivity_at_specificity": ratio(found, n_positive),
-            "specificity_at_threshold": ratio(spared, n_negative),
-        }
-
-    return Sums(rows([truth, truth & called, ~truth, ~truth & ~called]), finish)
+    return {
+        "true_positives": int((truth & called).sum()),
+        "false_negatives": int((truth & ~called).sum()),
+        "false_positives": int((~truth & called).sum()),
+        "true_negatives": int((~truth & ~called).sum()),
+    }

@@ -32,13 +32,13 @@ def positives(label: NDArray[np.int64] | Array, classes: int, task: Task) -> Arr
 
 def areas(items: Items) -> Sums:
     """``auc`` of any task."""
-    return auc(items.label, items.prob, items.task)
+    return auc(items.label, items.prob, items.task, items.positive)
 
 
-def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> Sums:
+def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task, positive: int = 1) -> Sums:
     """Area under the ROC curve of each class (or label) and their unweighted mean.
 
-    ``auc`` is: binary, the area of the last column; multi-class and ordinal, the mean over
+    ``auc`` is: binary, the area of the positive class; multi-class and ordinal, the mean over
     columns of one class against the rest; multi-label, the mean over labels. Classes with only
     positives or only negatives are undefined and stay out of the mean.
 
@@ -46,9 +46,11 @@ def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> Sums:
         label: ``(N,)`` class numbers, or ``(N, L)`` with NaN for missing.
         prob: ``(N, K)``; any scores will do, they need not sum to one.
         task: Kind of labels.
+        positive: Column of the positive class; binary only.
 
     Source:
-        MedMNIST's evaluator; the results are equal wherever that one is defined.
+        MedMNIST's evaluator, whose positive class is the second; the results are equal wherever
+        that one is defined.
     """
     truth = positives(label, prob.shape[1], task)
     blocks = [_levels(truth[:, k], prob[:, k]) for k in range(prob.shape[1])]
@@ -56,7 +58,7 @@ def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> Sums:
 
     def finish(sums: Array) -> dict[str, Array]:
         areas = np.stack([_area(sums[a:b]) for a, b in pairwise(cuts)])
-        overall = areas[-1] if task == "binary" else mean_defined(areas)
+        overall = areas[positive] if task == "binary" else mean_defined(areas)
         return {"auc": overall, **name_each("class/{}/auc", areas)}
 
     return Sums(csr_array(vstack(blocks)), finish)

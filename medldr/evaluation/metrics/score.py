@@ -31,6 +31,10 @@ def measures(
     bins: int = 15,
     positive: int = 1,
     threshold: float | None = None,
+    drawn: Array | None = None,
+    prevalence: float | None = None,
+    level: str = "",
+    only: str = "",
 ) -> list[Sums]:
     """Every metric that fits the task.
 
@@ -40,19 +44,29 @@ def measures(
         task: Kind of labels.
         bins: Bins of the calibration error.
         positive: Column of the positive class; binary only.
-        threshold: Adds ``sensitivity_at_specificity``; binary only.
+        threshold: Adds ``sensitivity_at_specificity`` and what else needs one; binary only.
+        drawn: That threshold in every bootstrap draw; unset: the same in all.
+        prevalence: Adds the predictive values at this prevalence to those.
+        level: Leaves out what is not reported for it (``domain``), which saves time.
+        only: Leaves out all but what computes this metric.
     """
-    items = Items(label, prob, task, bins, positive, threshold)
-    return [function(items) for function in _functions(task, threshold is not None)]
+    items = Items(label, prob, task, bins, positive, threshold, drawn, prevalence)
+    return [function(items) for function in _functions(task, threshold is not None, level, only)]
 
 
 @cache
-def _functions(task: Task, with_threshold: bool) -> tuple[Callable[[Items], Sums], ...]:
+def _functions(
+    task: Task, with_threshold: bool, level: str, only: str
+) -> tuple[Callable[[Items], Sums], ...]:
     """The functions that the rows of `medldr.metrics` name, each once."""
     named = [
         metric.function
         for metric in METRICS.values()
-        if task in metric.tasks and (with_threshold or not metric.threshold)
+        if metric.function
+        and task in metric.tasks
+        and (with_threshold or not metric.threshold)
+        and (not level or level in metric.levels)
+        and only in ("", metric.name)
     ]
     found = []
     for name in dict.fromkeys(named):
@@ -130,11 +144,12 @@ def _single(label: NDArray[np.int64] | Array, prob: Array, task: Task, name: str
     return None if np.isnan(value) else value
 
 
-def score(predictions: Predictions) -> dict[str, float | None]:
+def score(predictions: Predictions, positive: int = 1) -> dict[str, float | None]:
     """Headline numbers without intervals, for validation while training.
 
     Args:
         predictions: Of one split.
+        positive: Column of the positive class; binary only.
 
     Returns:
         ``loss`` (the unweighted `nll`), ``accuracy``, ``auc`` and the other metrics of the task
@@ -149,6 +164,7 @@ def score(predictions: Predictions) -> dict[str, float | None]:
     label, prob, task = predictions.label, predictions.prob, predictions.task
     if unusable(label, prob):
         return {"loss": None, "accuracy": None, "auc": None}
-    found = {k: v for k, v in values(measures(label, prob, task)).items() if "/" not in k}
+    every = values(measures(label, prob, task, positive=positive))
+    found = {k: v for k, v in every.items() if "/" not in k}
     renamed = {"loss": found.pop("nll"), **found}
     return {name: None if np.isnan(v) else v for name, v in renamed.items()}

@@ -12,7 +12,7 @@ Everything is float64. In this module NaN means "undefined"; it is never passed 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,15 @@ class Sums:
         """
         n = len(group)
         member = csr_array((np.ones(n), (np.arange(n), group)), shape=(n, n_groups))
-        return Sums(csr_array(self.per_item @ member), self.finish)
+        return replace(self, per_item=csr_array(self.per_item @ member))
 
-    def draw(self, weights: Array) -> dict[str, Array]:
-        """Metrics ``(b,)`` under weights ``(N, b)`` of the items (or groups)."""
+    def draw(self, weights: Array, start: int = 0) -> dict[str, Array]:
+        """Metrics ``(b,)`` under weights of the items (or groups).
+
+        Args:
+            weights: ``(N, b)``.
+            start: Number of the first of these draws, for sums that draw something else as well.
+        """
         return self.finish(np.asarray(self.per_item @ weights))
 
     def value(self) -> dict[str, float]:

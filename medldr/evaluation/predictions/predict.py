@@ -123,6 +123,7 @@ def predict_each(
             label=labels.astype(np.float64 if spec.multi_label else np.int64),
             prob=probabilities(one.numpy()[first], spec.task),
             part=part_column(rows, parts or {}),
+            columns={name: column[rows] for name, column in table.metadata.items()},
         )
         for one in logits
     ]

@@ -1,15 +1,18 @@
 """The predictions table on disk: `predictions.csv`, exact to the last bit.
 
 Columns: ``id, split, domain, group``, then ``part`` (of a held-out domain: ``target_in``,
-``target_out`` or empty) where any item has one, then ``label`` (class number) or, for multi-label,
-one ``label_<name>`` per label (0, 1, or empty when missing), then one ``prob_<name>`` per class.
+``target_out`` or empty) where any item has one, then one ``meta_<column>`` per column of
+``data.metadata`` that results are divided by (text, empty when missing), then ``label`` (class
+number) or, for multi-label, one ``label_<name>`` per label (0, 1, or empty when missing), then one
+``prob_<name>`` per class.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,10 @@ from medldr.types import Predictions, Task
 
 TEXTS = ("id", "split", "domain", "group")
 PART = "part"
+SUM_ERROR = 1e-3
+"""How far the probabilities of a row may be from summing to one: rounding of half precision."""
+_CURE = "Run `medldr evaluate` on the run to predict again"
+META = "meta_"
 
 
 def predictions_of(
@@ -35,14 +42,21 @@ def predictions_of(
     domain: Sequence[str] | None = None,
     group: Sequence[str] | None = None,
     part: Sequence[str] | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
 ) -> Predictions:
     """Predictions from plain arrays, with the texts filled in.
+
+    Raises:
+        InputError: If rows are no probabilities.
 
     Example:
         >>> predictions_of("binary", [0, 1], [[0.9, 0.1], [0.2, 0.8]]).id.tolist()
         ['0', '1']
     """
     probs = np.asarray(prob, dtype=np.float64)
+    if wrong := _not_probabilities(probs, sums=task != "multi-label"):
+        row, why = wrong
+        raise InputError(f"predictions: row {row} {why}. Give softmax or sigmoid outputs")
     labels: NDArray[np.int64] | NDArray[np.float64]
     labels = np.asarray(label, np.float64) if task == "multi-label" else np.asarray(label, np.int64)
     n, k = probs.shape
@@ -56,6 +70,7 @@ def predictions_of(
         label=labels,
         prob=probs,
         part=_texts(part if part is not None else [""] * n),
+        columns={name: _texts(column) for name, column in (columns or {}).items()},
     )
 
 
@@ -64,8 +79,16 @@ def _texts(values: Sequence[str]) -> NDArray[np.str_]:
 
 
 def join(parts: Sequence[Predictions]) -> Predictions:
-    """One table of several, in their order; all of one task and the same classes."""
+    """One table of several, in their order; all of one task and the same classes.
+
+    A further column that one of them lacks is empty there.
+    """
     first = parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {
+        name: np.concatenate([p.columns.get(name, _texts([""] * len(p))) for p in parts])
+        for name in names
+    }
     return Predictions(
         task=first.task,
         class_names=first.class_names,
@@ -73,6 +96,7 @@ def join(parts: Sequence[Predictions]) -> Predictions:
             name: np.concatenate([getattr(part, name) for part in parts])
             for name in (*TEXTS, PART, "label", "prob")
         },
+        columns=columns,
     )
 
 
@@ -87,14 +111,25 @@ def write_predictions(path: Path | str, predictions: Predictions) -> None:
     names = predictions.class_names
     label_columns = [f"label_{n}" for n in names] if predictions.label.ndim == 2 else ["label"]
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    # Only quotes keep a carriage return in a text from ending its line.
+    plain, quoted = (
+        csv.writer(text, lineterminator="\n", quoting=quoting)
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
+
+    def write(cells: Sequence[str]) -> None:
+        (quoted if any("\r" in cell for cell in cells) else plain).writerow(cells)
+
     text_columns = [*TEXTS, PART] if (predictions.part != "").any() else [*TEXTS]
-    writer.writerow([*text_columns, *label_columns, *(f"prob_{n}" for n in names)])
+    metas = [column.tolist() for column in predictions.columns.values()]
+    heads = [*text_columns, *(f"{META}{name}" for name in predictions.columns)]
+    write([*heads, *label_columns, *(f"prob_{n}" for n in names)])
     labels = predictions.label.tolist()
     for row, (label, prob) in enumerate(zip(labels, predictions.prob.tolist(), strict=True)):
         known = [_label_text(v) for v in label] if isinstance(label, list) else [str(label)]
         texts = [str(getattr(predictions, name)[row]) for name in text_columns]
-        writer.writerow([*texts, *known, *map(repr, prob)])
+        texts += [column[row] for column in metas]
+        write([*texts, *known, *map(repr, prob)])
     files.write_text(Path(path), text.getvalue())
 
 
@@ -124,13 +159,15 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     names = tuple(header[c][len("prob_") :] for c in prob_at)
     # Tables of runs without held-out domains have no parts.
     texts = [*TEXTS, PART] if header[len(TEXTS) : len(TEXTS) + 1] == [PART] else [*TEXTS]
+    first = len(texts)
+    texts += itertools.takewhile(lambda name: name.startswith(META), header[first:])
     single = [*texts, "label", *(f"prob_{n}" for n in names)]
     multi = [*texts, *(f"label_{n}" for n in names), *(f"prob_{n}" for n in names)]
     if not names or header not in (single, multi):
         raise InputError(
             f"{path}: not a predictions table: its columns are {', '.join(header) or '(none)'}; "
-            "expected id, split, domain, group, part (optional), label (or label_<name> ...), "
-            "prob_<class> ..."
+            "expected id, split, domain, group, part (optional), meta_<column> ... (optional), "
+            "label (or label_<name> ...), prob_<class> ..."
         )
     multi_label = header == multi and header != single
     columns = _columns(path, header, body)
@@ -139,6 +176,10 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     probs = [_numbers(path, header, columns, c) for c in prob_at]
     if not multi_label:
         _check_classes(path, labels[:, 0], len(names))
+    prob = np.stack(probs, axis=1)
+    if wrong := _not_probabilities(prob, sums=not multi_label):
+        row, why = wrong
+        raise InputError(f"{path}: row {row + 2} {why}. {_CURE}")
     guessed: Task = "multi-label" if multi_label else "binary" if len(names) == 2 else "multi-class"
     return Predictions(
         task=task or _task_beside(path) or guessed,
@@ -148,8 +189,12 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
         domain=_texts(columns[2]),
         group=_texts(columns[3]),
         label=labels if multi_label else labels[:, 0].astype(np.int64),
-        prob=np.stack(probs, axis=1),
+        prob=prob,
         part=_texts(columns[4] if PART in texts else [""] * len(body)),
+        columns={
+            texts[place].removeprefix(META): _texts(columns[place])
+            for place in range(first, len(texts))
+        },
     )
 
 
@@ -182,6 +227,29 @@ def _check_classes(path: Path, label: NDArray[np.float64], classes: int) -> None
             f"{path}: row {wrong[0] + 2} has label {label[wrong[0]]:g}; "
             f"allowed are the class numbers 0 to {classes - 1}."
         )
+
+
+def _not_probabilities(prob: NDArray[np.float64], *, sums: bool) -> tuple[int, str] | None:
+    """The first row that holds no probabilities, and why; None if there is none.
+
+    A row with a number that is not finite is what a diverged network gives, and is reported as
+    undefined instead.
+
+    Args:
+        prob: ``(N, K)``.
+        sums: Whether each row must sum to one.
+    """
+    finite = np.isfinite(prob).all(axis=1)
+    outside = finite & ((prob < 0) | (prob > 1)).any(axis=1)
+    if outside.any():
+        row = int(np.flatnonzero(outside)[0])
+        return row, "holds a probability that is not between 0 and 1"
+    total = prob.sum(axis=1)
+    off = finite & (np.abs(total - 1) > SUM_ERROR)
+    if sums and off.any():
+        row = int(np.flatnonzero(off)[0])
+        return row, f"has probabilities that sum to {total[row]:.4g} instead of 1"
+    return None
 
 
 def _task_beside(path: Path) -> Task | None:

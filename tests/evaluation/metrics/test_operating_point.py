@@ -31,7 +31,8 @@ def test_the_positive_class_may_be_the_first():
     threshold = threshold_at(label, columns(p), positive=0, specificity=0.5)
     assert threshold == pytest.approx(0.1)
     found = at_threshold(label, columns(p), positive=0, threshold=threshold).value()
-    assert found == {"sensitivity_at_specificity": 1.0, "specificity_at_threshold": 0.5}
+    assert (found["sensitivity_at_specificity"], found["specificity_at_threshold"]) == (1.0, 0.5)
+    assert (found["ppv"], found["npv"]) == (pytest.approx(2 / 3), 1.0)
 
 
 def test_val_is_preferred_to_id_val():

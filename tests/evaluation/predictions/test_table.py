@@ -13,6 +13,9 @@ from medldr.evaluation import by_split, join, predictions_of, read_predictions, 
 def assert_equal(one, other):
     for field in dataclasses.fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "columns":
+            assert list(a) == list(b)
+            a, b = (np.array(list(columns.values())) for columns in (a, b))
         if isinstance(a, np.ndarray):
             np.testing.assert_array_equal(a, b)
             assert a.dtype.kind == b.dtype.kind
@@ -28,10 +31,37 @@ def test_what_is_read_equals_what_was_written_bit_for_bit(make, task, tmp_path):
 
 
 def test_odd_probabilities_survive(tmp_path):
-    prob = [[5e-324, 1.0], [0.1 + 0.2, 1 / 3], [np.nan, np.nan]]
+    prob = [[5e-324, 1.0], [0.1 + 0.2, 0.7], [np.nan, np.nan]]
     table = predictions_of("binary", [0, 1, 0], prob)
     write_predictions(tmp_path / "p.csv", table)
     assert_equal(read_predictions(tmp_path / "p.csv"), table)
+
+
+@pytest.mark.parametrize(
+    ("prob", "said"),
+    [
+        ([[0.2, 0.8], [2.0, 5.0]], "row 1 holds a probability that is not between 0 and 1"),
+        ([[0.2, 0.8], [-0.1, 1.1]], "row 1 holds a probability that is not between 0 and 1"),
+        ([[0.2, 0.8], [0.6, 0.9]], "row 1 has probabilities that sum to 1.5 instead of 1"),
+    ],
+)
+def test_what_is_no_probability_is_refused(tmp_path, prob, said):
+    """Unnormalised outputs gave a calibration error of 6.0 and a negative loss."""
+    with pytest.raises(InputError, match=said):
+        predictions_of("binary", [0, 1], prob)
+    path = tmp_path / "p.csv"
+    write_predictions(path, predictions_of("binary", [0, 1], [[0.2, 0.8], [0.5, 0.5]]))
+    lines = path.read_text().splitlines()
+    lines[2] = lines[2].replace("0.5,0.5", ",".join(map(str, prob[1])))
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=said.replace("row 1", "row 3")) as error:
+        read_predictions(path)
+    assert str(path) in str(error.value)
+    assert "medldr evaluate" in str(error.value)
+
+
+def test_labels_that_are_decided_one_by_one_need_not_sum_to_one():
+    assert len(predictions_of("multi-label", [[0, 1]], [[0.9, 0.8]])) == 1
 
 
 def test_names_with_commas_quotes_lines_and_any_script_survive(tmp_path):
@@ -49,6 +79,34 @@ def test_names_with_commas_quotes_lines_and_any_script_survive(tmp_path):
     )
     write_predictions(tmp_path / "p.csv", labels)
     assert_equal(read_predictions(tmp_path / "p.csv"), labels)
+
+
+ODD = {
+    "sex, at birth": ["007", "NA", "None", "nan", ""],
+    "prob_x": ['a "b"', "c,d", "e\nf", "g\rh", " i "],
+    "label": ["1", "2.0", "1e3", "-", "骨折"],
+}
+
+
+@pytest.mark.parametrize("task", ["binary", "multi-label"])
+@pytest.mark.parametrize("part", [None, ["target_in"] * 5])
+def test_further_columns_are_read_back_as_they_were(make, task, part, tmp_path):
+    table = make(task, n=5, columns=ODD, part=part)
+    write_predictions(tmp_path / "p.csv", table)
+    assert_equal(read_predictions(tmp_path / "p.csv", task), table)
+    head = next(csv.reader((tmp_path / "p.csv").read_text().splitlines()))
+    assert [name for name in head if name.startswith("meta_")] == [f"meta_{name}" for name in ODD]
+
+
+def test_rows_keep_their_further_columns_when_selected_and_joined(make):
+    one, other = make(n=5, columns=ODD), make(n=3, columns={"age": ["1", "2", "3"]})
+    kept = one.select(np.array([4, 0]))
+    assert {name: column.tolist() for name, column in kept.columns.items()} == {
+        name: [values[4], values[0]] for name, values in ODD.items()
+    }
+    both = join([one, other])
+    assert both.columns["age"].tolist() == [""] * 5 + ["1", "2", "3"]
+    assert both.columns["label"].tolist() == [*ODD["label"], "", "", ""]
 
 
 def test_a_missing_label_is_an_empty_cell_and_columns_are_named_as_documented(tmp_path):

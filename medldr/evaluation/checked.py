@@ -1,0 +1,161 @@
+"""The results of a run, read only if they are as the run wrote them.
+
+Reports and comparisons print nothing of a run whose files were changed: `evaluation.json` must
+follow from `predictions.csv`, and the files that are read must have the checksums that `run.json`
+holds. Runs of older versions have no checksums; what follows from predictions is checked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from medldr.errors import InputError
+from medldr.evaluation.agreement import Difference, differences
+from medldr.evaluation.predictions.table import read_predictions
+from medldr.folders.checksums import changes, checksums_of, is_scored, result_files
+from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
+from medldr.folders.files import RunFolder
+from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
+from medldr.types import Predictions
+
+SHOWN = 3
+"""How many differences a message lists."""
+
+
+def read_results(
+    files: RunFolder, record: RunRecord | None
+) -> tuple[EvaluationRecord | None, Predictions | None]:
+    """The evaluation and the predictions of a run, each None where it is absent.
+
+    Args:
+        files: The run folder.
+        record: Its `run.json`; None where it is absent.
+
+    Raises:
+        InputError: If a file is damaged or was changed, or the evaluation does not follow from the
+            predictions; names the run, what differs and the cure.
+    """
+    evaluation, table, unlike = None, None, list[Difference]()
+    if files.evaluation.is_file():
+        evaluation = read_evaluation(files)
+        if files.predictions.is_file():
+            table = read_predictions(files.predictions, evaluation.task)
+            unlike = differences(evaluation, table)
+    read = (files.run, files.metrics, files.predictions, files.evaluation, files.mistakes)
+    changed = _changed(files, record, _names(files, read))
+    _refuse(files, changed, [str(each) for each in unlike])
+    return evaluation, table
+
+
+def checked_evaluation(files: RunFolder) -> EvaluationRecord:
+    """The evaluation of a finished run.
+
+    Raises:
+        InputError: If it is missing, or as `read_results`.
+    """
+    evaluation, _ = read_results(files, read_run_record(files))
+    return evaluation or read_evaluation(files)
+
+
+def refuse_other_weights(files: RunFolder, record: RunRecord) -> None:
+    """Check before weights are used that they and the record are those of the run.
+
+    Scores of other weights, or beside another record, would look like those of this run.
+
+    Raises:
+        InputError: If a file was changed.
+    """
+    paths = [files.run, files.model, *map(files.selected, record.selections)]
+    _refuse(files, _changed(files, record, _names(files, paths)), ())
+
+
+def forget_scored(files: RunFolder) -> None:
+    """Remove the checksums of what will be written when a finished run is scored again.
+
+    A kill in between then leaves files without checksums, and none that seem to have been changed.
+    """
+    record = read_run_record(files)
+    if record.checksums:
+        add_to_run_record(files, checksums=_not_scored(files, record))
+
+
+def note_scored(files: RunFolder) -> None:
+    """Record the checksums of what was written when a finished run was scored again; others stay.
+
+    The configuration was checked by its hash, and may name another place of the data or device.
+    """
+    record = read_run_record(files)
+    if record.status != "done":
+        return
+    names = set(result_files(files))
+    if record.checksums:  # an older version recorded none at all
+        names = {name for name in names if _scored_now(files, record, name)}
+    found = checksums_of(files, names)
+    add_to_run_record(files, checksums={**_not_scored(files, record), **found})
+
+
+def _not_scored(files: RunFolder, record: RunRecord) -> dict[str, str]:
+    """The checksums of files that are not written when a run is scored again."""
+    known = record.checksums or {}
+    return {name: made for name, made in known.items() if not _scored_now(files, record, name)}
+
+
+def _scored_now(files: RunFolder, record: RunRecord, name: str) -> bool:
+    """Whether a file is written when a run is scored; rules without their weights are left out."""
+    gone = {rule for rule in record.selections if not files.selected(rule).is_file()}
+    return is_scored(name) and not gone & set(Path(name).parent.parts)
+
+
+def read_further_evaluation(
+    files: RunFolder, record: RunRecord | None, rule: str
+) -> EvaluationRecord | None:
+    """The evaluation of the weights of a rule that is not reported; None where there is none.
+
+    It is computed again only where no checksum says that it is as it was written: sweeps have many.
+
+    Raises:
+        InputError: As `read_results`.
+    """
+    if not files.evaluation_of(rule).is_file():
+        return None
+    evaluation = read_evaluation(files, rule)
+    paths = (files.evaluation_of(rule), files.predictions_of(rule))
+    changed = _changed(files, record, _names(files, paths))
+    unlike = []
+    unsure = bool(changed) or record is None or not record.checksums
+    if unsure and files.predictions_of(rule).is_file():
+        table = read_predictions(files.predictions_of(rule), evaluation.task)
+        unlike = [f"selected/{rule}: {each}" for each in differences(evaluation, table)]
+    _refuse(files, changed, unlike)
+    return evaluation
+
+
+def _names(files: RunFolder, paths: Iterable[Path]) -> list[str]:
+    return [path.relative_to(files.path).as_posix() for path in paths]
+
+
+def _changed(files: RunFolder, record: RunRecord | None, names: Collection[str]) -> dict[str, str]:
+    """Files that were changed; one that is missing is for the caller to miss."""
+    if record is None:
+        return {}
+    found = changes(files, record.content, names)
+    return {name: what for name, what in found if (files.path / name).is_file()}
+
+
+def _refuse(files: RunFolder, changed: Mapping[str, str], unlike: Sequence[str]) -> None:
+    found = [*(f"{files.path / name} {what}" for name, what in changed.items()), *unlike]
+    if not found:
+        return
+    shown = "; ".join(found[:SHOWN])
+    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    # Scoring again makes new predictions, evaluations and pictures, and nothing else.
+    again = (files.predictions.name, files.evaluation.name, files.mistakes.name)
+    lost = [name for name in changed if Path(name).name not in again]
+    cure = f"Score the run again with `medldr evaluate {files.path}`"
+    if lost:
+        cure = f"Put the original {' and '.join(lost)} back, or train the run again with --restart"
+    raise InputError(
+        f"{files.path} is not as its run left it: {shown}{more}. {cure}; "
+        f"`medldr verify {files.path}` lists everything that differs"
+    )

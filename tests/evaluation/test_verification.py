@@ -1,0 +1,57 @@
+"""Runs that an older version left are believed as far as their predictions go."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from medldr.evaluation import read_predictions
+from medldr.evaluation.agreement import differences
+from medldr.evaluation.verification import verify_run
+from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.files import RunFolder
+
+FROZEN = Path(__file__).parents[1] / "frozen"
+CASES = sorted(path.parent.name for path in FROZEN.glob("*/folder"))
+
+
+def finished(case):
+    found = [RunFolder(path.parent) for path in sorted(FROZEN.glob(f"{case}/folder/*/run.json"))]
+    return [files for files in found if files.evaluation.is_file()]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_older_runs_follow_from_their_predictions(case):
+    runs = finished(case)
+    assert runs
+    for files in runs:
+        said = read_evaluation(files)
+        unlike = differences(said, read_predictions(files.predictions, said.task))
+        assert [str(each) for each in unlike] == []
+
+
+@pytest.mark.parametrize("files", finished("single"), ids=lambda files: files.path.name)
+def test_older_runs_are_verified_without_checksums(files):
+    verdict = verify_run(files)
+    assert verdict.differs == ()
+    assert verdict.files == 0
+    assert verdict.numbers > 100
+    assert "no checksums" in verdict.remarks[0]
+
+
+def test_a_run_without_its_predictions_cannot_be_believed(tmp_path):
+    files = RunFolder(shutil.copytree(finished("single")[0].path, tmp_path / "run"))
+    files.predictions.unlink()
+    assert verify_run(files).differs == (
+        "predictions.csv missing, so scores cannot be checked",
+    )  # fmt: skip
+    files.evaluation.unlink()
+    (said,) = verify_run(files).differs
+    assert said.startswith("evaluation.json and predictions.csv missing")
+
+
+def test_settings_that_cannot_be_used_are_named(tmp_path):
+    files = RunFolder(shutil.copytree(finished("single")[0].path, tmp_path / "run"))
+    text = files.evaluation.read_text()
+    files.evaluation.write_text(text.replace('"bins":15', '"bins":1'))
+    assert any("evaluation.bins cannot be used" in said for said in verify_run(files).differs)
