@@ -140,6 +140,8 @@ class Predictions:
         prob: ``(N, K)`` float64, softmax or (multi-label) sigmoid of the logits.
         part: ``(N,)`` text, ``target_in`` or ``target_out`` for items of a held-out domain, else
             empty; may be left out where all are.
+        columns: Further columns ``(N,)`` of text by name (sex, age, device), those of
+            ``data.metadata`` that results are divided by; empty where a value is missing.
     """
 
     task: Task
@@ -151,6 +153,7 @@ class Predictions:
     label: NDArray[np.int64] | NDArray[np.float64]
     prob: NDArray[np.float64]
     part: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
+    columns: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.part):
@@ -171,4 +174,5 @@ class Predictions:
             label=self.label[rows],
             prob=self.prob[rows],
             part=self.part[rows],
+            columns={name: column[rows] for name, column in self.columns.items()},
         )

@@ -26,15 +26,20 @@ def run_hash(config: RunConfig) -> str:
 
     They come from the SHA-256 of the canonical JSON (sorted keys, no spaces) of `config_version`
     and of all values that differ from their defaults, without `seed`, `label`, `data.root`,
-    `data.download`, `data.packed`, `model.allow_download` and the section `machine`. The protocol
-    id is included; the values it pins are included anyway. For `training.init_from`, only the
-    folder's name counts if it has the form of `run_name`: it identifies the run, wherever the
+    `data.download`, `data.packed`, `model.allow_download` and the section `machine`, and without
+    what only describes the data or adds to results that stay the same: `data.metadata`,
+    `data.card`, `evaluation.subgroups`, `evaluation.bands` and `evaluation.prevalence`. The
+    protocol id is included; the values it pins are included anyway. For `training.init_from`, only
+    the folder's name counts if it has the form of `run_name`: it identifies the run, wherever the
     folder is.
     """
-    values = differing(config)
+    plain: dict[str, Any] = {"subgroups": None, "bands": {}, "prevalence": None}
+    undescribed = config.evaluation.model_copy(update=plain)
+    values = differing(config.model_copy(update={"evaluation": undescribed}))
     for key in NOT_HASHED:
         values.pop(key, None)
-    for key in ("root", "download", "packed"):  # where the files are, not what is in them
+    # Where the files are, not what is in them, and what describes them without changing a result.
+    for key in ("root", "download", "packed", "metadata", "card"):
         values["data"].pop(key, None)
     values["model"].pop("allow_download", None)
     start = config.training.init_from

@@ -6,6 +6,7 @@ the sections of the loop itself are declared here.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -35,6 +36,12 @@ def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
     if not all(0 <= beta < 1 for beta in betas):
         raise ValueError("should be two numbers >= 0 and < 1")
     return betas
+
+
+def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
+    if not edges or any(low >= high for low, high in itertools.pairwise(edges)):
+        raise ValueError("should be one or more numbers in ascending order, such as [40, 60]")
+    return edges
 
 
 class TrainingConfig(Section):
@@ -145,9 +152,31 @@ class EvaluationConfig(Section):
     specificity: float = Field(
         0.9, gt=0, lt=1, description="specificity at which sensitivity is reported"
     )
+    recalibrate: Literal["none", "temperature"] = Field(
+        "none",
+        description="temperature: divide the logits by one number, fitted on val, else id_val, "
+        "before anything is scored or written; decisions stay the same",
+    )
+    prevalence: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="binary tasks: share of positives where the test will be used, for PPV and NPV "
+        "beside those at the prevalence of the data",
+    )
     batch_size: int = Field(256, ge=1)
     per_group: bool = Field(
         False, description="score each group (slide, patient) and the worst one, as WILDS does"
+    )
+    subgroups: tuple[str, ...] | None = Field(
+        None,
+        description="columns of data.metadata to score value by value, at most 12 values unless "
+        "they are numbers; unset: each with 2 to 12 values, and each of numbers, in bands",
+    )
+    bands: dict[str, Annotated[tuple[float, ...], AfterValidator(_ascending)]] = Field(
+        {},
+        description="edges at which columns of numbers are cut, such as {age: [40, 60]}, besides "
+        "those of subgroups; a column of more than 12 numbers without any is cut at its tertiles",
     )
     oracle: bool = Field(False, description="allow selection rules that read the test split")
     domain_curves: bool = Field(
@@ -167,6 +196,11 @@ class MachineConfig(Section):
     workers: int = Field(0, ge=0, description="processes that load and transform images in advance")
     compile: bool = Field(False, description="use torch.compile for the training step")
     report: bool = Field(True, description="write report.html at the end")
+    thumbnails: bool = Field(
+        True,
+        description="keep small pictures of the most confident mistakes for the page; they hold no "
+        "names, but they are images of patients",
+    )
 
 
 class RunConfig(Section):

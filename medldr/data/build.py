@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,22 +13,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from medldr.config import RunConfig
+from medldr.data.card import read_card
 from medldr.data.hashes import hash_splits, hash_table
-from medldr.data.image_table import ImageTable, LazyImages
+from medldr.data.image_table import ImageTable
 from medldr.data.load_table import load_table_and_pack
 from medldr.data.loading import class_weights as weights
 from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
 from medldr.data.loading.pixel_store import Pixels
 from medldr.data.loading.samplers import build_sampler
-from medldr.data.packs.pack import Pack
-from medldr.data.reading.check import check_table
+from medldr.data.metadata import add_metadata
+from medldr.data.notes import findings, reading
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
+from medldr.data.two_classes import positive_class_notes, task_of
 from medldr.errors import InputError, did_you_mean
+from medldr.folders.files import checksum
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec
-
-_LOOKED_AT_UP_TO = 1 << 30  # bytes; `medldr data check` and `pack` look at every image of any set
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Data:
         data_hash: sha256 over images, labels and ids (over the files' checksums where known).
         split_hash: sha256 over the ids of each split.
         pack: The pack that the images are read from; None where there is none.
+        files: Checksum of each file read, by name.
+        card: The filled entries of the data card; None without one.
     """
 
     spec: DataSpec
@@ -57,6 +60,8 @@ class Data:
     data_hash: str
     split_hash: str
     pack: Path | None
+    files: Mapping[str, str]
+    card: Mapping[str, Any] | None
     pixels: Pixels
     _columns: Columns
 
@@ -64,6 +69,19 @@ class Data:
     def selection_split(self) -> str | None:
         """The split that chooses the model: ``val``, else ``id_val``; None without either."""
         return selection_split(self.rows)
+
+    def record(self) -> dict[str, Any]:
+        """What `run.json` says of the data."""
+        groups = {split: self.table.groups[rows] for split, rows in self.rows.items()}
+        return {
+            "name": self.table.name,
+            "notes": list(self.notes),
+            "files": dict(self.files),
+            "pack": None if self.pack is None else str(self.pack),
+            "images": {split: len(rows) for split, rows in self.rows.items()},
+            "groups": {split: len(_names(column)) for split, column in groups.items()},
+            "card": None if self.card is None else dict(self.card),
+        }
 
     def manifest(self) -> dict[str, Any]:
         """Which items each split holds, for the run folder."""
@@ -211,46 +229,33 @@ def build_data(config: RunConfig) -> Data:
     section: Any = config.data
     transform: Any = config.transform
     table, pack = load_table_and_pack(section)
+    files = dict(table.hashes)
+    if section.metadata is not None:
+        table = add_metadata(table, section.metadata, config.evaluation)
+        files["data.metadata"] = checksum(section.metadata)
     seeded = section.with_seed(config.seed)
     rows, split_notes = make_splits(table, seeded)
+    found = reading(table, config.machine.workers)
     channels, *size = table.images.shape[1:]
     pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)))
     spec = _specify(table, rows["train"], pipeline.output)
     weights.class_weights(config.training.class_weights, spec)  # an error now, not at step 1
+    positive = positive_class_notes(table, config.evaluation.positive_class)
     return Data(
         spec=spec,
         table=table,
         rows=rows,
         parts=target_parts(table, rows.get("test", np.empty(0, np.int64)), seeded),
         pipeline=pipeline,
-        notes=(*table.notes, *_findings(table, pack), *split_notes, *_reading(table, config)),
+        notes=(*table.notes, *positive, *findings(table, pack), *split_notes, *found),
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
         pack=None if pack is None else pack.folder,
+        files=files,
+        card=None if section.card is None else read_card(section.card),
         pixels=Pixels(table.images),
         _columns=_columns(table, spec),
     )
-
-
-def _reading(table: ImageTable, config: RunConfig) -> tuple[str, ...]:
-    """How pictures could be read faster, where training would wait for them."""
-    if config.machine.workers or not isinstance(table.images, LazyImages):
-        return ()
-    return (
-        f"{table.name} is decoded by the training process itself: set machine.workers to decode "
-        "ahead of it, or decode everything once with `medldr data pack`",
-    )
-
-
-def _findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
-    """Findings from reading every image: now if that is quick, otherwise as recorded at packing."""
-    if pack is not None:
-        return pack.facts.findings
-    images = table.images
-    in_memory = isinstance(images, np.ndarray) and not isinstance(images, np.memmap)
-    if in_memory and images.nbytes < _LOOKED_AT_UP_TO:
-        return tuple(check_table(table))
-    return ()
 
 
 def _specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> DataSpec:
@@ -260,7 +265,7 @@ def _specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> 
     else:
         counts = np.bincount(labels.astype(np.int64), minlength=len(table.class_names))
     return DataSpec(
-        task=table.task,
+        task=task_of(table),
         class_names=table.class_names,
         class_counts=tuple(int(n) for n in counts),
         channels=shape.channels,

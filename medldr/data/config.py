@@ -51,6 +51,15 @@ class DatasetConfig(PluginSection):
     class_names: tuple[str, ...] | None = Field(
         None, description="class names to show instead of the dataset's"
     )
+    metadata: Path | None = Field(
+        None,
+        description="CSV table with a column id (item) or group (patient) and further columns such "
+        "as sex, age or device, whose values become subgroups",
+    )
+    card: Path | None = Field(
+        None,
+        description="YAML file on where the data come from; `medldr data card` prints one to fill",
+    )
     allow_missing_classes: bool = Field(
         False, description="continue, with a note, if a class has no training rows"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -75,7 +75,8 @@ class ImageTable:
 
     Attributes:
         name: Dataset name for texts and hashes, for example ``fracturemnist3d_28``.
-        task: Kind of labels.
+        task: Kind of labels. ``binary``: two classes, the second of them the positive one. A run on
+            any other table of two classes is binary too; see `medldr.data.two_classes`.
         class_names: One name per class or per label.
         images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
@@ -91,6 +92,8 @@ class ImageTable:
         shared_groups: Pairs of splits that share groups by the dataset's own definition, such as
             ``("train", "id_val")``; between any others no group may cross.
         bad_files: Files that were left out.
+        metadata: Further columns ``(N,)`` of text by name (sex, age, device), those of
+            `data.metadata` that results are divided by; empty where a value is missing.
     """
 
     name: str
@@ -107,6 +110,7 @@ class ImageTable:
     hashes: dict[str, str] = field(default_factory=dict)
     shared_groups: tuple[tuple[str, str], ...] = ()
     bad_files: tuple[BadFile, ...] = ()
+    metadata: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -2,10 +2,12 @@
 
 ``FOLDER/<domain>/<class>/<image>`` is read as it is. Domains are the sorted folders at the top,
 classes those below, in one list over all domains: a domain that lacks a class shifts no label.
-Labels count from 0. There are no splits; `data.split_rule`, `data.held_out` and the fractions make
-them. With `data.set` the tree is one of the five sets (pacs, vlcs, office_home, terra_incognita,
-domain_net): its domains must exist, and what is found is compared with the published numbers of
-pictures, which identifies the release and is never a reason to refuse.
+Labels count from 0; of two classes the second is the positive one, unless
+`evaluation.positive_class` names the first. There are no splits; `data.split_rule`,
+`data.held_out` and the fractions make them. With `data.set` the tree is one of the five sets
+(pacs, vlcs, office_home, terra_incognita, domain_net): its domains must exist, and what is found is
+compared with the published numbers of pictures, which identifies the release and is never a reason
+to refuse.
 
 Pictures of any size and colour become ``size`` x ``size`` RGB when they are read; `medldr data
 pack` stores them so. Before that, each is checked to be whole.
@@ -53,6 +55,10 @@ from medldr.errors import InputError
 __all__ = ["Config", "examine", "load", "load_again", "present", "require"]
 
 _LISTED: Final = 5
+_NO_PATIENTS: Final = (
+    "no patient ids (data.group_pattern): splits may divide a patient's images, and 95% CIs count "
+    "images as independent."
+)
 
 
 class Config(DatasetConfig):
@@ -140,6 +146,8 @@ def _read(config: Config, known_bad: tuple[BadFile, ...] | None) -> ImageTable:
         )
     domains, labels = domains_and_labels(paths, tree.class_names)
     release = (compare(SETS[config.set], per_domain(tree.paths)),) if config.set else ()
+    if config.set is None and config.group_pattern is None:
+        notes.append(_NO_PATIENTS)
     return ImageTable(
         name=name,
         task="multi-class",

@@ -8,29 +8,26 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from medldr.folders.curve_records import (
+    Bins,
+    CalibrationCurve,
+    ClassCount,
+    Curve,
+    DecisionCurve,
+    Decisions,
+    PrecisionRecall,
+    RiskCoverage,
+)
 from medldr.folders.files import RunFolder, write_json
+from medldr.folders.number_record import Number as Number
 from medldr.folders.records import Record, check_record, read_content
 from medldr.folders.run_record import Selection, Task
+from medldr.folders.scoring_records import CalibrationRecord, OperatingPointRecord
+from medldr.folders.scoring_records import IntervalRecord as IntervalRecord
+from medldr.folders.scoring_records import RecalibrationRecord as RecalibrationRecord
+from medldr.folders.subgroup_record import DivisionRecord
 
 SCHEMA = 1
-
-
-class Number(Record):
-    """A metric with its interval.
-
-    Attributes:
-        value: None if it is undefined.
-        low: Lower end of the interval; None if there is none.
-        high: Upper end of the interval.
-        reason: Why it is undefined, or a remark on a number that is defined.
-        undefined_draws: Bootstrap draws missing from the interval; None if it uses all.
-    """
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-    undefined_draws: int | None = None
 
 
 class ClassRecord(Record):
@@ -61,6 +58,7 @@ class DomainRecord(Record):
         n_groups: Groups.
         few_groups: Whether these are too few for reliable intervals.
         seen: Whether training images came from it.
+        class_counts: By class or label.
         metrics: By name.
     """
 
@@ -68,7 +66,22 @@ class DomainRecord(Record):
     n_groups: int | None = None
     few_groups: bool = False
     seen: bool = False
+    class_counts: dict[str, ClassCount] = Field(default_factory=dict)
     metrics: dict[str, Number] = Field(default_factory=dict)
+
+
+class CalibrationFit(Record):
+    """Calibration intercept and slope of one class.
+
+    Attributes:
+        n: Items of the class.
+        moved: Probabilities of 0 or 1, which were moved so that they have a logit.
+    """
+
+    n: int | None = None
+    moved: int = 0
+    calibration_intercept: Number = Number()
+    calibration_slope: Number = Number()
 
 
 class PartRecord(Record):
@@ -85,6 +98,8 @@ class GroupRecord(Record):
     correct: int | None = None
     domain: str | None = None
     accuracy: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 class Worst(Record):
@@ -93,21 +108,6 @@ class Worst(Record):
     name: str
     n: int | None = None
     accuracy: Number
-
-
-class Curve(Record):
-    """Points of a ROC curve."""
-
-    fpr: list[float] = Field(default_factory=list)
-    tpr: list[float] = Field(default_factory=list)
-
-
-class Bins(Record):
-    """A reliability diagram: mean confidence and observed accuracy of each bin."""
-
-    confidence: tuple[float | None, ...] = ()
-    accuracy: tuple[float | None, ...] = ()
-    count: tuple[int | None, ...] = ()
 
 
 class SplitRecord(Record):
@@ -126,10 +126,21 @@ class SplitRecord(Record):
         worst_group: The group with the lowest accuracy, if groups were scored.
         groups: Each group, if groups were scored.
         parts: target_in and target_out, if domains were held out.
+        subgroups: By column of the metadata, for the split that leads a page.
         confusion: ``K x K`` counts, rows are the truth; ``L x 2 x 2`` for multi-label.
         roc: ROC curves by class.
         reliability: The reliability diagram.
         reliability_positive: The diagram for the positive class of a binary task.
+        class_counts: By class or label.
+        calibration_fit: Intercept and slope by class; binary: of the positive class.
+        calibration_curves: By class, where there are few.
+        error_at_coverage: Error among the most confident images, by their percentage.
+        decisions: Of a binary task, at its threshold.
+        at_prevalence: Predictive values at the stated prevalence.
+        precision_recall: Curves by class.
+        roc_by_domain: Of a binary task.
+        risk_coverage: Error among the most confident images, as a curve.
+        decision_curve: Net benefit of a binary task.
     """
 
     n: int = 0
@@ -144,40 +155,26 @@ class SplitRecord(Record):
     worst_group: Worst | None = None
     groups: dict[str, GroupRecord] = Field(default_factory=dict)
     parts: dict[str, PartRecord] = Field(default_factory=dict)
+    subgroups: dict[str, DivisionRecord] = Field(default_factory=dict)
     confusion: list[Any] | None = None
     roc: dict[str, Curve | None] = Field(default_factory=dict)
     reliability: Bins | None = None
     reliability_positive: Bins | None = None
+    class_counts: dict[str, ClassCount] = Field(default_factory=dict)
+    calibration_fit: dict[str, CalibrationFit] = Field(default_factory=dict)
+    calibration_curves: dict[str, CalibrationCurve] = Field(default_factory=dict)
+    error_at_coverage: dict[str, Number] = Field(default_factory=dict)
+    decisions: Decisions | None = None
+    at_prevalence: dict[str, Number] = Field(default_factory=dict)
+    precision_recall: dict[str, PrecisionRecall] = Field(default_factory=dict)
+    roc_by_domain: dict[str, Curve] = Field(default_factory=dict)
+    risk_coverage: RiskCoverage | None = None
+    decision_curve: DecisionCurve | None = None
 
     @property
     def unseen(self) -> bool:
         """Whether it has domains, and no training images came from any of them."""
         return bool(self.domains) and not any(entry.seen for entry in self.domains.values())
-
-
-class IntervalRecord(Record):
-    """How the intervals were computed."""
-
-    method: str = "percentile bootstrap"
-    draws: int = 0
-    seed: int = 0
-    level: float = 0.95
-
-
-class CalibrationRecord(Record):
-    """How calibration was measured."""
-
-    definition: str = "top-label"
-    bins: int = 15
-
-
-class OperatingPointRecord(Record):
-    """The threshold of ``sensitivity_at_specificity`` and where it comes from."""
-
-    specificity: float | None = None
-    threshold: float | None = None
-    split: str | None = None
-    reason: str | None = None
 
 
 class GapRecord(Record):
@@ -188,7 +185,7 @@ class GapRecord(Record):
         unseen: The other one.
         metrics: By name.
         shared_groups: Whether the seen split shares groups with the training images.
-        note: Why the gap is overestimated, if it is.
+        note: What else the gap may come from; None if nothing is known.
     """
 
     seen: str
@@ -209,6 +206,7 @@ class EvaluationRecord(Record):
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = CalibrationRecord()
     operating_point: OperatingPointRecord | None = None
+    recalibration: RecalibrationRecord | None = None
     definitions: dict[str, str] = Field(default_factory=dict)
     splits: dict[str, SplitRecord]
     gap: GapRecord | None = None

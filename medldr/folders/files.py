@@ -263,7 +263,9 @@ class RunFolder:
         self.splits = self.path / "splits.json"
         self.predictions = self.path / "predictions.csv"
         self.evaluation = self.path / "evaluation.json"
+        self.mistakes = self.path / "mistakes.json"
         self.report = self.path / "report.html"
+        self.checklist = self.path / "checklist.html"
         self.bad_files = self.path / "bad_files.csv"
         self.submission = self.path / "submission"
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from medldr.errors import InputError
 from medldr.folders import provenance
+from medldr.folders.checksums import checksums_of
 from medldr.folders.files import RunFolder, storage_errors, write_text
 from medldr.folders.owner import OwnedError, is_owned, owned
 from medldr.folders.run_identity import RunIdentity
@@ -127,12 +128,13 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
                 "seconds": times.seconds,
                 "finished": None,
             },
+            checksums=None,
         )
 
-        def finish(said: Status, error: str | None = None) -> None:
+        def finish(said: Status, error: str | None = None, **facts: Any) -> None:
             spent = times.seconds + time.monotonic() - began
             ended = {"finished": provenance.now(), "seconds": round(spent, 3)}
-            add_to_run_record(folder, status=said, error=error, times=ended)
+            add_to_run_record(folder, status=said, error=error, times=ended, **facts)
 
         try:
             with _ending_on_sigterm(folder):
@@ -147,7 +149,8 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
                 else:
                     finish("failed", f"{type(error).__name__}: {error}")
             raise
-        finish("done")
+        # One write says both: no run is done without its checksums.
+        finish("done", checksums=checksums_of(folder))
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ PACKAGES = (
     "pandas",
     "safetensors",
 )
+NUMERIC = ("medldr", "numpy", "scipy", "scikit-learn")
+"""Those with which scores beyond the point values may change."""
 
 
 def collect() -> dict[str, Any]:
@@ -50,6 +53,31 @@ def _command() -> list[str]:
 def versions() -> dict[str, str | None]:
     """Installed version of each package that can affect the results."""
     return {name: _version(name) for name in PACKAGES}
+
+
+@functools.cache  # the code of a process stays as it was loaded
+def scoring() -> Mapping[str, str | None]:
+    """What computes scores here: versions and ``git``, as `scored_with` of `run.json` has them.
+
+    Example:
+        >>> list(scoring())
+        ['medldr', 'numpy', 'scipy', 'scikit-learn', 'git']
+    """
+    return scoring_part(versions(), git_state(Path(__file__).parents[1]))
+
+
+def scoring_part(
+    packages: Mapping[str, str | None], git: Mapping[str, Any] | None
+) -> dict[str, str | None]:
+    """The part of `collect` that scores depend on.
+
+    Example:
+        >>> scoring_part({"numpy": "2.3"}, {"commit": "0a1b", "changed": True})["git"]
+        '0a1b, changed'
+    """
+    commit = None if git is None else git.get("commit")
+    state = f"{commit}, changed" if git is not None and git.get("changed") else commit
+    return {**{name: packages.get(name) for name in NUMERIC}, "git": state}
 
 
 @functools.cache  # finding one searches every folder of sys.path

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field, PrivateAttr
 
+from medldr.folders.checksums import CHECKSUMS, checksum_of_content
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import Record, check_record, read_content
 
@@ -51,6 +52,24 @@ class Selection(Record):
     oracle: bool = False
 
 
+class AppliedRecalibration(Record):
+    """How the probabilities of a rule's weights were recalibrated; needed to predict new images.
+
+    Attributes:
+        method: ``temperature``.
+        temperature: What the logits were divided by; None if there is none.
+        split: The split it was fitted on.
+        n: Images of that split.
+        reason: Why there is no temperature.
+    """
+
+    method: str
+    temperature: float | None = None
+    split: str | None = None
+    n: int | None = None
+    reason: str | None = None
+
+
 class Times(Record):
     """When a run started and ended.
 
@@ -77,12 +96,18 @@ class DataRecord(Record):
         notes: What readers of its numbers should know.
         files: Checksum of each file read, by name.
         pack: The pack that the images were read from.
+        images: Images of each split.
+        groups: Groups (patients, slides) of each split, 0 where it has none.
+        card: The filled entries of the data card; None without one.
     """
 
     name: str | None = None
     notes: tuple[str, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
     pack: str | None = None
+    images: dict[str, int] = Field(default_factory=dict)
+    groups: dict[str, int] = Field(default_factory=dict)
+    card: dict[str, Any] | None = None
 
 
 class SpecRecord(Record):
@@ -114,6 +139,7 @@ class RunRecord(Record):
         split_hash: A single hash of the splits.
         spec: What the network knows about the data.
         precision: The precision used.
+        device: The kind of device used: ``cpu``, ``cuda``.
         threads: Processor threads used.
         batch_size: Images per step, over all processes.
         sampler: How batches were drawn.
@@ -123,7 +149,13 @@ class RunRecord(Record):
         stopped_early: Whether early stopping ended the training.
         selections: What each rule chose, the reported one first.
         selection: What the reported rule chose.
+        recalibration: By rule; empty where none was asked for.
         notes: What readers of the run's numbers should know.
+        checksums: SHA-256 of each file with results, and of this file's own content; None until
+            the run has finished. Older versions did not write it. Scores have none while they are
+            made again.
+        scored_with: Versions of what computed the scores, and the commit of the code; older
+            versions did not write it.
     """
 
     status: Status
@@ -139,6 +171,7 @@ class RunRecord(Record):
     split_hash: str | None = None
     spec: SpecRecord | None = None
     precision: str | None = None
+    device: str | None = None
     threads: int | None = None
     batch_size: int | None = None
     sampler: str | None = None
@@ -148,13 +181,42 @@ class RunRecord(Record):
     stopped_early: bool = False
     selections: dict[str, Selection] = Field(default_factory=dict)
     selection: Selection | None = None
+    recalibration: dict[str, AppliedRecalibration] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    checksums: dict[str, str] | None = None
+    scored_with: dict[str, str | None] = Field(default_factory=dict)
     _content: Mapping[str, Any] = PrivateAttr(default={})
 
     @property
     def content(self) -> Mapping[str, Any]:
         """The complete file as it was read, in its own order."""
         return self._content
+
+
+def what_ran(record: RunRecord) -> dict[str, str | None]:
+    """Code and device that made a run, as far as it says; None for what it does not say.
+
+    Returns:
+        ``medldr_version``; ``git``, the commit and whether the code differed from it, or "none"
+        outside a checkout; ``torch``; ``device``, by its model where it is a GPU.
+
+    Example:
+        >>> made = {"packages": {"torch": "2.8"}, "git": {"commit": "0a1b2c3d4e", "changed": True}}
+        >>> what_ran(RunRecord(status="done", provenance=made, device="cpu"))["git"]
+        '0a1b2c3d with uncommitted changes'
+    """
+    made = record.provenance
+    packages, hardware = made.get("packages") or {}, made.get("hardware") or {}
+    state = made.get("git") or {}
+    git = str(state.get("commit") or "none")[:8] if "git" in made else None
+    gpu = next(iter(hardware.get("gpus") or ()), "CUDA")
+    kind = record.device
+    return {
+        "medldr_version": packages.get("medldr"),
+        "git": f"{git} with uncommitted changes" if git and state.get("changed") else git,
+        "torch": packages.get("torch"),
+        "device": str(gpu) if kind == "cuda" else kind and kind.upper(),
+    }
 
 
 def read_run_record(files: RunFolder) -> RunRecord:
@@ -181,14 +243,19 @@ def starts(files: RunFolder) -> int:
 def add_to_run_record(files: RunFolder, **facts: Any) -> None:
     """Merge facts into `run.json`, one level deep; the file is created if there is none.
 
+    Checksums are replaced, since those of files that were removed must not stay. Where it holds
+    any, that of its own content follows.
+
     Raises:
         InputError: If the existing or the resulting content is not a valid `RunRecord`.
     """
     known = read_content(files.run, CURE) if files.run.exists() else {}
     for key, value in facts.items():
         old = known.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
+        if isinstance(old, dict) and isinstance(value, dict) and key != CHECKSUMS:
             value = {**old, **value}
         known[key] = value
+    if known.get(CHECKSUMS):
+        known[CHECKSUMS] = {**known[CHECKSUMS], "run.json": checksum_of_content(known)}
     check_record(known, files.run, RunRecord, CURE)
     write_json(files.run, known)

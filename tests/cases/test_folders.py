@@ -246,7 +246,14 @@ WRONG = {
         ["evaluation.positive_class=zz", "data.task=binary"],
         "evaluation.positive_class",
     ),
-    "positive without two classes": (["evaluation.positive_class=a"], "only a binary task"),
+    "positive without two classes": (
+        [
+            "evaluation.positive_class=a",
+            "data.classes=[a, b, c]",
+            "data.allow_missing_classes=true",
+        ],
+        "only a binary task",
+    ),
     "names twice": (["data.class_names=[x, x]"], "data.class_names"),
     "an empty name": (["data.class_names=['', x]"], "data.class_names"),
     "warm-up longer than the run": (["training.warmup=50"], "training.warmup"),

@@ -359,7 +359,7 @@ def test_a_nan_stops_the_run_and_names_step_and_samples(
 )
 def test_a_finite_value_beats_an_undefined_one(values, chosen, train, the_run, monkeypatch):
     score, left = validation.score, iter(values)
-    monkeypatch.setattr(validation, "score", lambda p: score(p) | {"auc": next(left)})
+    monkeypatch.setattr(validation, "score", lambda *p: score(*p) | {"auc": next(left)})
     assert train("training.epochs=4").code == 0
     selection = json.loads(the_run().run.read_text())["selection"]
     assert (selection["epoch"], selection["value"]) == chosen

@@ -48,9 +48,14 @@ def test_the_hash_is_of_the_canonical_json_of_what_was_chosen(whole):
 
 @pytest.mark.parametrize(
     "override",
-    ["seed=7", "label=other", "data.root=/elsewhere", "machine.device=cpu", "machine.workers=4"],
-)
-def test_seed_label_root_and_machine_do_not_change_it(override):
+    [
+        "seed=7", "label=other", "data.root=/elsewhere", "machine.device=cpu", "machine.workers=4",
+        "machine.thumbnails=false", "data.metadata=/a/table.csv", "data.card=/a/card.yaml",
+        "evaluation.subgroups=[sex]", "evaluation.bands={age: [40]}",
+        "evaluation.prevalence=0.02",
+    ],
+)  # fmt: skip
+def test_seed_label_root_machine_and_what_describes_the_data_do_not_change_it(override):
     assert run_hash(load_config("octmnist_erm", [override])) == run_hash(
         load_config("octmnist_erm")
     )

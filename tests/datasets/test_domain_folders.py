@@ -216,6 +216,13 @@ def test_a_folder_may_name_the_patient(tmp_path):
     assert apart.groups.tolist() == ["a/p1", "a/p2", "b/p1", "b/p2"]
 
 
+def test_a_tree_without_patients_says_so_and_a_known_set_of_objects_does_not(tree, vlcs):
+    said = "no patient ids (data.group_pattern)"
+    assert said in notes(load(tree))
+    assert said not in notes(load(tree, group_pattern=r"^(\d)"))
+    assert said not in notes(load(vlcs, set="vlcs"))
+
+
 # ---------------------------------------------------------------- blacklist
 
 

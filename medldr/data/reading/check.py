@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from medldr.data.image_table import BadFile, ImageTable
 from medldr.data.reading.statistics import Look, each_part, look_at
+from medldr.data.two_classes import task_of
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 
@@ -30,6 +31,11 @@ def validate_table(table: ImageTable) -> None:
     name = table.name
     if table.task not in TASKS:
         raise InputError(f"{name}: task {table.task!r} is not one of {', '.join(TASKS)}")
+    if table.task == "binary" and len(table.class_names) != 2:
+        raise InputError(
+            f"{name}: a binary task has two classes, but there are {len(table.class_names)}: "
+            f"{', '.join(table.class_names)}. With more than two the task is multi-class"
+        )
     if table.images.dtype != np.uint8 or table.images.ndim not in (4, 5):
         raise InputError(
             f"{name}: images are {table.images.dtype} with shape {table.images.shape}; expected "
@@ -192,7 +198,7 @@ def stats(table: ImageTable) -> dict[str, Any]:
     present = np.flatnonzero(histogram.sum(0))
     return {
         "name": table.name,
-        "task": table.task,
+        "task": task_of(table),
         "channels": channels,
         "spatial_size": list(table.images.shape[2:]),
         "rows": len(rows),

@@ -1,0 +1,153 @@
+"""Columns that a data set lacks (sex, age, device), from a CSV file of the user's own.
+
+Values are text exactly as written: ``007``, ``NA`` and ``None`` are values, and only an empty cell
+is a missing one. They never reach a network; results are reported by them.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.image_table import ImageTable
+from medldr.data.metadata_columns import check_columns, choose
+from medldr.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from medldr.config import EvaluationConfig
+
+KEYS: Final = ("id", "group")
+"""Columns that say whose values a row holds."""
+
+_TAKEN: Final = ("split", "domain", "label", "part")
+"""Columns that every data set has already."""
+
+
+class Sheet(NamedTuple):
+    """A metadata file.
+
+    Attributes:
+        key: ``id`` or ``group``.
+        names: Of the further columns.
+        rows: The values of each item or patient, in the order of `names`.
+    """
+
+    key: str
+    names: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
+
+
+def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> ImageTable:
+    """A table with those columns of a metadata file that results are divided by.
+
+    Args:
+        table: The data set.
+        path: The file: a header with ``id`` or ``group``, and a row per item or per patient.
+        config: What to divide results by.
+
+    Returns:
+        The table; notes name the columns that are left out, and count the items that no row belongs
+        to, whose values are all missing.
+
+    Raises:
+        InputError: If the file cannot be read, has no column that says whose values they are, has
+            two rows of one item that differ, or no row of any item; if it lacks a column that the
+            configuration names, or a cell of it is too long.
+    """
+    sheet = read_sheet(path)
+    check_columns(config, sheet.names)
+    keys = table.ids if sheet.key == "id" else table.groups
+    found = [sheet.rows.get(key) if key else None for key in keys.tolist()]
+    absent = found.count(None)
+    if absent == len(found):
+        known = [key for key in keys.tolist() if key]
+        example = f" It has {known[0]!r}, for example." if known else ""
+        raise InputError(
+            f"data.metadata: no row of {path} belongs to any image of {table.name}: none of its "
+            f"values of {sheet.key!r} is "
+            f"{'the id of an image' if sheet.key == 'id' else 'a group'} there.{example}"
+        )
+    nothing = ("",) * len(sheet.names)
+    values: Sequence[tuple[str, ...]] = [nothing if row is None else row for row in found]
+    columns = dict(zip(sheet.names, zip(*values, strict=True), strict=True))
+    units = np.where(table.groups == "", table.ids, table.groups).tolist()
+    kept, left_out = choose(columns, units, config)
+    metadata: dict[str, NDArray[np.str_]] = {n: np.array(columns[n], np.str_) for n in kept}
+    notes = table.notes
+    if left_out:
+        notes += (f"metadata that divide no results are left out: {', '.join(left_out)}",)
+    if absent:
+        notes += (f"{absent:,} of {len(found):,} images have no row in the metadata table",)
+    return replace(table, metadata=metadata, notes=notes)
+
+
+def read_sheet(path: Path) -> Sheet:
+    """Read a metadata file.
+
+    Raises:
+        InputError: If it cannot be read, or is not such a table; names the line.
+    """
+    where = f"data.metadata: {path}"
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file, strict=True)
+            lines = [(reader.line_num, row) for row in reader if row]
+    except OSError as error:
+        raise InputError(f"{where} cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{where} is not a CSV file in UTF-8: {error}") from error
+    if not lines:
+        raise InputError(f"{where} is empty. Its first line should name its columns: id,sex,age")
+    header, body = lines[0][1], lines[1:]
+    key = _check_header(where, header)
+    at = header.index(key)
+    rows: dict[str, tuple[str, ...]] = {}
+    for line, row in body:
+        if len(row) != len(header):
+            raise InputError(
+                f"{where}, line {line}: {len(row)} values, but the header has {len(header)} "
+                "columns. Write one value per column; put a value with a comma in quotes"
+            )
+        if not row[at]:
+            raise InputError(f"{where}, line {line}: the column {key!r} is empty")
+        values = tuple(value for place, value in enumerate(row) if place != at)
+        if rows.setdefault(row[at], values) != values:
+            raise InputError(
+                f"{where}, line {line}: {key} {row[at]!r} appears a second time with other values. "
+                "Keep one of the rows"
+            )
+    return Sheet(key, tuple(name for name in header if name != key), rows)
+
+
+def _check_header(where: str, header: Sequence[str]) -> str:
+    """The column that says whose values a row holds."""
+    keys = [name for name in KEYS if name in header]
+    listed = ", ".join(header)
+    if not keys:
+        near = next(filter(None, (did_you_mean(name, KEYS) for name in header)), "")
+        raise InputError(
+            f"{where} has neither a column 'id' (of images) nor 'group' (of patients).{near} "
+            f"Columns, separated by commas: {listed}"
+        )
+    if len(keys) > 1:
+        raise InputError(
+            f"{where} has a column 'id' and a column 'group', so it is unclear by which to find "
+            "the row of an image. Remove or rename one"
+        )
+    if len(header) == 1:
+        raise InputError(f"{where} has no column besides {keys[0]!r}. Add one, such as sex or age")
+    for name in header:
+        if not name.strip() or header.count(name) > 1:
+            what = "appears twice" if name.strip() else "has no name"
+            raise InputError(f"{where}: a column {what} ({listed}). Rename it in the first line")
+        if name in _TAKEN:
+            raise InputError(
+                f"{where}: the data set itself has a column {name!r}. Rename or remove it"
+            )
+    return keys[0]

@@ -1,0 +1,99 @@
+"""Two classes are a binary task with a positive class, whatever the dataset calls its labels.
+
+A dataset that declares a binary task knows that its second class is the positive one. A folder tree
+of two classes does not, so readers are told which class sensitivity and specificity are of.
+
+The table itself stays as the dataset declares it: packs and checksums of runs that were made when
+two classes could be "multi-class" remain valid, and such a run resumes, because the network, its
+loss and its decisions are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from medldr.data.image_table import ImageTable
+from medldr.types import Task
+
+# fmt: off
+_NEGATIVE: Final = frozenset({
+    "normal", "negative", "neg", "healthy", "control", "controls", "benign",
+    "none", "absent", "0",
+})
+_NOT: Final = ("no", "non")
+_ANYTHING: Final = ("finding", "findings")
+"""What may follow "no" whatever the other class is called."""
+# fmt: on
+
+
+def task_of(table: ImageTable) -> Task:
+    """The task that a run on this table has.
+
+    Example:
+        >>> from types import SimpleNamespace as Table
+        >>> task_of(Table(task="multi-class", class_names=("normal", "tumour")))
+        'binary'
+        >>> task_of(Table(task="multi-label", class_names=("nodule", "effusion")))
+        'multi-label'
+    """
+    single_label = table.task != "multi-label"
+    return "binary" if single_label and len(table.class_names) == 2 else table.task
+
+
+def positive_class_notes(table: ImageTable, chosen: str | None) -> tuple[str, ...]:
+    """Which class is the positive one, where the dataset does not know; else nothing.
+
+    Args:
+        table: The table, with the class names that are shown.
+        chosen: Value of ``evaluation.positive_class``; None: the second class.
+
+    Example:
+        >>> from types import SimpleNamespace as Table
+        >>> table = Table(name="mine", task="multi-class", class_names=("normal", "tumour"))
+        >>> print(*positive_class_notes(table, None))
+        mine: positive class: tumour (the second of normal, tumour); set evaluation.positive_class \
+for the other
+    """
+    if table.task == "binary" or task_of(table) != "binary":
+        return ()
+    if chosen is not None:
+        return (f"{table.name}: positive class: {chosen} (evaluation.positive_class)",)
+    first, second = table.class_names
+    where = f"{second} (the second of {first}, {second})"
+    if not swapped(table.class_names):
+        return (
+            f"{table.name}: positive class: {where}; set evaluation.positive_class for the other",
+        )
+    return (
+        f"{table.name}: CHECK THE POSITIVE CLASS: it is {where}, which reads like the negative "
+        f"one, so sensitivity is that of {second}. If {first} is the finding, set "
+        f"evaluation.positive_class={first}",
+    )
+
+
+def swapped(class_names: Sequence[str]) -> bool:
+    """Whether the second of two classes reads like the negative one, and the first does not.
+
+    Example:
+        >>> swapped(["atypical", "normal"]), swapped(["abnormal", "tumour"])
+        (True, False)
+        >>> swapped(["Effusion", "NoFinding"]), swapped(["benign", "normal"])
+        (True, False)
+        >>> swapped(["lesion", "no_lesion"]), swapped(["adenocarcinoma", "non_small_cell"])
+        (True, False)
+    """
+    first, second = map(_words, class_names)
+    return _reads_negative(second, first) and not _reads_negative(first, second)
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", name)]
+
+
+def _reads_negative(words: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a name is that of a negative class, or says that the other class is absent."""
+    if not words or not _NEGATIVE.isdisjoint(words) or words[-1] in _NOT:
+        return bool(words)
+    return words[0] in _NOT and "".join(words[1:]) in (*_ANYTHING, "".join(other))

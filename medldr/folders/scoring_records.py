@@ -1,0 +1,60 @@
+"""What `evaluation.json` says of how a run was scored: intervals, calibration, threshold."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from medldr.folders.records import Record
+
+
+class IntervalRecord(Record):
+    """How the intervals were computed.
+
+    Attributes:
+        method: In words.
+        draws: Bootstrap draws.
+        seed: Their seed.
+        level: Confidence level, as a fraction.
+    """
+
+    method: str = "percentile bootstrap"
+    draws: int = 0
+    seed: int = 0
+    level: float = 0.95
+
+
+class CalibrationRecord(Record):
+    """How calibration was measured."""
+
+    definition: str = "top-label"
+    bins: int = 15
+
+
+class OperatingPointRecord(Record):
+    """The threshold of ``sensitivity_at_specificity`` and where it comes from."""
+
+    specificity: float | None = None
+    threshold: float | None = None
+    split: str | None = None
+    reason: str | None = None
+    prevalence: float | None = None
+
+
+class RecalibrationRecord(Record):
+    """How the probabilities were recalibrated.
+
+    Attributes:
+        method: ``temperature``.
+        temperature: None if there is none.
+        split: The split it was fitted on.
+        n: Images of that split.
+        reason: Why there is no temperature.
+        before: Calibration metrics of the original probabilities, by split.
+    """
+
+    method: str
+    temperature: float | None = None
+    split: str | None = None
+    n: int | None = None
+    reason: str | None = None
+    before: dict[str, dict[str, float | None]] = Field(default_factory=dict)
