@@ -17,36 +17,50 @@ has the interval of its own evaluation and no p. `compare` returns plain values:
     (numbers, from 1, into ``footnotes``).
 ``splits``
     By split: ``n``, ``n_groups``, ``unit``, ``few_groups``, ``absent_classes``,
-    ``domains`` (name -> ``n``, ``n_groups``, ``few_groups``).
+    ``class_shares`` (class -> its share of the items; label -> share of positives),
+    ``domains`` (name -> ``n``, ``n_groups``, ``few_groups``, ``unit``, ``class_shares``).
 ``rows``
     A flat list, one dict per split, domain, metric and method: ``split``, ``domain`` (None for
     the whole split), ``seen`` (of that domain, in that method; None for the whole split),
     ``metric``, ``method``, ``runs`` (how many), ``values`` (one per run), ``mean``, ``sd``
     (ddof 1; None for one run), ``low``, ``high``, ``reason`` (why undefined, or why without an
-    interval), ``variance`` (its sources, as `Variance.written`), ``few_groups``, ``difference``:
-    None for the reference, else ``value``, ``low``, ``high``, ``reason``, ``p`` (None for single
-    seeds and oracles), ``p_holm`` (None for controls too), ``share_of_seeds`` (of its variance),
-    ``variance``. Holm's correction is over the methods of one column, that is one split, domain and
-    metric. The metric ``worst_domain`` is the lowest accuracy of any domain, and ``worst_group``,
-    where every run was scored by group, that of any group; neither has an interval.
+    interval), ``noise`` (of a calibration error, as in `evaluation.json`; else None), ``variance``
+    (its sources, as `Variance.written`), ``few_groups``, ``difference``: None for the reference,
+    else ``value``, ``low``, ``high``, ``reason``, ``p`` (None for single seeds and oracles),
+    ``p_holm`` (None for controls too), ``share_of_seeds`` (of its variance), ``variance``. Holm's
+    correction is over the methods of one column, that is one split, domain and metric. The metric
+    ``worst_domain`` is the lowest accuracy of any domain, and ``worst_group``, where every run was
+    scored by group, that of any group; neither has an interval.
 ``gaps``
     A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
     else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or why it is too
-    large: the seen split chose the weights, or shares groups with the training images); how much
-    is lost on domains without training rows. Empty without such a split, or where `test` is of
-    seen domains.
+    large or no pure shift: the seen split chose the weights, shares groups with the training
+    images, or has another class mix); how much is lost on domains without training rows. Empty
+    without such a split, or where `test` is of seen domains.
 ``contrasts``
     One dict per split, domain, metric and requested pair: ``split``, ``domain``,
     ``metric``, ``method``, ``minus`` (the other method), ``value``, ``low``, ``high``,
     ``reason``, ``p``, ``p_holm``, ``share_of_seeds``, ``variance``. Holm's correction is over the
     pairs of one column.
+``pairs``
+    One dict per split, metric with a best value, and two methods that compete (neither control nor
+    oracle): as ``contrasts``, without a correction and on the whole split alone. From these a table
+    knows which methods are clearly worse than the best.
+``degenerate``
+    One dict per split and run that predicts a single class, or never one that occurs: ``split``,
+    ``method``, ``seed``, ``only`` (the class that is predicted for every item; empty), ``lost``
+    (names of classes with items but without recall, and their numbers of items).
 ``classes``
     Recall of single classes (labels): one dict per split, class and method: ``split``,
-    ``class``, ``n`` (its items, or positives), ``metric``, ``method``, ``runs``, ``values``,
-    ``mean``, ``sd``, ``low``, ``high``, ``reason``.
+    ``class``, ``n`` (its items, or positives), ``n_groups``, ``metric``, ``method``, ``runs``,
+    ``values``, ``mean``, ``sd``, ``low``, ``high``, ``reason``, ``noise``, ``variance``.
 ``footnotes``
     Sentences on methods that differ from the reference in protocol (another id, not a changed pin),
-    augmentation, precision, data or splits.
+    augmentation, precision, data or splits, or in what ran: version of medldr or torch, state of
+    the code, device.
+``margin``
+    Only where one was asked for: ``metric`` and ``value``, a difference of its values. Each
+    ``difference`` of that metric then has ``non_inferiority``; see `non_inferiority.judge`.
 ``missing``
     Runs without a result: ``run`` and ``reason``. Tables list them too.
 ``notes``
@@ -59,17 +73,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medldr.config.sections import MODIFIED
 from medldr.errors import InputError, did_you_mean
-from medldr.evaluation import gap
+from medldr.evaluation import class_mix, gap
+from medldr.evaluation.comparison.delong import delong_notes
+from medldr.evaluation.comparison.footnotes import footnotes as made_footnotes
+from medldr.evaluation.comparison.non_inferiority import judge
 from medldr.evaluation.comparison.runs import (
     FACTS,
-    TEXT_FACTS,
     Method,
     Run,
     follows_seed,
     load_run,
     methods,
+    recalibration_notes,
     same_items,
     same_task,
 )
@@ -91,6 +107,8 @@ def compare(
     splits: Sequence[str] = SPLITS,
     contrasts: Sequence[tuple[str, str]] = (),
     controls: Collection[str] = (),
+    margin: float | None = None,
+    metric: str = "accuracy",
 ) -> dict[str, Any]:
     """Compare finished runs.
 
@@ -100,6 +118,9 @@ def compare(
         splits: Splits to compare; any split that a run lacks is left out, with a note.
         contrasts: Further pairs of methods to compare, by name: the first minus the second.
         controls: Methods that explain others; Holm's correction does not count them.
+        margin: How much worse than the reference a method may be and still count as non-inferior,
+            in the unit in which the metric is printed; unset: nothing is said about that.
+        metric: The metric that the margin is of.
 
     Returns:
         Plain values, as described for the module.
@@ -135,14 +156,16 @@ def compare(
         for split, rows in by_split.items()
         if not rows.per_group and rows.some_by_group
     ]
+    notes += _other_positive_class(found)
     if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
         moving = ["id_val", *moving]
     notes += [
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
-    footnotes, marks = _footnotes(known, base)
-    return {
+    notes += recalibration_notes(known)
+    footnotes, marks = made_footnotes(known, base)
+    result = {
         "schema": 1,
         **_settings(found[0].evaluation),
         "definitions": metrics.DEFINITIONS,
@@ -152,11 +175,18 @@ def compare(
         "rows": [row for rows in by_split.values() for row in rows.rows()],
         "gaps": list(_gaps(by_split, known, base, settings)),
         "contrasts": [row for rows in by_split.values() for row in rows.contrasts(pairs)],
+        "pairs": [row for rows in by_split.values() for row in rows.pairs()],
+        "degenerate": [row for rows in by_split.values() for row in rows.degenerate()],
         "classes": [row for rows in by_split.values() for row in rows.class_rows()],
         "footnotes": footnotes,
         "missing": missing,
-        "notes": notes + [n for s, c in by_split.items() for n in split_notes(s, c.per_run[0])],
+        "notes": notes
+        + [n for s, c in by_split.items() for n in split_notes(s, c.per_run[0])]
+        + [n for rows in by_split.values() for n in delong_notes(rows)],
     }
+    if margin is not None:
+        judge(result, metric, margin)
+    return result
 
 
 def _settings(scored: EvaluationRecord) -> dict[str, Any]:
@@ -168,6 +198,17 @@ def _settings(scored: EvaluationRecord) -> dict[str, Any]:
         "intervals": None if scored.intervals is None else scored.intervals.written(),
         "calibration": scored.calibration.written(),
     }
+
+
+def _other_positive_class(runs: Sequence[Run]) -> list[str]:
+    mine = runs[0].evaluation.positive_class
+    others = sorted({str(run.evaluation.positive_class) for run in runs} - {str(mine)})
+    if not others:
+        return []
+    return [
+        f"the positive class of every run is {mine} here, as of {runs[0].name}; in the evaluation "
+        f"of some it is {', '.join(others)}."
+    ]
 
 
 def _load(
@@ -213,20 +254,25 @@ def _gaps(
         return
     inside = by_split[split] if split in by_split else SplitRows(split, known, base, settings)
     outside = by_split[gap.UNSEEN]
+    one, other = inside.per_run[0], outside.per_run[0]
+    sizes = one.units.count, other.units.count
+    mix = class_mix.note(one.shares, other.shares, one.table.class_names, one.table.task, sizes)
     for name in headline_metrics(inside.per_run[0].table.task):
         for method in known:
             key = method.name, name
-            one, other = inside.scores[key], outside.scores[key]
+            seen, lost = inside.scores[key], outside.scores[key]
             reason = inside.reasons.get(key) or outside.reasons.get(key)
+            units = inside.units(name), outside.units(name)
             yield {
                 "metric": name,
                 "method": method.name,
                 "seen": split,
-                **gap.difference(one, other, (inside.units(name), outside.units(name)), reason),
-                "note": gap.optimism(
+                **gap.difference(name, seen, lost, units, reason),
+                "note": gap.notes(
                     split,
                     [run.evaluation.selection for run in method.runs],
                     shared=any(map(_shared, method.runs)),
+                    mix=mix,
                 ),
             }
 
@@ -251,33 +297,3 @@ def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
         "same_protocol": first.facts.protocol == base.runs[0].facts.protocol,
         "footnotes": marks,
     }
-
-
-def _footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[str, list[int]]]:
-    """Sentences on runs that differ from the reference's first run where they should be equal."""
-    texts: list[str] = []
-    marks: dict[str, list[int]] = {method.name: [] for method in known}
-    for fact in FACTS:
-        standard = _to_compare(base.runs[0], fact)
-        for method in known:
-            others = {run.name: _to_compare(run, fact) for run in method.runs}
-            odd = {name: value for name, value in others.items() if value != standard}
-            if odd:
-                different = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
-                reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
-                texts.append(f"{fact} differs: {different}; {reference}.")
-                marks[method.name].append(len(texts))
-    return texts, marks
-
-
-def _shown(fact: str, value: Any) -> str:
-    """A fact as footnotes show it; a checksum is cut to its first eight digits."""
-    return str(value)[:8] if fact.endswith("_hash") else str(value)
-
-
-def _to_compare(run: Run, fact: str) -> Any:
-    """A fact of a run as footnotes compare it; a changed pin does not make another protocol."""
-    value = getattr(run.facts, fact)
-    if fact == "protocol":
-        value = str(value or "").removesuffix(MODIFIED)
-    return value or "none" if fact in TEXT_FACTS else value

@@ -7,23 +7,33 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from medldr.evaluation.comparison.plain_values import (
+    class_score_of,
+    contrast_of,
+    estimate_of,
+    method_of,
+    score_of,
+    size_of,
+)
 from medldr.evaluation.comparison.records import (
     ClassScore,
+    Collapse,
     Contrast,
     Difference,
     Gap,
+    Margin,
     Method,
     Missing,
     Score,
     Size,
 )
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.variance import Variance
 from medldr.folders.evaluation_record import IntervalRecord
 from medldr.types import SPLIT_TITLES
 
 __all__ = [
     "ClassScore",
+    "Collapse",
     "Comparison",
     "Contrast",
     "Difference",
@@ -34,7 +44,7 @@ __all__ = [
     "Size",
 ]
 
-S = TypeVar("S", Score, ClassScore, Gap)
+S = TypeVar("S", Score, ClassScore, Gap, Collapse)
 
 
 @dataclass(frozen=True)
@@ -50,10 +60,13 @@ class Comparison:
         classes: One per split, class and method.
         gaps: One per metric and method.
         contrasts: One per split, domain, metric and pair.
+        pairs: One per split, metric and two competing methods.
+        collapses: Runs that predict a single class, or never one that occurs.
         footnotes: On methods that differ from the reference.
         missing: Runs without a result.
         notes: What readers should know about the comparison as a whole.
         intervals: How the intervals were made; None where unknown.
+        margin: For non-inferiority; None where none was asked for.
     """
 
     task: str
@@ -64,10 +77,13 @@ class Comparison:
     classes: tuple[ClassScore, ...] = ()
     gaps: tuple[Gap, ...] = ()
     contrasts: tuple[Contrast, ...] = ()
+    pairs: tuple[Contrast, ...] = ()
+    collapses: tuple[Collapse, ...] = ()
     footnotes: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
     intervals: IntervalRecord | None = None
+    margin: Margin | None = None
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Comparison:
@@ -77,24 +93,22 @@ class Comparison:
         return cls(
             task=result["task"],
             reference=result["reference"],
-            methods=tuple(_method(entry, footnotes) for entry in result["methods"]),
-            splits={name: _size(about) for name, about in result["splits"].items()},
-            scores=tuple(map(_score, result["rows"])),
-            classes=tuple(map(_class_score, result["classes"])),
+            methods=tuple(method_of(entry, footnotes) for entry in result["methods"]),
+            splits={name: size_of(about) for name, about in result["splits"].items()},
+            scores=tuple(map(score_of, result["rows"])),
+            classes=tuple(map(class_score_of, result["classes"])),
             gaps=tuple(
-                Gap(e["metric"], e["method"], e["seen"], _estimate(e), e["note"] or "")
+                Gap(e["metric"], e["method"], e["seen"], estimate_of(e), e["note"] or "")
                 for e in result["gaps"]
             ),
-            contrasts=tuple(
-                Contrast(
-                    e["split"], e["domain"], e["metric"], e["method"], e["minus"], _difference(e)
-                )
-                for e in result["contrasts"]
-            ),
+            contrasts=tuple(map(contrast_of, result["contrasts"])),
+            pairs=tuple(map(contrast_of, result["pairs"])),
+            collapses=tuple(Collapse(**entry) for entry in result["degenerate"]),
             footnotes=footnotes,
             missing=tuple(Missing(entry["run"], entry["reason"]) for entry in result["missing"]),
             notes=tuple(result["notes"]),
             intervals=None if made is None else IntervalRecord.model_validate(made),
+            margin=Margin(**result["margin"]) if result.get("margin") else None,
         )
 
     @functools.cached_property
@@ -126,9 +140,23 @@ class Comparison:
         wanted = (split, None, metric, method, minus)
         return next((c.difference for c in self.contrasts if c[:5] == wanted), None)
 
+    @functools.cached_property
+    def _by_pair(self) -> dict[tuple[str, str, str, str], Difference]:
+        return {(p.split, p.metric, p.method, p.minus): p.difference for p in self.pairs}
+
+    def pair(self, split: str, metric: str, one: str, other: str) -> Difference | None:
+        """Two competing methods on a whole split, in either order: only the sign depends on it."""
+        there = self._by_pair.get((split, metric, one, other))
+        return there or self._by_pair.get((split, metric, other, one))
+
     def gap(self, metric: str, method: str) -> Gap | None:
         """How much a method loses on unseen domains; None where that was not measured."""
         return next((g for g in self.gaps if (g.metric, g.method) == (metric, method)), None)
+
+    def collapsed(self, split: str) -> tuple[list[Collapse], dict[str, tuple[int, ...]]]:
+        """Runs with degenerate predictions on a split, and the seeds of every method."""
+        seeds = {method.name: method.seeds for method in self.methods}
+        return [run for run in self.collapses if run.split == split], seeds
 
     def metrics(self, split: str | None = None) -> list[str]:
         """Metrics computed on a whole split, or on any."""
@@ -155,12 +183,12 @@ class Comparison:
         return list(dict.fromkeys([*order, *self.splits]))
 
     def title(self, split: str) -> str:
-        """A split with its size, marked as unseen where it has no training rows."""
+        """A split with its size in images and groups, marked as unseen without training rows."""
         title, unseen = SPLIT_TITLES.get(split, split), self.unseen(split)
         if unseen:
             many = "domain" if len(unseen) == 1 else "domains"
             title += f", unseen {many} ({', '.join(unseen)})"
-        return f"{title}, n = {self.splits[split].n:,}"
+        return f"{title}, n = {self.splits[split].counts}"
 
     @property
     def names(self) -> list[str]:
@@ -172,6 +200,11 @@ class Comparison:
         """All methods but the reference."""
         return [method for method in self.methods if method.name != self.reference]
 
+    @property
+    def controls(self) -> list[str]:
+        """Names of the methods marked as controls."""
+        return [method.name for method in self.methods if method.control]
+
     def renamed(self, names: Mapping[str, str]) -> Comparison:
         """The same comparison with other names for its methods.
 
@@ -182,6 +215,12 @@ class Comparison:
         def each(entries: tuple[S, ...]) -> tuple[S, ...]:
             return tuple(entry._replace(method=names[entry.method]) for entry in entries)
 
+        def both(entries: tuple[Contrast, ...]) -> tuple[Contrast, ...]:
+            return tuple(
+                entry._replace(method=names[entry.method], minus=names[entry.minus])
+                for entry in entries
+            )
+
         return replace(
             self,
             reference=names[self.reference],
@@ -189,9 +228,9 @@ class Comparison:
             scores=each(self.scores),
             classes=each(self.classes),
             gaps=each(self.gaps),
-            contrasts=tuple(
-                c._replace(method=names[c.method], minus=names[c.minus]) for c in self.contrasts
-            ),
+            collapses=each(self.collapses),
+            contrasts=both(self.contrasts),
+            pairs=both(self.pairs),
         )
 
     def short_names(self) -> tuple[str, Comparison]:
@@ -221,43 +260,3 @@ class Comparison:
         """The same comparison with the controls marked and placed below all other methods."""
         marked = [replace(method, control=method.name in controls) for method in self.methods]
         return replace(self, methods=tuple(sorted(marked, key=lambda method: method.control)))
-
-
-def _method(entry: Mapping[str, Any], footnotes: tuple[str, ...]) -> Method:
-    same = ("label", "hash", "protocol", "precision", "data_hash", "split_hash", "selection",
-            "oracle", "same_protocol")  # fmt: skip
-    return Method(
-        entry["method"],
-        seeds=tuple(entry["seeds"]),
-        runs=tuple(entry["runs"]),
-        footnotes=tuple(footnotes[number - 1] for number in entry["footnotes"]),
-        **{key: entry[key] for key in same},
-    )
-
-
-def _size(about: Mapping[str, Any]) -> Size:
-    domains = {name: _size(size) for name, size in about.get("domains", {}).items()}
-    return Size(about["n"], about["n_groups"], about["few_groups"], domains)
-
-
-def _score(row: Mapping[str, Any]) -> Score:
-    other = None if row["difference"] is None else _difference(row["difference"])
-    place = (row["split"], row["domain"], row["metric"], row["method"])
-    return Score(*place, _estimate(row, "mean"), other, row["runs"], row["seen"])
-
-
-def _class_score(row: Mapping[str, Any]) -> ClassScore:
-    place = (row["split"], row["class"], row["n"], row["metric"], row["method"])
-    return ClassScore(*place, _estimate(row, "mean"), row["runs"])
-
-
-def _difference(entry: Mapping[str, Any]) -> Difference:
-    return Difference(_estimate(entry), entry["p"], entry["p_holm"], entry["share_of_seeds"])
-
-
-def _estimate(entry: Mapping[str, Any], mean: str = "value") -> Estimate:
-    return Estimate(
-        entry[mean], entry.get("sd"), low=entry["low"], high=entry["high"],
-        reason=entry["reason"] or "",
-        variance=Variance.read(entry["variance"]) if entry.get("variance") else None,
-    )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from medldr.evaluation.comparison.non_inferiority import Verdict
 from medldr.evaluation.estimate import Estimate
 
 
@@ -17,17 +18,27 @@ class Difference(NamedTuple):
         p: Two-sided; None where it is undefined.
         p_holm: The same after Holm's correction over its column; None for a control.
         share_of_seeds: Share of its variance that more seeds would reduce.
+        non_inferiority: What the interval tells about the margin; None where none was asked for,
+            or the difference is not judged.
     """
 
     estimate: Estimate
     p: float | None = None
     p_holm: float | None = None
     share_of_seeds: float | None = None
+    non_inferiority: Verdict | None = None
 
     @property
     def corrected(self) -> float | None:
         """Its p, corrected for the comparisons of its family; a control has no family."""
         return self.p if self.p_holm is None else self.p_holm
+
+
+class Margin(NamedTuple):
+    """How much worse a method may be and still count as non-inferior: a difference of values."""
+
+    metric: str
+    value: float
 
 
 class Score(NamedTuple):
@@ -55,7 +66,7 @@ class Score(NamedTuple):
 
 
 class ClassScore(NamedTuple):
-    """One metric of one class or label; `n` counts its items, or positives."""
+    """One metric of one class or label; `n` counts its items, or positives, of `n_groups`."""
 
     split: str
     name: str
@@ -64,10 +75,11 @@ class ClassScore(NamedTuple):
     method: str
     estimate: Estimate
     runs: int = 0
+    n_groups: int | None = None
 
 
 class Gap(NamedTuple):
-    """A seen split minus the test split; `note` says why it is overestimated, if it is."""
+    """A seen split minus the test split; `note` says what else it may come from, if anything."""
 
     metric: str
     method: str
@@ -126,12 +138,50 @@ class Method:
 
 @dataclass(frozen=True)
 class Size:
-    """Size of a split or a domain; `domains` are those of a split."""
+    """Size of a split or a domain.
+
+    Attributes:
+        n: Its images.
+        n_groups: Its groups (patients, slides).
+        few_groups: Whether these are too few.
+        domains: Those of a split.
+        unit: What the bootstrap draws: ``group``, or ``item`` where no image has a group.
+        class_shares: Share of each class among the images; of each label, that of the positives.
+    """
 
     n: int = 0
     n_groups: int | None = None
     few_groups: bool = False
     domains: Mapping[str, Size] = field(default_factory=dict)
+    unit: str = ""
+    class_shares: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> int | None:
+        """Its groups, where images are known to belong to some."""
+        return self.n_groups if self.unit == "group" else None
+
+    @property
+    def counts(self) -> str:
+        """Number of images, and of groups where they are fewer, in words.
+
+        Example:
+            >>> Size(1240, 310, unit="group").counts, Size(80, 80, unit="item").counts
+            ('1,240 images of 310 groups (patients, slides)', '80 images')
+        """
+        fewer = self.groups is not None and self.groups != self.n
+        more = f" of {self.groups:,} groups (patients, slides)" if fewer else ""
+        return f"{self.n:,} images{more}"
+
+
+class Collapse(NamedTuple):
+    """A run that no accuracy should be read without; see `medldr.evaluation.degenerate`."""
+
+    split: str
+    method: str
+    seed: int
+    only: str
+    lost: tuple[tuple[str, int], ...]
 
 
 class Missing(NamedTuple):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from medldr.errors import InputError
-from medldr.evaluation.predictions.table import by_split, read_predictions
-from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
+from medldr.evaluation.checked import read_results
+from medldr.evaluation.predictions.table import by_split
+from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
 from medldr.folders.lifecycle import read_current
 from medldr.folders.run_record import CURE, RunRecord
@@ -31,6 +33,7 @@ class Run:
         predictions: Tables by split.
         evaluation: Its `evaluation.json`.
         facts: Its `run.json`; anything that an older run did not record is None.
+        thresholds: What was drawn of them, by the settings of the draws.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Run:
     predictions: Mapping[str, Predictions]
     evaluation: EvaluationRecord
     facts: RunRecord
+    thresholds: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def oracle(self) -> bool:
@@ -59,7 +63,7 @@ def load_run(folder: Path | str | RunFolder) -> Run | str:
         The run, or the reason why it has no result (it failed, or it has not finished).
 
     Raises:
-        InputError: If the folder is not a run folder, or its files are damaged.
+        InputError: If the folder is not a run folder, or its files are damaged or were changed.
     """
     files = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     record = read_current(files)
@@ -74,8 +78,10 @@ def load_run(folder: Path | str | RunFolder) -> Run | str:
     absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
     if absent:
         return f"missing: {' and '.join(absent)}; run `medldr evaluate {files.path}`"
-    evaluation = read_evaluation(files)
-    return run_of(files, record, evaluation, read_predictions(files.predictions, evaluation.task))
+    evaluation, predictions = read_results(files, record)
+    if evaluation is None or predictions is None:
+        return "its results were removed while they were being read"
+    return run_of(files, record, evaluation, predictions)
 
 
 def run_of(
@@ -136,6 +142,22 @@ def methods(runs: Sequence[Run]) -> list[Method]:
         name += " (oracle)" if any(run.oracle for run in members) else ""
         out.append(Method(name, tuple(sorted(members, key=lambda run: run.seed))))
     return out
+
+
+def recalibration_notes(known: Sequence[Method]) -> list[str]:
+    """Says so where only some of the methods have recalibrated probabilities."""
+    by_state: dict[bool, list[str]] = {True: [], False: []}
+    for method in known:
+        made = [run.evaluation.recalibration for run in method.runs]
+        changed = any(one is not None and one.temperature is not None for one in made)
+        by_state[changed].append(method.name)
+    if not all(by_state.values()):
+        return []
+    return [
+        f"The probabilities of {', '.join(by_state[True])} were recalibrated, those of "
+        f"{', '.join(by_state[False])} were not: calibration error, NLL and Brier score differ for "
+        "that reason too."
+    ]
 
 
 def same_items(runs: Sequence[Run], split: str) -> bool:
@@ -208,5 +230,14 @@ def same_task(runs: Sequence[Run]) -> None:
             if one != two:
                 raise InputError(
                     f"{runs[0].name} and {run.name} cannot be compared: their {key} differ "
-                    f"({one} and {two})"
+                    f"({one} and {two}){_score_again(runs[0], run)}"
                 )
+
+
+def _score_again(one: Run, other: Run) -> str:
+    """The cure where one run is older than the rule that two classes are a binary task."""
+    older = [run.name for run in (one, other) if run.evaluation.task != "binary"]
+    if len(older) != 1 or any(len(run.evaluation.class_names) != 2 for run in (one, other)):
+        return ""
+    cure = f"run `medldr evaluate` on {older[0]} to score it as one"
+    return f". Two classes are a binary task now: {cure}"

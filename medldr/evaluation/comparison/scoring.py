@@ -10,10 +10,10 @@ import numpy as np
 from medldr.errors import InputError
 from medldr.evaluation import intervals
 from medldr.evaluation.comparison.runs import Run, aligned
-from medldr.evaluation.inference import Scores, of_mean
+from medldr.evaluation.drawn_thresholds import thresholds_of
+from medldr.evaluation.inference import Scores
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.split_scores import SplitScores, positive_class
-from medldr.evaluation.variance import Variance
 from medldr.types import Predictions
 
 DEFAULT_SPECIFICITY = 0.9
@@ -65,16 +65,48 @@ class Settings:
 def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:
     """Score a run with the settings of the first one and its own threshold."""
     positive, wanted = positive_class(table, settings.positive_class), settings.specificity
-    point = operating_point.OperatingPoint(wanted)
+    point, drawn = operating_point.OperatingPoint(wanted), None
     if table.task == "binary":
         point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    return SplitScores(table, settings.bins, positive, point, per_group)
+        made = (settings, positive)
+        if made not in run.thresholds:  # a run is scored on several splits
+            draws, seed = settings.draws, settings.seed
+            found = thresholds_of(run.predictions, point, positive, draws, seed)
+            run.thresholds[made] = found
+        drawn = run.thresholds[made]
+    return SplitScores(table, settings.bins, positive, point, per_group, drawn)
 
 
-def metric_variance(
+def recorded_noise(
+    runs: Sequence[Run], split: str, domain: str | None, metric: str
+) -> tuple[float, float] | None:
+    """What a calibration error would be without miscalibration, on average over runs.
+
+    Args:
+        runs: The runs of a method.
+        split: The split.
+        domain: One of its domains; None for the whole split.
+        metric: The metric; one that is no calibration error has no noise.
+
+    Returns:
+        Mean and 95% point, as in `evaluation.json`; None where any run does not record them.
+    """
+    found = []
+    for run in runs:
+        place = run.evaluation.splits.get(split)
+        scored = place if place is None or domain is None else place.domains.get(domain)
+        number = None if scored is None else scored.metrics.get(metric)
+        if number is None or number.noise is None:
+            return None
+        found.append(number.noise)
+    mean, most = np.mean(found, axis=0).tolist()
+    return mean, most
+
+
+def metric_scores(
     runs: Sequence[Run], split: str, metric: str, part: str = ""
-) -> Variance | None:
-    """The variance of the mean of one metric over the runs of a method.
+) -> tuple[Scores, int] | None:
+    """One metric of the runs of a method, with its draws.
 
     Args:
         runs: The runs, one per seed.
@@ -83,7 +115,8 @@ def metric_variance(
         part: The part of the split (``target_in``); empty for all of it.
 
     Returns:
-        None where runs cannot be compared, which `compare` explains, or there is no variance.
+        The scores and the number of test units; None where runs cannot be compared, which `compare`
+        explains, or the metric is undefined in any of them.
     """
     if not all(split in run.predictions for run in runs):
         return None
@@ -101,15 +134,13 @@ def metric_variance(
     sums = [
         (f"{number}/", each)
         for number, of_run in enumerate(scores)
-        for prefix, each in of_run.parts
-        if not prefix and metric in each.value()
+        for each in of_run.whole(metric)
     ]
-    values = np.array([each.value()[metric] for _, each in sums])
+    values = np.array([each.value().get(metric, np.nan) for _, each in sums])
     if len(sums) < len(runs) or np.isnan(values).any():
         return None
     units = scores[0].units
     stream = intervals.stream(settings.seed, f"{split}/{part}" if part else split)
     drawn = intervals.resample(sums, units, draws=settings.draws, generator=stream)
     draws = np.stack([drawn[f"{prefix}{metric}"] for prefix, _ in sums])
-    found = of_mean(Scores(values, draws), units.count)
-    return None if isinstance(found, str) else found
+    return Scores(values, draws), units.count

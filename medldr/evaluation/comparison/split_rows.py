@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from medldr.evaluation import intervals
+from medldr.evaluation import intervals, single_run
+from medldr.evaluation.class_mix import shares
 from medldr.evaluation.comparison.runs import Method, Run, aligned
-from medldr.evaluation.comparison.scoring import Settings, scores_of
+from medldr.evaluation.comparison.scoring import Settings, recorded_noise, scores_of
+from medldr.evaluation.degenerate import degenerate
 from medldr.evaluation.groups import WORST_GROUP
-from medldr.evaluation.inference import Scores, numbers, of_difference, of_mean
+from medldr.evaluation.inference import NO_SPREAD, Scores, numbers, of_difference, of_mean
+from medldr.evaluation.metrics.counts import confusion
 from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.single_run import BIASED
 from medldr.evaluation.split_entry import absent_classes
-from medldr.evaluation.split_scores import DOMAIN_METRICS, WORST_DOMAIN, headline_metrics
+from medldr.evaluation.split_scores import (
+    DOMAIN_METRICS,
+    WORST_DOMAIN,
+    SplitScores,
+    headline_metrics,
+)
 from medldr.metrics import metric_facts
 
 COMPARED = ("recall",)
@@ -62,22 +72,19 @@ class SplitRows:
         )
         self.scores: dict[tuple[str, str], Scores] = {}
         self.reasons: dict[tuple[str, str], str] = {}
+        self.first: dict[str, int] = {}
         start = 0
         for method in known:
             members = range(start, start + len(method.runs))
+            self.first[method.name] = start
             start += len(method.runs)
             self._add(method, members, drawn, draws)
 
     def _add(self, method: Method, members: range, drawn: Mapping[str, Array], draws: int) -> None:
-        values = [self.per_run[i].values() for i in members]
-        of_run = [_under(f"{i}/", drawn) for i in members]
-        of_run = [
-            self.per_run[i].with_worst(found) for i, found in zip(members, of_run, strict=True)
-        ]
-        undefined, no_draws = np.array([np.nan]), np.full(draws, np.nan)
+        no_draws = np.full(draws, np.nan)
         for name in [*self.names(), *self.class_names()]:
-            value = np.concatenate([found.get(name, undefined) for found in values])
-            each = np.stack([found.get(name, no_draws) for found in of_run])
+            value = np.array([self.per_run[i].values.get(name, np.nan) for i in members])
+            each = np.stack([drawn.get(f"{i}/{name}", no_draws) for i in members])
             self.scores[method.name, name] = Scores(value, each)
             odd = np.flatnonzero(np.isnan(value))
             if len(odd):
@@ -100,15 +107,7 @@ class SplitRows:
 
     def units(self, name: str) -> int:
         """Number of test units that a metric of `names` or `class_names` depends on."""
-        scores = self.per_run[0]
-        kind, _, rest = name.partition("/")
-        if kind == "domain":
-            rows = scores.domains[rest.rpartition("/")[0]]
-        elif kind == "class":
-            rows = scores.truth[:, int(rest.split("/")[0])] == 1
-        else:
-            return scores.units.count
-        return len(np.unique(scores.units.number[rows]))
+        return self.per_run[0].units_of(name)
 
     def about(self) -> dict[str, Any]:
         """Sizes of the split and of its domains."""
@@ -119,6 +118,7 @@ class SplitRows:
             "unit": scores.units.kind,
             "few_groups": scores.units.few,
             "absent_classes": absent_classes(scores),
+            "class_shares": _named(scores, scores.shares),
             "domains": {name: self._about_domain(name) for name in scores.domains},
         }
 
@@ -127,7 +127,13 @@ class SplitRows:
         rows = scores.domains[name]
         groups = len(np.unique(scores.units.number[rows]))
         few = groups < intervals.FEW_GROUPS
-        return {"n": int(rows.sum()), "n_groups": groups, "few_groups": few}
+        return {
+            "n": int(rows.sum()),
+            "n_groups": groups,
+            "few_groups": few,
+            "unit": scores.units.kind,
+            "class_shares": _named(scores, shares(scores.truth[rows])),
+        }
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dict per metric and method, as `medldr.evaluation.compare` describes them."""
@@ -169,6 +175,7 @@ class SplitRows:
                     "split": self.split,
                     "class": table.class_names[int(number)],
                     "n": int(counts[int(number)]),
+                    "n_groups": self.units(name),
                     "metric": metric,
                     "method": method.name,
                     **self._numbers(method, name),
@@ -192,20 +199,46 @@ class SplitRows:
                     "p_holm": adjusted[number],
                 }
 
+    def pairs(self) -> Iterator[dict[str, Any]]:
+        """One dict per metric and two methods, as `medldr.evaluation.compare` describes them."""
+        oracles = {m.name for m in self.known if any(run.oracle for run in m.runs)}
+        competing = [m for m in self.known if m.name not in oracles and m.name not in self.controls]
+        for metric in headline_metrics(self.per_run[0].table.task):
+            for one, other in combinations(competing, 2) if not metric_facts(metric).biased else ():
+                place = {"split": self.split, "domain": None, "metric": metric}
+                between = {"method": one.name, "minus": other.name}
+                yield {**place, **between, **self._minus(one, other, metric)}
+
+    def degenerate(self) -> Iterator[dict[str, Any]]:
+        """One dict per run that no accuracy should be read without."""
+        runs = [(method.name, run.seed) for method in self.known for run in method.runs]
+        for (name, seed), scores in zip(runs, self.per_run, strict=True):
+            table = scores.table
+            counts = None if scores.why_not() else confusion(table.label, table.prob, table.task)
+            found = degenerate(counts, table.class_names)
+            if found is not None:
+                yield {"split": self.split, "method": name, "seed": seed, **found._asdict()}
+
     def _numbers(self, method: Method, name: str) -> dict[str, Any]:
-        scores = self.scores[method.name, name]
+        scores, metric = self.scores[method.name, name], metric_facts(name)
         several = len(scores.values) > 1 and not np.isnan(scores.mean)
-        variance = NOT_SMOOTH if _smallest(name) else of_mean(scores, self.units(name))
         reason = self.reasons.get((method.name, name))
-        whole = numbers(scores.mean, variance, reason, metric_facts(name).range)
-        # A single run has the interval of its own evaluation: it is of this network alone.
-        if len(scores.values) == 1 and not _smallest(name):
-            whole |= intervals.number(scores.mean, scores.draws[0], reason)
+        variance = _no_interval(name, scores) or of_mean(scores, self.units(name))
+        whole = numbers(scores.mean, variance, reason, metric)
+        # A single run has the interval of its own evaluation: it is of this network alone. So has a
+        # share that is the same for every seed in every draw, as where all images are right.
+        same = bool(metric.share) and whole["reason"] == NO_SPREAD
+        if (len(scores.values) == 1 or same) and not _no_interval(name):
+            sample = self.per_run[self.first[method.name]].sample(name)
+            whole |= single_run.number(metric, scores.mean, scores.draws[0], sample, reason)
         whole["mean"] = whole["value"]
+        if metric.biased and whole["value"] is not None:
+            whole["reason"] = None  # the noise beside it says why it has no interval
         return {
             "runs": len(scores.values),
             "values": [None if np.isnan(v) else float(v) for v in scores.values],
             "sd": float(scores.values.std(ddof=1)) if several else None,
+            "noise": recorded_noise(method.runs, self.split, *_parse(name)),
             **{key: whole[key] for key in ("mean", "low", "high", "reason", "variance")},
         }
 
@@ -215,25 +248,34 @@ class SplitRows:
     def _minus(self, method: Method, base: Method, name: str) -> dict[str, Any]:
         one, other = self.scores[method.name, name], self.scores[base.name, name]
         reason = self.reasons.get((method.name, name)) or self.reasons.get((base.name, name))
-        variance = NOT_SMOOTH if _smallest(name) else of_difference(one, other, self.units(name))
-        found = numbers(one.mean - other.mean, variance, reason)
+        variance = _no_interval(name, one, other) or of_difference(one, other, self.units(name))
+        found = numbers(one.mean - other.mean, variance, reason, span=metric_facts(name).span)
         if any(run.oracle for each in (method, base) for run in each.runs):
             found["p"] = None  # weights chosen on the test split make any p meaningless
         return {**found, "p_holm": None}
 
 
-def _smallest(name: str) -> bool:
-    return name in (WORST_DOMAIN, WORST_GROUP)
+def _named(scores: SplitScores, values: Array) -> dict[str, float]:
+    """Shares by class; a label that no item knows has none."""
+    names = scores.table.class_names
+    return {n: float(v) for n, v in zip(names, values, strict=True) if not np.isnan(v)}
+
+
+def _no_interval(name: str, *scores: Scores) -> str:
+    """Why a number has no interval; empty if it may have one."""
+    metric = metric_facts(name)
+    if name in (WORST_DOMAIN, WORST_GROUP):
+        return NOT_SMOOTH
+    if metric.biased:
+        return BIASED
+    infinite = (single_run.often_infinite(metric, each) for of in scores for each in of.draws)
+    return next(filter(None, infinite), "")
 
 
 def _by_group(run: Run, split: str) -> bool:
     """Whether a run's own evaluation scored the groups of a split."""
     scored = run.evaluation.splits.get(split)
     return scored is not None and scored.worst_group is not None
-
-
-def _under(prefix: str, found: Mapping[str, Array]) -> dict[str, Array]:
-    return {name[len(prefix) :]: v for name, v in found.items() if name.startswith(prefix)}
 
 
 def _parse(name: str) -> tuple[str | None, str]:

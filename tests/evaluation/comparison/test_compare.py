@@ -178,9 +178,8 @@ def test_the_same_predictions_differ_by_exactly_nothing(run_folder, split):
     for row in compare([one, other])["rows"]:
         if row["method"] == "b":
             assert row["difference"]["value"] == 0
-            lowest = row["metric"].startswith("worst")  # which never has an interval
-            ends = (None, None) if lowest else (0, 0)
-            assert (row["difference"]["low"], row["difference"]["high"]) == ends
+            assert (row["difference"]["low"], row["difference"]["high"]) == (None, None)
+            assert row["difference"]["reason"].startswith("no interval")
 
 
 def test_pairing_makes_the_difference_surer_than_two_separate_intervals(run_folder, split):
@@ -316,6 +315,8 @@ def test_domains_have_rows_and_the_worst_has_its_own(study):
         "n": 60,
         "n_groups": 15,
         "few_groups": True,
+        "unit": "group",
+        "class_shares": {"0": 0.3, "1": 0.35, "2": 0.35},
     }
 
 
@@ -352,6 +353,84 @@ def test_differing_precision_data_and_splits_become_footnotes(run_folder, split)
         "split_hash differs: b has t; a has s.",
     ]
     assert [m["same_protocol"] for m in found["methods"]] == [True, False]
+
+
+def ran(torch="2.14", commit="a" * 40, changed=False, device="cpu", gpus=()):
+    provenance = {
+        "packages": {"medldr": "0.1.0", "torch": torch},
+        "git": {"commit": commit, "changed": changed},
+        "hardware": {"gpus": list(gpus)},
+    }
+    return {"provenance": provenance, "device": device}
+
+
+def test_other_code_or_another_device_is_one_short_footnote(run_folder, split):
+    made = {
+        "a": ("erm", 0, ran()),
+        "b": ("old", 0, ran("2.8")),
+        "c": ("older", 0, ran("2.8")),
+        "d": ("mixed", 0, ran()),
+        "e": ("mixed", 1, ran(changed=True, device="cuda", gpus=["H100"])),
+        "f": ("silent", 0, {}),
+        "g": ("outside", 0, ran() | {"provenance": {"packages": {"torch": "2.14"}, "git": None}}),
+    }
+    folders = [
+        run_folder(
+            name, {"test": split(1.0, place)}, label=label, identity=label, seed=seed, **facts
+        )
+        for place, (name, (label, seed, facts)) in enumerate(made.items())
+    ]
+    found = compare(folders)
+    texts = {
+        m["method"]: [found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]
+    }
+    assert texts == {
+        "erm": [],
+        "old": ["torch 2.8 (reference: 2.14)"],
+        "older": ["torch 2.8 (reference: 2.14)"],
+        "mixed": [
+            "git aaaaaaaa and aaaaaaaa with uncommitted changes; device CPU and H100 "
+            "(reference: git aaaaaaaa; device CPU)"
+        ],
+        "silent": [],
+        "outside": ["git none (reference: aaaaaaaa)"],
+    }
+    assert len(found["footnotes"]) == 3
+
+
+def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(study, run_folder, split):
+    tables = {"id_test": split(2.0, 7, "id_test", 80, 500), "test": split(2.0, 8)}
+    chosen = {"rule": "oracle_auc", "oracle": True}
+    peeking = run_folder("p", tables, label="peeking", identity="p", selection=chosen)
+    found = compare([*study, peeking], controls=["mixup"], contrasts=[("erm", "latentdr")])
+    assert {(p["method"], p["minus"]) for p in found["pairs"]} == {("erm", "latentdr")}
+    asked = {(c["split"], c["metric"]): c for c in found["contrasts"] if c["domain"] is None}
+    assert found["pairs"]
+    for pair in found["pairs"]:
+        other = asked[pair["split"], pair["metric"]]
+        assert {**pair, "p_holm": None} == {**other, "p_holm": None}
+    assert "ece" not in {pair["metric"] for pair in found["pairs"]}
+    every = compare(study)["pairs"]
+    assert {(p["method"], p["minus"]) for p in every} == {
+        ("erm", "latentdr"), ("erm", "mixup"), ("latentdr", "mixup"),
+    }  # fmt: skip
+
+
+def test_runs_that_predict_one_class_or_miss_one_are_listed(run_folder, split):
+    good = split(3.0, 1)
+    one = dataclasses.replace(good, prob=np.tile([0.2, 0.5, 0.3], (len(good), 1)))
+    never = np.where(np.arange(3) == 2, 0.0, good.prob + 0.01)
+    lost = dataclasses.replace(good, prob=never / never.sum(axis=1, keepdims=True))
+    folders = [
+        run_folder(f"r{seed}", {"test": table}, seed=seed)
+        for seed, table in enumerate([good, one, lost])
+    ]
+    counts = np.bincount(good.label, minlength=3).tolist()
+    assert compare(folders)["degenerate"] == [
+        {"split": "test", "method": "erm", "seed": 1, "only": "1",
+         "lost": (("0", counts[0]), ("2", counts[2]))},
+        {"split": "test", "method": "erm", "seed": 2, "only": "", "lost": (("2", counts[2]),)},
+    ]  # fmt: skip
 
 
 def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_none(
@@ -421,7 +500,35 @@ def test_the_order_of_rows_does_not_count(run_folder, split):
     mixed = table.select(np.random.default_rng(0).permutation(120))
     b = run_folder("b", {"test": mixed}, label="dr", identity="2")
     row = pick(compare([a, b]), split="test", domain=None, metric="auc", method="dr")
-    assert (row["difference"]["value"], row["difference"]["low"]) == (0, 0)
+    assert (row["difference"]["value"], row["difference"]["low"]) == (0, None)
+    assert "the same number in every bootstrap draw" in row["difference"]["reason"]
+
+
+def test_a_run_from_before_two_classes_were_binary_is_told_how_to_be_scored_again(run_folder, make):
+    table = make("binary", n=40, class_names=("normal", "tumour"))
+    older = run_folder("older", {"test": dataclasses.replace(table, task="multi-class")}, seed=0)
+    newer = run_folder("newer", {"test": table}, seed=1)
+    for folders in ((older, newer), (newer, older)):
+        with pytest.raises(InputError, match=r"their task differ .*run `medldr evaluate` on older"):
+            compare([load_run(folder) for folder in folders])
+    twin = run_folder("twin", {"test": dataclasses.replace(table, task="multi-class")}, seed=1)
+    found = compare([load_run(older), load_run(twin)])
+    assert (found["task"], found["positive_class"]) == ("multi-class", None)
+
+
+def test_runs_scored_for_another_positive_class_are_compared_for_that_of_the_first(
+    run_folder, make
+):
+    table = make("binary", n=40, class_names=("normal", "tumour"))
+    first = run_folder("first", {"test": table}, label="a", identity="a")
+    other = run_folder(
+        "other", {"test": table}, label="b", identity="b", config={"positive_class": "normal"}
+    )
+    found = compare([first, other])
+    assert "the positive class of every run is tumour here, as of first" in found["notes"][0]
+    one, two = (pick(found, method=m, metric="sensitivity", domain=None) for m in "ab")
+    assert one["mean"] == two["mean"]
+    assert not compare([first])["notes"]
 
 
 def test_the_same_run_twice_is_refused(study):

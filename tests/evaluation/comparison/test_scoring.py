@@ -1,12 +1,14 @@
 """The variance of one metric of one method: that of `compare`, and none where runs differ."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from medldr.evaluation import compare, load_run, predictions_of
-from medldr.evaluation.comparison.scoring import metric_variance
+from medldr.evaluation.comparison.scoring import metric_scores
+from medldr.evaluation.inference import numbers, of_gap, of_mean
 from medldr.evaluation.variance import Variance
 
 
@@ -37,7 +39,7 @@ def runs(run_folder):
 def test_it_is_the_variance_that_compare_uses(runs, metric):
     found = runs(table(0), table(1), table(2))
     (row,) = [r for r in compare(found)["rows"] if (r["metric"], r["domain"]) == (metric, None)]
-    mine, other = metric_variance(found, "test", metric), Variance.read(row["variance"])
+    mine, other = of_mean(*metric_scores(found, "test", metric)), Variance.read(row["variance"])
     assert mine.total == pytest.approx(other.total, rel=1e-12)
     assert mine.df == pytest.approx(other.df, rel=1e-12)
 
@@ -45,7 +47,7 @@ def test_it_is_the_variance_that_compare_uses(runs, metric):
 def test_a_part_is_scored_on_its_own_items(runs):
     found = runs(*(table(seed, part="target_in") for seed in range(3)))
     half = runs_of_half(found)
-    mine = metric_variance(found, "test", "accuracy", "target_in")
+    mine = of_mean(*metric_scores(found, "test", "accuracy", "target_in"))
     assert mine.units[0].df == 9  # ten of the twenty patients
     values = [float((t.prob.argmax(1) == t.label).mean()) for t in half]
     assert mine.seeds[0].variance == pytest.approx(np.var(values, ddof=1) / 3)
@@ -60,12 +62,29 @@ def test_runs_that_cannot_be_compared_have_none(runs, run_folder):
     (one,) = runs(table(0))
     for number, other in enumerate((table(1, labels=1), table(1, n=57), table(1, part="x"))):
         run = load_run(run_folder(f"b{number}", {"test": other}, seed=1))
-        assert metric_variance([one, run], "test", "accuracy") is None
-    assert metric_variance([one], "id_test", "accuracy") is None
+        assert metric_scores([one, run], "test", "accuracy") is None
+    assert metric_scores([one], "id_test", "accuracy") is None
 
 
 def test_runs_that_do_not_record_their_intervals_have_none(run_folder):
     folder = run_folder("old", {"test": table(0)})
     path = folder / "evaluation.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"intervals": None}))
-    assert metric_variance([load_run(folder)], "test", "accuracy") is None
+    assert metric_scores([load_run(folder)], "test", "accuracy") is None
+
+
+def test_the_gap_of_a_method_is_the_one_that_compare_gives(run_folder):
+    """What tables of held-out domains take from two splits, against the draws of `compare`."""
+    runs = []
+    for seed in range(3):
+        seen = replace(table(seed + 50, n=90, labels=1), split=np.full(90, "id_test"))
+        runs.append(
+            load_run(run_folder(f"g{seed}", {"id_test": seen, "test": table(seed)}, seed=seed))
+        )
+    drawn = [metric_scores(runs, split, "accuracy") for split in ("id_test", "test")]
+    (seen, inside), (unseen, outside) = drawn
+    variance = of_gap(seen, unseen, (inside, outside))
+    found = numbers(seen.mean - unseen.mean, variance, None, span=1.0)
+    (gap,) = [gap for gap in compare(runs)["gaps"] if gap["metric"] == "accuracy"]
+    for key in ("value", "low", "high"):
+        assert found[key] == pytest.approx(gap[key], abs=1e-12)

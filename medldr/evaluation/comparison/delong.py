@@ -1,0 +1,83 @@
+"""DeLong's interval of a difference in AUC, beside the bootstrap.
+
+It is the interval that readers of diagnostic studies know best, and it holds for two trained
+networks on one test set: a binary task, items that are independent (no groups), and a single run of
+each method. With several seeds it would ignore their spread, so it is not given there. It has no p
+value here: two networks are not two methods.
+
+Source:
+    DeLong, DeLong and Clarke-Pearson 1988; the interval is normal and clipped to -1 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri
+
+from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.metrics import delong
+from medldr.evaluation.metrics.sums import Array
+from medldr.metrics import metric_facts
+
+if TYPE_CHECKING:
+    from medldr.evaluation.comparison.split_rows import SplitRows
+
+TWO = 2
+"""Positives, and negatives, that a variance needs."""
+
+
+def delong_notes(rows: SplitRows) -> Iterator[str]:
+    """A sentence for each method that can be compared with the reference in this way.
+
+    Args:
+        rows: All methods on one split.
+    """
+    first = rows.per_run[0]
+    sizes = [len(method.runs) for method in rows.known]
+    place = dict(zip((m.name for m in rows.known), accumulate([0, *sizes[:-1]]), strict=True))
+    alone = {m.name for m in rows.known if len(m.runs) == 1}
+    truth = first.truth[:, -1]
+    few = min((truth == 1).sum(), (truth == 0).sum()) < TWO
+    if first.table.task != "binary" or first.units.kind != "item" or few:
+        return
+    base, show = rows.base.name, metric_facts("auc").show_difference
+    for method in rows.known:
+        pair = {method.name, base}
+        if len(pair) < TWO or not pair <= alone:
+            continue
+        one, other = (rows.per_run[place[name]] for name in (method.name, base))
+        if one.why_not() or other.why_not():
+            continue
+        value, low, high = paired(truth, one.table.prob[:, -1], other.table.prob[:, -1])
+        said = f"{show(value)} ({100 * LEVEL:g}% CI {show(low)} to {show(high)})"
+        if low == high:
+            said = f"{show(value)} (no CI: the variance is 0)"
+        yield (
+            f"{rows.split}: AUC of {method.name} minus that of {base} by DeLong's method: {said}. "
+            "It is of these two networks, not of other seeds, so it has no p value."
+        )
+
+
+def paired(truth: Array, one: Array, other: Array) -> tuple[float, float, float]:
+    """Difference of two areas on the same independent items, with its interval.
+
+    Args:
+        truth: ``(N,)`` of 1 and 0, at least two of each.
+        one: ``(N,)`` scores.
+        other: ``(N,)`` scores.
+
+    Example:
+        >>> truth = np.array([1.0, 1, 1, 0, 0, 0])
+        >>> one, other = np.array([6.0, 5, 3, 4, 2, 1]), np.array([6.0, 3, 2, 5, 4, 1])
+        >>> [round(number, 4) for number in paired(truth, one, other)]
+        [0.3333, -0.2001, 0.8668]
+    """
+    area, covariance = delong.areas(truth, np.stack([one, other]))
+    value = float(area[0] - area[1])
+    variance = float(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    half = float(ndtri(0.5 + LEVEL / 2)) * max(variance, 0.0) ** 0.5
+    return value, max(value - half, -1.0), min(value + half, 1.0)
