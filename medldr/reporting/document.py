@@ -98,7 +98,31 @@ class Figures:
     drawings: Sequence[Drawing]
 
 
-Block: TypeAlias = Paragraph | Bullets | Heading | Cards | Pairs | Folded | Figures | Table
+@dataclass(frozen=True)
+class Picture:
+    """A small image of the data.
+
+    Attributes:
+        png: A PNG file in base64.
+        lines: What is said below it.
+        alt: What a reader who cannot see it should know.
+    """
+
+    png: str
+    lines: Sequence[str]
+    alt: str
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Small images next to each other."""
+
+    pictures: Sequence[Picture]
+
+
+Block: TypeAlias = (
+    Paragraph | Bullets | Heading | Cards | Pairs | Folded | Figures | Pictures | Table
+)
 B = TypeVar("B", bound=Block)
 
 

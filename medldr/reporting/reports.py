@@ -13,6 +13,7 @@ from medldr.evaluation.comparison.comparison import Comparison
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.sweep_record import SweepFolder
+from medldr.reporting.pages.checklist import checklist_page
 from medldr.reporting.pages.comparison import comparison_page
 from medldr.reporting.pages.run import run_page
 from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
@@ -21,6 +22,7 @@ from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.sections.run.terminal import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
+from medldr.reporting.table import Table
 from medldr.reporting.writers.csv import csv_text
 from medldr.reporting.writers.html import html_page
 from medldr.reporting.writers.latex import latex_document, latex_tables
@@ -35,7 +37,7 @@ class ReportWarning(UserWarning):
 
 
 def write_report(folder: RunFolder | Path | str) -> Path:
-    """Write `report.html` of a run, finished or not.
+    """Write `report.html` and `checklist.html` of a run, finished or not.
 
     A figure that cannot be drawn is replaced by a sentence that says why, and never raises.
 
@@ -50,7 +52,9 @@ def write_report(folder: RunFolder | Path | str) -> Path:
         StorageError: If the page cannot be written.
     """
     files = _folder(folder)
-    write_text(files.report, html_page(run_page(read_run(files))))
+    read = read_run(files, mistakes=True)
+    write_text(files.checklist, html_page(checklist_page(read)))
+    write_text(files.report, html_page(run_page(read)))
     return files.report
 
 
@@ -128,6 +132,7 @@ def compare_runs(
     path: Path | str,
     *,
     metric: str = "accuracy",
+    margin: float | None = None,
     title: str | None = None,
     remark: str | None = None,
 ) -> dict[str, Any]:
@@ -136,7 +141,9 @@ def compare_runs(
     Args:
         folders: Run folders; the first one's method is the reference.
         path: The page to write.
-        metric: The metric that the terminal table shows.
+        metric: The metric that the terminal table shows, and that the margin is of.
+        margin: How much worse than the reference a method may be and still count as non-inferior,
+            in the unit in which the metric is printed; unset: nothing is said about that.
         title: Title of the page; unset: made of the methods' names.
         remark: A banner at the top of the page.
 
@@ -148,7 +155,7 @@ def compare_runs(
     """
     from medldr.evaluation import compare
 
-    result = compare(folders)
+    result = compare(folders, margin=margin, metric=metric)
     found = Comparison.of(result)
     overview = comparison_overview(found, metric)
     used = {run for method in found.methods for run in method.runs}
@@ -210,6 +217,12 @@ def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
     for path, text in texts.items():
         write_text(path, text)
     return SweepReport(sweep, files.report, tuple(texts))
+
+
+def printed_tables(report: SweepReport) -> list[Table]:
+    """The grids of a sweep as `print_sweep` prints them."""
+    shown = terminal_page(report.sweep)
+    return [table for _, table in shown.tables(["result"])]
 
 
 def print_sweep(report: SweepReport) -> None:

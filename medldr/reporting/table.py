@@ -9,6 +9,10 @@ from medldr.evaluation.estimate import Estimate
 from medldr.metrics import Metric, metric_facts
 
 DASH = "–"
+CHANCE = "chance"
+"""Style of the row of chance level, which is no method."""
+ANY = "Always the most frequent class"
+"""Heading of chance level where columns differ in their class."""
 
 
 def interval(held: Estimate, known: Metric, *, signed: bool = False, between: str = " to ") -> str:
@@ -70,7 +74,7 @@ class Row:
         tags: Words behind the heading, such as ``control``.
         style: Class of the style sheet.
         mark: Footnote signs of the heading.
-        apart: Below a separate line, however the others are sorted.
+        apart: Below a separate line, however the others are sorted: controls, chance level.
     """
 
     heading: str
@@ -91,6 +95,7 @@ class Table:
         rows: From top to bottom.
         footnotes: (sign, text), in order of appearance.
         notes: Sentences below the footnotes.
+        alone: What must be said where the table stands without its page, as in a paper.
         texts: Positions of columns that hold words, which are aligned to the left.
         intervals: Whether its numbers have 95% intervals.
         code: Whether its cells are keys and values of a configuration.
@@ -101,6 +106,7 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     footnotes: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    alone: list[str] = field(default_factory=list)
     texts: tuple[int, ...] = ()
     intervals: bool = True
     code: bool = False
@@ -144,6 +150,9 @@ def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
         parts: Heading of the new column, and the table whose first column of numbers it gets.
     """
     table = Table(caption, [parts[0][1].columns[0], *(heading for heading, _ in parts)])
+    levels = {row.heading for _, part in parts for row in part.rows if row.style == CHANCE}
+    if len(levels) > 1:  # one row, though the most frequent class is not the same in all of them
+        parts = [(heading, _renamed(part)) for heading, part in parts]
     found = [{row.heading: row for row in part.rows} for _, part in parts]
     rows = {row.heading: row for _, part in reversed(parts) for row in part.rows}
     order = list(dict.fromkeys(row.heading for _, part in parts for row in part.rows))
@@ -161,4 +170,11 @@ def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
             cells.append(replace(cell, mark=signed(part, cell.mark)))
         table.rows.append(replace(rows[heading], cells=cells, mark=marks))
     table.notes = list(dict.fromkeys(note for _, part in parts for note in part.notes))
+    table.alone = list(dict.fromkeys(text for _, part in parts for text in part.alone))
     return table
+
+
+def _renamed(part: Table) -> Table:
+    """A table whose row of chance level does not name its class."""
+    rows = [replace(row, heading=ANY) if row.style == CHANCE else row for row in part.rows]
+    return replace(part, rows=rows)

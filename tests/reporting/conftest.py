@@ -4,6 +4,7 @@ import functools
 import json
 import shutil
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 
 from medldr.config import EvaluationConfig
 from medldr.config.yaml_text import write_yaml
-from medldr.evaluation import evaluate
-from medldr.evaluation.predictions.table import write_predictions
+from medldr.evaluation import checked, evaluate
+from medldr.evaluation.predictions.table import by_split, read_predictions, write_predictions
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
 from medldr.reporting.figures import drawing as figures
@@ -23,7 +24,7 @@ from medldr.types import Predictions
 FRACTURES = ("buckle", "nondisplaced", "displaced")
 
 
-def predict(task, names, split, n, seed=0, domains=(), only=None, skill=1.0):
+def predict(task, names, split, n, seed=0, domains=(), only=None, skill=1.0, columns=None):
     """Predictions better than chance; ids and groups look like those of patients."""
     rng = np.random.default_rng([seed, len(split)])
     k = len(names)
@@ -48,6 +49,7 @@ def predict(task, names, split, n, seed=0, domains=(), only=None, skill=1.0):
         group=np.array([f"MRN-77{split}{i // 2:05d}" for i in range(n)]),
         label=label,
         prob=prob,
+        columns={name: np.resize(values, n) for name, values in (columns or {}).items()},
     )
 
 
@@ -97,6 +99,7 @@ def write_run(
     skill=1.0,
     scored=None,
     further=None,
+    columns=None,
 ):
     """Write the files of a finished run.
 
@@ -104,6 +107,7 @@ def write_run(
         parent: Folder of run folders.
         scored: Keys of the section `evaluation`.
         further: Rules that are not reported, each with the skill of its predictions.
+        columns: Values of each column of the metadata, repeated over the rows of each split.
         splits: Those with predictions; held-out domains add ``id_test`` unless ``id_val`` is there.
     """
     files = RunFolder(parent / name)
@@ -123,6 +127,7 @@ def write_run(
                 places[split],
                 only if split == "test" else None,
                 skill,
+                columns,
             )
             for split in wanted
         }
@@ -167,6 +172,21 @@ def write_run(
     files.evaluation.write_text(json.dumps(written, allow_nan=False))
     write_predictions(files.predictions, join(list(tables.values())))
     return files
+
+
+@pytest.fixture
+def score_other():
+    """Change columns of the predictions of a run without domains, and score it again."""
+
+    def score(files, **columns):
+        before = json.loads(files.evaluation.read_text())
+        table = replace(read_predictions(files.predictions, before["task"]), **columns)
+        scoring = EvaluationConfig(draws=before["intervals"]["draws"])
+        scored = evaluate(by_split(table), scoring, selection=before["selection"], seen=[])
+        write_predictions(files.predictions, table)
+        files.evaluation.write_text(json.dumps(scored, allow_nan=False))
+
+    return score
 
 
 @pytest.fixture
@@ -282,7 +302,7 @@ def grids_of():
         found = page.results
         return {
             (split, metric): make_grid(
-                found.study, found.columns, metric, split, averaged=found.averaged
+                found.study, found.columns, metric, split, averaged=found.averages(metric)
             )
             for split in found.splits
             for metric in found.metrics
@@ -294,7 +314,7 @@ def grids_of():
 class Page(HTMLParser):
     """A page as a strict reader sees it."""
 
-    void = frozenset(["meta", "link", "br", "hr", "img", "input"])
+    void = frozenset(["meta", "link", "br", "hr", "img", "input", "wbr"])
     # matplotlib leaves these SVG elements to close themselves.
     links = ("href", "src", "xlink:href", "action", "data", "srcset", "poster")
 
@@ -452,6 +472,10 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
 
 
 @pytest.fixture
-def held_sweep(tmp_path):
-    """Write a sweep that holds domains out."""
+def held_sweep(tmp_path, monkeypatch):
+    """Write a sweep that holds domains out.
+
+    Its numbers are chosen for what tables make of them, so the predictions need not give them.
+    """
+    monkeypatch.setattr(checked, "differences", lambda *_: [])
     return functools.partial(write_held_folder, tmp_path / "S")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import INK, MUTED, draw_axes, shorten
+from medldr.reporting.figures.drawing import HEAT, INK, MUTED, PAPER, SKY, draw_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,20 +60,22 @@ def _listed(names: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def _paint(axes: Axes, values: Any, names: Sequence[str], unit: str) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     count = len(names)
-    colours = LinearSegmentedColormap.from_list("white_blue", ["#ffffff", "#9ec9e6", "#0b4f86"])
+    # One colour, more or less transparent, suits light and dark pages; that of a picture is fixed.
+    shade = HEAT if count <= MOST_NUMBERS else SKY
+    ends = [to_rgba(shade, 0.0), to_rgba(shade, 1.0)]
+    colours = LinearSegmentedColormap.from_list("shades", ends)
     top = 100.0 if unit else max(1.0, float(values.max(initial=0)))
     if count <= MOST_NUMBERS:
         edges = np.arange(count + 1) - 0.5
         axes.pcolormesh(
             edges, edges, np.nan_to_num(values), cmap=colours, vmin=0, vmax=top,
-            edgecolors="white", linewidth=0.8,
+            edgecolors=PAPER, linewidth=0.8,
         )  # fmt: skip
         for (i, j), value in np.ndenumerate(values):
-            ink = MUTED if value == 0 else "white" if value > 0.55 * top else INK
-            text = "–" if np.isnan(value) else f"{value:.0f}"
+            text, ink = "–" if np.isnan(value) else f"{value:.0f}", MUTED if value == 0 else INK
             axes.text(j, i, text, ha="center", va="center", color=ink, fontsize=9)
     else:
         image = axes.imshow(values, cmap=colours, vmin=0, vmax=top, interpolation="none")

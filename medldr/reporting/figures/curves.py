@@ -10,7 +10,16 @@ from medldr.folders.metrics_log import LogRow, series, time_axis
 from medldr.folders.run_record import Selection
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import BLUE, GREEN, INK, ORANGE, PINK, draw_axes, time_ticks
+from medldr.reporting.figures.drawing import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PINK,
+    add_tips,
+    draw_axes,
+    time_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,6 +159,9 @@ def _paint(
     for line, x, y in found:
         marker = "o" if len(x) < 4 else None
         axes.plot(x, y, line.dash, color=line.colour, label=line.label, marker=marker, ms=4)
+        places = zip(x, y, strict=True)
+        texts = [f"{line.label}, {axis} {at:g}: {_shown(line, value)}" for at, value in places]
+        add_tips(axes, x, y, texts)
     values = [value for _, _, y in found for value in y]
     if log and min(values) > 0:
         axes.set_yscale("log")
@@ -163,13 +175,14 @@ def _paint(
     time_ticks(axes)
 
 
-def _in_words(line: Line, x: list[float], y: list[float], axis: str) -> str:
+def _shown(line: Line, value: float) -> str:
     # "train/loss/original" is a loss, "train/accuracy/degraded" an accuracy.
     known = next((METRICS[part] for part in line.key.split("/") if part in METRICS), None)
+    return f"{value:.3g}" if known is None else known.with_unit(value)
 
-    def show(value: float) -> str:
-        return f"{value:.3g}" if known is None else known.with_unit(value)
 
+def _in_words(line: Line, x: list[float], y: list[float], axis: str) -> str:
+    show = partial(_shown, line)
     if len(x) == 1:
         return f"{line.label}: {show(y[0])} at {axis} {x[0]:g}."
     return (

@@ -11,7 +11,7 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medldr.evaluation.estimate import Estimate
@@ -27,14 +27,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger("medldr.reporting")
 
 # Okabe and Ito's palette without yellow: distinct with any colour vision, and dark on white.
-BLUE, ORANGE, GREEN, RED, PINK, SKY = (
-    "#0072b2", "#d55e00", "#009e73", "#a3242a", "#b0568c", "#3f9bd1",
+BLUE, ORANGE, GREEN, RED, PINK, SKY, OLIVE = (
+    "#0072b2", "#d55e00", "#009e73", "#a3242a", "#b0568c", "#3f9bd1", "#8a6d00",
 )  # fmt: skip
-INK, MUTED, FAINT = "#1d2733", "#5c6773", "#d9dee4"
-COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, "#8a6d00", RED, MUTED)
+INK, MUTED, FAINT, HEAT, PAPER = "#1d2733", "#5c6773", "#d9dee4", "#5fa3d6", "#ffffff"
+VARIABLES = {
+    BLUE: "blue", ORANGE: "orange", GREEN: "green", RED: "red", PINK: "pink", SKY: "sky",
+    OLIVE: "olive", INK: "ink", MUTED: "muted", FAINT: "line", HEAT: "heat", PAPER: "paper",
+    "#000000": "ink",
+}  # fmt: skip
+"""The variable of the style sheet behind each colour; it has another value on a dark page."""
+COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, OLIVE, RED, MUTED)
+METHOD_COLOURS = (BLUE, ORANGE, GREEN, PINK, OLIVE, RED, SKY)
 LEGEND_LINE = 0.19
 """Height of a line of a legend, in inches."""
 DASHES = ("-", "--", "-.", ":")
+MOST_TIPS = 24
+"""Points of one curve that show their numbers; more would double the size of a page."""
 
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and is small
@@ -48,6 +57,7 @@ STYLE: dict[str, Any] = {
     "grid.color": FAINT, "grid.linewidth": 0.7,
     "legend.frameon": False, "legend.fontsize": 9,
     "lines.linewidth": 1.8,
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK),
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
@@ -105,10 +115,14 @@ def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float
 
 
 def clean_svg(svg: str, name: str) -> str:
-    """Prepare a matplotlib SVG for a page that has others.
+    """Prepare a matplotlib SVG for a page that has others, on light and on dark paper.
 
-    The XML head, fixed width and height go (the page scales it), ids get the figure's name in
-    front, and coordinates are cut to a hundredth of a point.
+    The XML head, fixed width and height and the fonts go (the page sets both), ids get the
+    figure's name in front, coordinates are cut to a hundredth of a point, and each colour becomes
+    its variable of the style sheet.
+
+    Raises:
+        ValueError: If a colour has no variable.
 
     Example:
         >>> clean_svg('<?xml?><svg height="1pt" viewBox="0 0 2 1"><g id="a"/></svg>', "f")
@@ -118,8 +132,29 @@ def clean_svg(svg: str, name: str) -> str:
     svg = re.sub(head, r'<svg \1 aria-hidden="true" focusable="false">', svg, count=1, flags=re.S)
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    svg = re.sub(r'(?<=\bd=")[^"]*', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)
+    svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
+    numbers = r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*'
+    svg = re.sub(numbers, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
+    svg = re.sub(r'(?<= style=")[^"]*', lambda found: _restyled(found[0]), svg)
     return re.sub(r">\s+<", "><", svg).replace(" \n", "\n").strip()
+
+
+def _restyled(style: str) -> str:
+    """A style whose colours are variables, without fonts.
+
+    Example:
+        >>> _restyled("fill: #1d2733; font-family: 'DejaVu Sans', serif; stroke: none")
+        'fill: var(--ink); stroke: none'
+    """
+    style = re.sub(r"font-family: [^;]*;? ?", "", style)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda found: f"var(--{_variable(found[0])})", style)
+
+
+def _variable(colour: str) -> str:
+    if colour not in VARIABLES:
+        known = ", ".join(sorted(VARIABLES))
+        raise ValueError(f"{colour} would not suit a dark page; use one of {known}")
+    return VARIABLES[colour]
 
 
 def draw_axes(
@@ -162,7 +197,7 @@ def _add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int
     for place, (line, text) in enumerate(zip(lines, texts, strict=True)):
         x, y = column * (place // rows) / width, top - LEGEND_LINE * (place % rows + 0.5) / height
         ends = [x, x + 0.3 / width] if line.get_linestyle() != "None" else [x + 0.15 / width]
-        keys = ("color", "linestyle", "linewidth", "marker", "markersize")
+        keys = ("color", "linestyle", "linewidth", "marker", "markersize", "markerfacecolor")
         style = {key: getattr(line, f"get_{key}")() for key in keys}
         figure.add_artist(Line2D(ends, [y] * len(ends), transform=figure.transFigure, **style))
         figure.text(x + 0.4 / width, y, text, fontsize=9, va="center")
@@ -172,6 +207,56 @@ def look(place: int) -> dict[str, Any]:
     """Colour and dashes of a curve by its place; after the last colour the dashes shift."""
     dash = DASHES[(place + place // len(COLOURS)) % len(DASHES)]
     return {"color": COLOURS[place % len(COLOURS)], "ls": dash}
+
+
+def looks(
+    methods: Iterable[str], reference: str, controls: Collection[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Colour and dashes of every method, the same in all figures of a page.
+
+    The reference is a solid line in the colour of text and controls are broken grey ones, which
+    leaves the colours to the methods that are studied.
+
+    Args:
+        methods: All methods of the page, in its order.
+        reference: The method that the others are compared with.
+        controls: Methods that separate effects of the others.
+
+    Example:
+        >>> found = looks(["ERM", "ERM, half rate", "LatentDR"], "ERM", ["ERM, half rate"])
+        >>> [(line["color"], line["ls"]) for line in found.values()]
+        [('#1d2733', '-'), ('#5c6773', '--'), ('#0072b2', '-')]
+    """
+    found: dict[str, dict[str, Any]] = {}
+    studied = broken = 0
+    for method in methods:
+        if method == reference:
+            found[method] = {"color": INK, "ls": "-"}
+        elif method in controls:
+            broken += 1
+            found[method] = {"color": MUTED, "ls": DASHES[1 + (broken - 1) % (len(DASHES) - 1)]}
+        else:
+            turn, place = divmod(studied, len(METHOD_COLOURS))
+            found[method] = {"color": METHOD_COLOURS[place], "ls": DASHES[turn % len(DASHES)]}
+            studied += 1
+    return found
+
+
+def add_tips(axes: Axes, x: Sequence[float], y: Sequence[float], texts: Sequence[str]) -> None:
+    """Let points show their numbers under the pointer; a long curve lets some of them.
+
+    Args:
+        axes: Axes that the points are drawn in.
+        x: Horizontal positions, in units of the axes.
+        y: Vertical positions.
+        texts: One per point.
+    """
+    from medldr.reporting.figures.tips import Tips
+
+    points = list(zip(x, y, texts, strict=True))
+    step = max(1, -(-len(points) // MOST_TIPS))
+    # Counted from the end, so that the last point is always among them.
+    axes.add_artist(Tips(axes, points[::-1][::step][::-1]))
 
 
 def time_ticks(axes: Axes) -> None:

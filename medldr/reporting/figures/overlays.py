@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from medldr.folders.metrics_log import LogRow, series, time_axis
+from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import draw_axes, look, time_ticks
+from medldr.reporting.figures.drawing import add_tips, draw_axes, time_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,10 @@ OVERLAYS = (
 
 
 def overlay_figures(
-    curves: Mapping[str, Sequence[Sequence[LogRow]]], column: str = "", number: int = 0
+    curves: Mapping[str, Sequence[Sequence[LogRow]]],
+    styles: Mapping[str, Mapping[str, Any]],
+    column: str = "",
+    number: int = 0,
 ) -> list[Drawing]:
     """Learning curves of all methods in one figure per quantity.
 
@@ -37,6 +41,7 @@ def overlay_figures(
 
     Args:
         curves: Records of `metrics.jsonl` of each run, by method.
+        styles: Colour and dashes of each method, from `looks`.
         column: Title of the column of a sweep that these runs belong to.
         number: Number of that column, from 1, which keeps names apart on one page.
     """
@@ -62,7 +67,7 @@ def overlay_figures(
         drawings.append(
             draw_axes(
                 f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}",
-                partial(_paint, found=found),
+                partial(_paint, found=found, styles=styles, axis=axis, key=key),
                 labels=(axis, title.lower().replace("auc", "AUC")), legend=1,
                 title=f"{column}: {title}" if column else title,
                 caption=f"{one}; {hint}.",
@@ -85,10 +90,20 @@ def _mean(lines: Sequence[Line]) -> Line:
     return shared, [fmean(found[x] for found in values) for x in shared]
 
 
-def _paint(axes: Axes, found: Mapping[str, Sequence[Line]]) -> None:
-    for place, (method, lines) in enumerate(found.items()):
-        style = look(place) | {"ms": 4, "lw": 1.8 if len(lines) == 1 else 1.1}
+def _paint(
+    axes: Axes,
+    found: Mapping[str, Sequence[Line]],
+    styles: Mapping[str, Mapping[str, Any]],
+    axis: str,
+    key: str,
+) -> None:
+    known = METRICS.get(key.rsplit("/", 1)[-1])
+    for method, lines in found.items():
+        style = {**styles[method], "ms": 4, "lw": 1.8 if len(lines) == 1 else 1.1}
         for i, (x, y) in enumerate(lines):
             marker = "o" if len(x) < 4 else None
             axes.plot(x, y, marker=marker, label=method if i == 0 else None, **style)
+            shown = [f"{value:.3g}" if known is None else known.with_unit(value) for value in y]
+            places = zip(x, shown, strict=True)
+            add_tips(axes, x, y, [f"{method}, {axis} {at:g}: {text}" for at, text in places])
     time_ticks(axes)

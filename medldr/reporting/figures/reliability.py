@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from medldr.folders.evaluation_record import Bins, EvaluationRecord, SplitRecord
+from medldr.folders.curve_records import Bins
+from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE, draw, number_text, shorten
+from medldr.reporting.figures.drawing import (
+    BLUE,
+    MUTED,
+    ORANGE,
+    PAPER,
+    add_tips,
+    draw,
+    number_text,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,7 +84,7 @@ def _figure(
         for confidence, accuracy, count in zip(bins.confidence, bins.accuracy, counts, strict=True)
         if count and confidence is not None and accuracy is not None
     ]
-    words = "; ".join(f"{c:.2f} predicted, {a:.2f} observed ({n})" for c, a, n in points)
+    words = [f"{c:.2f} predicted, {a:.2f} observed ({n})" for c, a, n in points]
 
     def paint(figure: Figure) -> None:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
@@ -82,11 +92,13 @@ def _figure(
         confidence, accuracy = [c for c, _, _ in points], [a for _, a, _ in points]
         upper.vlines(confidence, confidence, accuracy, color=ORANGE, lw=1.4, alpha=0.8)
         upper.plot(confidence, accuracy, "o-", color=BLUE, ms=5)
+        add_tips(upper, confidence, accuracy, words)
         upper.set(ylim=(-0.02, 1.02), ylabel=labels[1])
         upper.set_title(f"ECE {ece}", fontweight="normal", fontsize=9.5)
         edges = np.linspace(0, 1, len(counts) + 1)
-        style = {"align": "edge", "color": BLUE, "ec": "white", "lw": 0.5}
+        style = {"align": "edge", "color": BLUE, "ec": PAPER, "lw": 0.5}
         lower.bar(edges[:-1], counts, width=np.diff(edges), **style)
         lower.set(xlim=(0, 1), xlabel=labels[0], ylabel="count")
 
-    return draw(name, paint, title=title, caption=caption, alt=f"{alt}: {words}.", size=(4.6, 4.9))
+    said = f"{alt}: {'; '.join(words)}."
+    return draw(name, paint, title=title, caption=caption, alt=said, size=(4.6, 4.9))

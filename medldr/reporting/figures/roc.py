@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from medldr.folders.evaluation_record import Curve, Number, SplitRecord
+from medldr.folders.curve_records import Curve
+from medldr.folders.evaluation_record import Number, SplitRecord
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import FAINT, MUTED, draw_axes, look, number_text, shorten
+from medldr.reporting.figures.drawing import MUTED, add_tips, draw_axes, look, number_text, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +28,9 @@ def roc_figure(split: SplitRecord) -> Drawing | None:
     curves = roc_curves(split)
     if not curves:
         return None
-    numbers = {name: _class_auc(split, name) for name in curves}
+    numbers = {name: class_number(split, name, "auc") for name in curves}
     texts = {name: number_text("auc", number) for name, number in numbers.items()}
-    named = _named_curves(numbers)
+    named = named_curves(numbers)
     some = ", best and worst classes labelled" if len(named) < len(curves) else ""
     areas = "; ".join(f"{name} {text}" for name, text in texts.items())
     return draw_axes(
@@ -43,14 +44,35 @@ def roc_figure(split: SplitRecord) -> Drawing | None:
     )  # fmt: skip
 
 
-def _class_auc(split: SplitRecord, name: str) -> Number | None:
+def domain_roc_figure(split: SplitRecord) -> Drawing | None:
+    """One curve per domain of a binary task; None without two of them."""
+    curves = {name: c for name, c in split.roc_by_domain.items() if len(c.fpr) > 1}
+    if len(curves) < 2:
+        return None
+    numbers = {name: split.domains[name].metrics.get("auc") for name in curves}
+    texts = {name: number_text("auc", number) for name, number in numbers.items()}
+    named = named_curves(numbers)
+    areas = "; ".join(f"{name} {text}" for name, text in texts.items())
+    return draw_axes(
+        "roc-domains", partial(_paint_roc, curves=curves, texts=texts, named=named),
+        labels=("1 - specificity", "sensitivity"), legend=1,
+        size=(4.6, 4.2 + 0.19 * len(named)),
+        title="ROC curves by domain",
+        caption="Where curves lie apart, the same threshold has another sensitivity or specificity "
+        "from one domain to the next.",
+        alt=f"Area under the curve with 95% CI: {areas}.",
+    )  # fmt: skip
+
+
+def class_number(split: SplitRecord, name: str, key: str) -> Number | None:
+    """The area under the curve of a class; the one curve of a binary task has the split's."""
     entry = split.classes.get(name)
-    number = None if entry is None else entry.metrics.get("auc")
-    # The one curve of a binary task is that of the split's AUC.
-    return split.metrics.get("auc") if number is None and len(split.roc) == 1 else number
+    number = None if entry is None else entry.metrics.get(key)
+    return split.metrics.get(key) if number is None and len(split.roc) == 1 else number
 
 
-def _named_curves(numbers: Mapping[str, Number | None]) -> list[str]:
+def named_curves(numbers: Mapping[str, Number | None]) -> list[str]:
+    """The curves that are labelled: all of few, else the best and the worst."""
     if len(numbers) <= MOST_CURVES:
         return list(numbers)
     known = {name: None if number is None else number.value for name, number in numbers.items()}
@@ -64,8 +86,12 @@ def _paint_roc(
     axes.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=":")
     for name, points in curves.items():
         if name not in named:
-            axes.plot(points.fpr, points.tpr, color=FAINT, lw=1)
+            axes.plot(points.fpr, points.tpr, color=MUTED, lw=0.6)
     for number, name in enumerate(named):
         label = f"{shorten(name, 26)}: {texts[name]}"
-        axes.plot(curves[name].fpr, curves[name].tpr, label=label, **look(number))
+        x, y = curves[name].fpr, curves[name].tpr
+        axes.plot(x, y, label=label, **look(number))
+        each = zip(x, y, strict=True)
+        tips = [f"{name}: sensitivity {t:.3f}, specificity {1 - f:.3f}" for f, t in each]
+        add_tips(axes, x, y, tips)
     axes.set(aspect="equal", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))

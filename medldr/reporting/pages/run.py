@@ -11,9 +11,14 @@ from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.published.held_out import run_published
 from medldr.reporting.sections.run import numbers, predictions
+from medldr.reporting.sections.run.card import card
+from medldr.reporting.sections.run.clinical import clinical
+from medldr.reporting.sections.run.mistakes import mistakes
 from medldr.reporting.sections.run.provenance import provenance, settings
+from medldr.reporting.sections.run.recalibration import recalibration
 from medldr.reporting.sections.run.result import banners, notes, result
 from medldr.reporting.sections.run.rules import rules
+from medldr.reporting.sections.run.subgroups import subgroups
 
 
 def run_page(files: RunFiles) -> Document:
@@ -37,15 +42,20 @@ def _sections(files: RunFiles) -> Iterator[Section | None]:
     if scored is not None:
         yield section("run", "published", run_published(files))
         yield numbers.splits(scored)
+        yield clinical(files)
         yield rules(files)
         yield numbers.domains(scored)
         yield numbers.groups(scored)
+        yield subgroups(files)
     yield predictions.curves(files)
     yield predictions.latents(files)
     if scored is not None:
         yield predictions.confusion(scored)
         yield predictions.judging(scored)
+        yield recalibration(scored)
         yield numbers.classes(scored)
+        yield mistakes(files)
+    yield card(files)
     yield settings(files)
     yield provenance(files)
     if scored is not None:

@@ -15,7 +15,9 @@ from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, columns, splits
 from medldr.reporting.results.held_out import held_out_sets
+from medldr.reporting.sections.basis import no_groups_note
 from medldr.reporting.sections.by_rule import by_rule
+from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published.fixed_split import sweep_published
 from medldr.reporting.sections.published.held_out import held_out_published
@@ -28,6 +30,7 @@ from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.differences import differences
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.table import Table
+from medldr.reporting.wording import split_name
 
 DEFAULT_METRICS = ("accuracy", "auc")
 
@@ -64,6 +67,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     metrics, notes = _metrics(study, found)
     results = Results(study, found, metrics, splits(found), held_out_sets(study))
     notes = [*study.notes, *notes, *(note for column in found for note in column.notes)]
+    notes += no_groups_note([(c.name, c.comparison) for c in found if c.comparison is not None])
     ours = [*sweep_published(study, found), *held_out_published(results.held_out)]
     sections = (
         grids.result(results),
@@ -83,7 +87,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         sets.glossary(results),
     )
     document = Document(
-        study.layout.title,
+        _title(study),
         "medldr · report of a sweep",
         _subtitle(results),
         list(_banners(study, found)),
@@ -91,6 +95,12 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         wide=True,
     )
     return SweepPage(results, document)
+
+
+def _title(study: Study) -> str:
+    """The title of the sweep file; its plain name while a method that this counts never started."""
+    states = {row: {entry.state for entry in study.of(row)} for row in study.rows}
+    return study.name if {"not run"} in states.values() else study.layout.title
 
 
 def _subtitle(results: Results) -> str:
@@ -123,6 +133,7 @@ def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str
 def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
     if study.layout.remark:
         yield Banner("remark", study.layout.remark)
+    yield from _collapses(found)
     oracles = ", ".join(row for row in study.rows if study.oracle(row))
     if oracles:
         yield Banner("oracle", sentence("oracles", rows=oracles))
@@ -135,8 +146,20 @@ def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
     if apart:
         yield Banner("warning", f"Left out because the runs cannot be compared: {apart}.")
     members = [entry.member for entry in study.entries if entry.run is not None]
-    if 1 in Counter((member.row, member.column) for member in members).values():
-        yield Banner("warning", sentence("single_seed"))
+    seeds = set(Counter((member.row, member.column) for member in members).values())
+    if 1 in seeds:
+        yield Banner("warning", sentence("single_seed" if len(seeds) > 1 else "only_single_seeds"))
+
+
+def _collapses(found: Sequence[Column]) -> Iterator[Banner]:
+    """What no accuracy of the foremost split should be read without."""
+    split, texts = next(iter(splits(found)), ""), list[str]()
+    for column in found:
+        there = column.comparison
+        for text in [] if there is None else collapse_texts(*there.collapsed(split)):
+            texts.append(f"{column.name}: {text}" if len(found) > 1 else text)
+    texts.sort(key=lambda text: EVERY not in text)  # the worst first, whatever their column
+    yield from collapse_banner(texts, split_name(split).lower())
 
 
 def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> Document:
@@ -174,5 +197,8 @@ def _legend(tables: Sequence[Table], *, styled: bool) -> list[str]:
     if any(found.n is not None and found.n < (found.planned or 0) for found in there):
         parts.append("(n/planned) where runs are missing")
     if styled and any(found.marks for found in there):
-        parts.append("best bold, second best underlined")
+        parts.append("bold: best, or not clearly worse; underlined: next, if clearly better")
+    elif styled and (seeds := [found.n for found in there if found.n is not None]):
+        why = "single seeds have no p" if max(seeds) == 1 else "no difference is clear"
+        parts.append(f"no best is marked: {why}")
     return parts

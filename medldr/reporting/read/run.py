@@ -9,10 +9,11 @@ from typing import Any
 
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation import read_predictions
-from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
+from medldr.evaluation.checked import read_further_evaluation, read_results
+from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
 from medldr.folders.metrics_log import LogRow, read_log
+from medldr.folders.mistakes_record import Mistakes, read_mistakes
 from medldr.folders.privacy import hide_ids, hide_in_command, hide_in_config, ids_of, read_ids
 from medldr.folders.run_record import RunRecord, Selection, read_run_record
 from medldr.types import Predictions
@@ -31,6 +32,7 @@ class RunFiles:
         evaluation: `evaluation.json`; None where the run was not evaluated.
         further: The evaluation of each selection rule that is not reported, where there is one.
         predictions: `predictions.csv`, where it was asked for and is there.
+        mistakes: `mistakes.json`, where it was asked for and is there.
         skipped_files: Number of files listed in `bad_files.csv`.
         problems: What could not be read, in words for the reader.
         ids: Ids and groups of its items, which no page may show.
@@ -46,6 +48,7 @@ class RunFiles:
     evaluation: EvaluationRecord | None = None
     further: Mapping[str, EvaluationRecord] = field(default_factory=dict)
     predictions: Predictions | None = None
+    mistakes: Mistakes | None = None
     skipped_files: int = 0
     problems: tuple[str, ...] = ()
     ids: frozenset[str] = frozenset()
@@ -82,6 +85,7 @@ def read_run(
     config: Mapping[str, Any] | None = None,
     *,
     predictions: bool = False,
+    mistakes: bool = False,
 ) -> RunFiles:
     """Read a run folder.
 
@@ -89,10 +93,12 @@ def read_run(
         files: The folder.
         record: Its `run.json`, where the caller has read it.
         config: Its `config.yaml`, likewise.
-        predictions: Whether the predictions are needed, and not only the ids in them.
+        predictions: Whether the predictions are to be kept, and not only the ids in them.
+        mistakes: Whether the pictures of mistakes are needed.
 
     Raises:
-        InputError: If it is not a run folder, or one of its files is there but cannot be read.
+        InputError: If it is not a run folder, or one of its files is there but cannot be read or
+            is not as the run wrote it.
     """
     if record is None and files.run.is_file():
         record = read_run_record(files)
@@ -103,12 +109,9 @@ def read_run(
     if config is None:
         config = read_yaml(files.config).values if files.config.is_file() else {}
     log, problems = read_log(files.metrics)
-    evaluation = read_evaluation(files) if files.evaluation.is_file() else None
+    evaluation, table = read_results(files, record)
     rules = () if record is None else record.selections
-    further = {r: read_evaluation(files, r) for r in rules if files.evaluation_of(r).is_file()}
-    table = None
-    if predictions and evaluation is not None and files.predictions.is_file():
-        table = read_predictions(files.predictions, evaluation.task)
+    found = {rule: read_further_evaluation(files, record, rule) for rule in rules}
     ids = read_ids(files.predictions) if table is None else ids_of(table)
     said = [
         () if record is None else (*record.data.notes, *record.notes),
@@ -121,8 +124,9 @@ def read_run(
         facts={} if record is None else _hidden(record.content, ids),
         log=tuple(log),
         evaluation=evaluation,
-        further=further,
-        predictions=table,
+        further={rule: each for rule, each in found.items() if each is not None},
+        predictions=table if predictions else None,
+        mistakes=read_mistakes(files) if mistakes else None,
         skipped_files=_count_lines(files),
         problems=tuple(problems),
         ids=ids,

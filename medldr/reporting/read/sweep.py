@@ -16,6 +16,7 @@ from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.files import read_json
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.sweep_record import Member, Sweep, SweepFolder, read_sweep
+from medldr.metrics import METRICS
 from medldr.reporting.read.loose_runs import Configs, OpenFolder, lay_out
 from medldr.reporting.read.run import read_run
 from medldr.reporting.read.searched_settings import chosen_settings
@@ -45,7 +46,7 @@ def read_study(folder: SweepFolder) -> Study:
         for m in members
     ]
     ids = _ids(folder, entries)
-    names = {name for member in members for name in (member.run, member.label)}
+    names = {name for member in members for name in (member.run, member.label)} | METRICS.keys()
     clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in entries]
     if not sweep.layout.search:
         return _printed(sweep, clean, unreadable)

@@ -60,6 +60,16 @@ class Column:
         """One row minus another; None where either has no result."""
         return None if self.comparison is None else self.comparison.contrast(split, metric, *pair)
 
+    def pair(self, split: str, metric: str, one: str, other: str) -> Difference | None:
+        """Two rows that compete, in either order; None where either has no result."""
+        found = self.comparison
+        return None if found is None else found.pair(split, metric, one, other)
+
+    def paired_p(self, split: str, metric: str, one: str, other: str) -> float | None:
+        """The p of their difference, without a correction; None where there is none."""
+        found = self.pair(split, metric, one, other)
+        return None if found is None else found.p
+
     def fewest_seeds(self, *rows: str) -> int:
         """Seeds of the row that has the fewest of these; 0 where none has a result."""
         return min((len(m.seeds) for m in self._methods if m.name in rows), default=0)

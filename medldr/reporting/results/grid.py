@@ -1,21 +1,23 @@
 """The grid of a sweep: methods down, data sets across, the best marked as in a paper.
 
-The best and the second best of a column are decided on the printed numbers, so numbers that look
-equal share the mark. Control and oracle rows do not compete: controls explain other rows, oracles
-have seen the test split. Nor does a number of fewer runs than others have, because runs may not be
-missing by chance.
+What counts as the best of a column is in `medldr.reporting.results.ranks`. Control and oracle rows
+do not compete: controls explain other rows, oracles have seen the test split. Nor does a number of
+fewer runs than others have, because runs may not be missing by chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from medldr.evaluation.estimate import Estimate, Mark
-from medldr.metrics import Metric, metric_facts
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.inference import average
+from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import plain_average
+from medldr.reporting.results.ranks import Paired, marks
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def make_grid(
         there = {r: found for r in competing if (found := cells[r][number]) is not None}
         most = max((found.n or 0 for found in there.values()), default=0)
         full = {r: found.mean for r, found in there.items() if found.n == most}
-        for row, mark in marks(full, known).items():
+        paired: Paired = partial(shown[number].paired_p, split, metric)
+        for row, mark in marks(full, known, paired).items():
             cells[row][number] = replace(there[row], marks=(mark,))
     averages: dict[str, Estimate] = {}
     if averaged and len(shown) > 1:
@@ -67,27 +70,24 @@ def make_grid(
                 each if each is not None and each.n == each.planned else None for each in of_row
             ]
             averages[r] = plain_average(whole, metric) or Estimate()
-    for row, mark in marks({r: averages[r].mean for r in competing if averages}, known).items():
+    means = {r: averages[r].mean for r in competing if averages}
+    of_averages: Paired = partial(_average_p, shown, split, metric, cells)
+    for row, mark in marks(means, known, of_averages).items():
         averages[row] = replace(averages[row], marks=(mark,))
     return Grid(metric, split, shown, cells, averages)
 
 
-def marks(values: Mapping[str, float | None], known: Metric) -> dict[str, Mark]:
-    """Which values are the best and the second best, as they are printed.
-
-    A metric of which neither more nor less is better has no best, and neither has a single value,
-    nor several that are all the same.
-
-    Example:
-        >>> accuracy = metric_facts("accuracy")
-        >>> marks({"a": 0.7004, "b": 0.7001, "c": 0.69, "d": 0.5, "e": None}, accuracy)
-        {'a': 'best', 'b': 'best', 'c': 'second'}
-        >>> marks({"a": 0.1, "b": 0.2}, metric_facts("ece")), marks({"a": 0.1}, accuracy)
-        ({'a': 'best', 'b': 'second'}, {})
-    """
-    shown = {key: float(known.show(v)) for key, v in values.items() if v is not None}
-    ranked = sorted(set(shown.values()), reverse=known.better == "higher")
-    if not known.better or len(ranked) < 2:
-        return {}
-    names: dict[float, Mark] = {ranked[0]: "best", ranked[1]: "second"}
-    return {key: names[value] for key, value in shown.items() if value in names}
+def _average_p(
+    columns: Sequence[Column],
+    split: str,
+    metric: str,
+    cells: Mapping[str, Sequence[Estimate | None]],
+    one: str,
+    other: str,
+) -> float | None:
+    """The p of the difference between the averages of two rows: over the sets variances add up."""
+    pairs = [column.pair(split, metric, one, other) for column in columns]
+    means = [(a.mean, b.mean) for a, b in zip(cells[one], cells[other], strict=True) if a and b]
+    apart = [a - b for a, b in means if a is not None and b is not None]
+    found = average(apart, [None if p is None else p.estimate.variance for p in pairs], None)[0]
+    return found.p

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from medldr.evaluation.comparison.scoring import metric_variance
+from medldr.evaluation.comparison.scoring import metric_scores
 from medldr.evaluation.estimate import Estimate, Mark, spread
-from medldr.evaluation.inference import average
+from medldr.evaluation.inference import Scores, average, of_gap, of_mean
 from medldr.evaluation.variance import Variance
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
@@ -51,7 +51,7 @@ class HeldOut:
     searched: list[str]
     runs: dict[tuple[str, str], list[Entry]]
     scores: Mapping[tuple[str, str, str, str], Mapping[int, float]] = field(repr=False)
-    variances: dict[tuple[str, str, str, str], Variance | None] = field(
+    drawn: dict[tuple[str, str, str, str], tuple[Scores, int] | None] = field(
         default_factory=dict, repr=False
     )
 
@@ -78,13 +78,27 @@ class HeldOut:
 
     def variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
         """Variance of a method's mean over seeds on a domain; None where there is none."""
+        found = self._drawn(row, domain, target, metric)
+        return None if found is None else _known(of_mean(*found))
+
+    def gap_variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
+        """Variance of seen minus unseen on a domain; None where there is none."""
+        seen, unseen = (self._drawn(row, domain, where, metric) for where in (SEEN, target))
+        if seen is None or unseen is None or len(seen[0].values) != len(unseen[0].values):
+            return None
+        return _known(of_gap(seen[0], unseen[0], (seen[1], unseen[1])))
+
+    def _drawn(self, row: str, domain: str, target: str, metric: str) -> tuple[Scores, int] | None:
+        """A method's runs on a domain in every draw; None where they cannot be compared."""
         place = (row, domain, target, metric)
-        if place not in self.variances:
+        if place not in self.drawn:
             runs = [e.run for e in self.runs.get((row, domain), ()) if e.run is not None]
-            part = "" if target == "target_all" else target
-            found = metric_variance(runs, "test", metric, part) if runs else None
-            self.variances[place] = found
-        return self.variances[place]
+            split, part = "test", "" if target == "target_all" else target
+            if target == SEEN:
+                inside = all("id_test" in run.predictions for run in runs)
+                split, part = "id_test" if inside else "id_val", ""
+            self.drawn[place] = metric_scores(runs, split, metric, part) if runs else None
+        return self.drawn[place]
 
     def missing(self, row: str) -> list[LostRun]:
         """Runs without a result, also those that nobody planned."""
@@ -115,7 +129,7 @@ def mean_over_domains(found: HeldOut, row: str, target: str, metric: str) -> Est
         statistics.fmean(found.values(row, d, target, metric).values()) for d in found.domains
     ]
     variances = [found.variance(row, domain, target, metric) for domain in found.domains]
-    inferred, variance = average(values, variances, metric_facts(metric).range)
+    inferred, variance = average(values, variances, metric_facts(metric))
     mean = spread(list(means.values()))
     return replace(mean, low=inferred.low, high=inferred.high, variance=variance)
 
@@ -150,9 +164,15 @@ def row_scores(found: HeldOut, row: str, target: str, metric: str) -> RowScores:
     seen, unseen = (found.seed_means(row, where, metric) for where in (SEEN, target))
     if total is None or set(seen) != set(unseen):
         return RowScores(tuple(by_domain), total, None, None)
-    lost = spread([seen[seed] - unseen[seed] for seed in unseen])
+    lost = statistics.fmean(seen[seed] - unseen[seed] for seed in unseen)
     of_seen = replace(spread(list(seen.values())), se=None)
-    return RowScores(tuple(by_domain), total, of_seen, Estimate(lost.mean))
+    variances = [found.gap_variance(row, domain, target, metric) for domain in found.domains]
+    ends, _ = average([lost] * len(variances), variances)  # each domain counts alike in the mean
+    return RowScores(tuple(by_domain), total, of_seen, Estimate(lost, low=ends.low, high=ends.high))
+
+
+def _known(found: Variance | str) -> Variance | None:
+    return None if isinstance(found, str) else found
 
 
 def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
@@ -169,7 +189,7 @@ def plain_average(means: Sequence[Estimate | None], metric: str) -> Estimate | N
     if len(known) < len(means):
         return None
     values, variances = [value for value, _ in known], [variance for _, variance in known]
-    inferred, variance = average(values, variances, metric_facts(metric).range)
+    inferred, variance = average(values, variances, metric_facts(metric))
     return Estimate(
         statistics.fmean(values), low=inferred.low, high=inferred.high, variance=variance
     )

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.results.chance import Chance, mean_of_levels
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores
-from medldr.reporting.sections.rows import grouped, method_row
+from medldr.reporting.results.held_sizes import held_chance, held_size, mean_chance
+from medldr.reporting.sections.chance import chance_row
+from medldr.reporting.sections.rows import count, grouped, method_row
 from medldr.reporting.table import Row, Table
 from medldr.reporting.wording import TARGETS
 
@@ -34,6 +37,10 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
         ]
         cells = [table.number(metric, mean) for mean in (*means, plain_average(means, metric))]
         table.rows.append(method_row(row, cells, control=row in controls))
+    levels = [mean_chance(found, "target_in") for found in sets]
+    _add_chance(table, metric, [*levels, mean_of_levels(levels)])
+    table.alone += [*(f"{f.dataset}: {s}" for f in sets for s in sizes_of(f, "target_in"))]
+    table.alone += held_words(sets)
     part = [f"{found.dataset} ({', '.join(found.never)})" for found in sets if found.never]
     if part:
         table.notes.append(f"Excludes domains that no run held out: {'; '.join(part)}.")
@@ -58,8 +65,36 @@ def held_out_table(found: HeldOut, target: str, metric: str = "accuracy") -> Tab
         table.notes.append(
             f"No run held out {', '.join(found.never)}, so the mean is not over the whole data set."
         )
-    table.notes += protocol_notes(found)
+    table.notes += [*sizes_of(found, target), *protocol_notes(found)]
+    levels = [held_chance(found, domain, target) for domain in found.domains]
+    _add_chance(table, metric, [*levels, mean_of_levels(levels), None, None])
+    table.alone += held_words([found])
     return table
+
+
+def _add_chance(table: Table, metric: str, levels: Sequence[Chance | None]) -> None:
+    """The row of chance level, if there is one."""
+    last = chance_row([(metric, level) for level in levels])
+    table.rows += [] if last is None else [last]
+
+
+def sizes_of(found: HeldOut, target: str) -> list[str]:
+    """Images and groups of each held-out domain: one sentence, none where they are not known."""
+    sizes = {domain: held_size(found, domain, target) for domain in found.domains}
+    each = [f"{domain} {size.counts}" for domain, size in sizes.items() if size is not None]
+    return [f"Evaluated on {'; '.join(each)}."] if each else []
+
+
+def held_words(sets: Sequence[HeldOut]) -> list[str]:
+    """Seeds, and how the CI of a mean over domains was made, for a table that stands alone."""
+    runs = [e.run for found in sets for row in found.rows for e in found.of(row) if e.run]
+    made = next((r.evaluation.intervals for r in runs if r.evaluation.intervals is not None), None)
+    seeds = len({run.seed for run in runs})
+    if made is None:
+        return []
+    return [
+        sentence("alone_held", seeds=count(seeds, "seed"), level=100 * made.level, draws=made.draws)
+    ]
 
 
 def protocol_notes(found: HeldOut) -> list[str]:

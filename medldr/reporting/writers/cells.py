@@ -74,6 +74,18 @@ def printed(cell: Cell) -> Printed:
 def _below(held: Estimate, known: Metric, *, signed: bool) -> str:
     if "lowest" in held.marks:
         return "lowest"
+    if held.noise is not None:
+        return noise(held.noise, known)
     if held.low is None and held.se is not None:
         return f"SE {known.show(held.se)}"
     return interval(held, known, signed=signed)
+
+
+def noise(found: tuple[float, float], known: Metric, between: str = " to ") -> str:
+    """What a calibration error would be without miscalibration: on average, and at most.
+
+    Example:
+        >>> noise((0.031, 0.0622), metric_facts("ece"))
+        'noise 0.031 to 0.062'
+    """
+    return f"noise {known.show(found[0])}{between}{known.show(found[1])}"

@@ -1,14 +1,18 @@
-"""A document as one self-contained HTML page: everything escaped, nothing loaded from outside."""
+"""A document as one self-contained HTML page: everything escaped, nothing loaded from outside.
+
+Tables alone are also written for notebooks.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Card, Cards, Document
-from medldr.reporting.table import interval
-from medldr.reporting.writers.cells import printed
+from medldr.reporting.table import Table, interval
+from medldr.reporting.writers.cells import noise, printed
 from medldr.version import __version__
 
 if TYPE_CHECKING:
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 @functools.cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     environment = Environment(
         loader=PackageLoader("medldr.reporting"), autoescape=True, undefined=StrictUndefined,
@@ -26,15 +30,18 @@ def _environment() -> Environment:
     )  # fmt: skip
     # Only our own drawings pass unescaped; matplotlib has escaped the texts inside them.
     kind = {"kind": lambda block: type(block).__name__}
-    environment.filters |= {"svg": Markup, "printed": printed, "range": _range, **kind}
+    breaks = {"breakable": lambda text: escape(text).replace("_", Markup("_<wbr>"))}
+    environment.filters |= {"svg": Markup, "printed": printed, "range": _range, **kind, **breaks}
     environment.globals["version"] = __version__
     return environment
 
 
 def _range(cards: Cards, card: Card) -> str:
-    """The interval of a large number, which must not break across lines."""
-    held = card.cell.estimate
-    ends = "" if held is None else interval(held, card.cell.metric or metric_facts(""))
+    """The interval of a large number, which must not break across lines, or its noise."""
+    held, known = card.cell.estimate, card.cell.metric or metric_facts("")
+    if held is not None and held.noise is not None:
+        return noise(held.noise, known)
+    ends = "" if held is None else interval(held, known)
     unbroken = ends.replace(" ", "\N{NO-BREAK SPACE}")
     return f"{100 * cards.level:g}%\N{NO-BREAK SPACE}CI {unbroken}" if ends else ""
 
@@ -42,3 +49,20 @@ def _range(cards: Cards, card: Card) -> str:
 def html_page(document: Document) -> str:
     """The page as text."""
     return _environment().get_template("page.html.jinja").render(page=document)
+
+
+def html_notebook(title: str, tables: Sequence[Table]) -> str:
+    """Tables as a notebook shows them, styled where they stand because it has its own style sheet.
+
+    Args:
+        title: A line above the tables.
+        tables: What to show; their footnotes are left to the page.
+
+    Example:
+        >>> from medldr.reporting.table import Cell, Row
+        >>> html = html_notebook("A <run>", [Table("results", ["split"], [Row("test", [Cell(7)])])])
+        >>> "A &lt;run&gt;" in html, ">7</td>" in html
+        (True, True)
+    """
+    template = _environment().get_template("notebook.html.jinja")
+    return template.render(title=title, tables=tables)

@@ -75,7 +75,7 @@ def latex_table(table: Table, label: str) -> str:
             body.append(r"\addlinespace")  # else an interval is as near to the next number
         body += lines
     notes = [f"{_above(sign)} {escape(text)}" for sign, text in table.footnotes]
-    notes += [escape(note) for note in table.notes]
+    notes += [escape(note) for note in (*table.notes, *table.alone)]
     if usual:
         runs = f"${usual.replace('n ', 'n = ')}$" + (" unless noted" if len(counts) > 1 else "")
         spread = any(number.spread for of_row in numbers for number in of_row)

@@ -10,14 +10,16 @@ from rich.text import Text
 
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
-from medldr.reporting.table import Cell, Table, interval
-from medldr.reporting.writers.cells import printed
+from medldr.reporting.table import CHANCE, Cell, Table, interval
+from medldr.reporting.writers.cells import noise, printed
 
 WIDTH = 80
 _NAMES = 22
 """Widest column of row headings in a table that has to be cut; longer ones fold."""
 _HEAD = 14
 """Widest heading that makes a column wider; longer ones fold."""
+_FOLDED = 14
+"""Narrowest column of row headings in which a longer one folds."""
 _STYLES = {"best": "bold", "second": "underline"}
 _COLOURS = {"remark": "bold", "warning": "red", "oracle": "bold red"}
 
@@ -64,7 +66,10 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
 def _parts(table: Table, width: int) -> Iterator[RenderableType]:
     """As many tables as it takes, each as wide as fits, without columns that are all dashes."""
     headings = [f"{row.heading} {row.mark}".rstrip() for row in table.rows]
-    longest = max(map(len, [table.columns[0], *headings]))
+    # The row of chance level folds, so that its long heading does not cut the table.
+    own = [len(head) for head, row in zip(headings, table.rows, strict=True) if row.style != CHANCE]
+    folded = _FOLDED if len(own) < len(headings) else 0
+    longest = max([len(table.columns[0]), folded, *own])
     room = start = width - min(_NAMES, longest)
     parts: list[tuple[int, list[tuple[str, list[Text]]]]] = []
     shown: list[tuple[str, list[Text]]] = []
@@ -102,8 +107,9 @@ def _part(
     apart = False
     for number, row in enumerate(table.rows):
         if row.apart and not apart:
-            drawn.add_row(Text("controls", style="italic"))
             apart = True
+            if "control" in row.tags:
+                drawn.add_row(Text("controls", style="italic"))
         name = Text(headings[number], style="bold" if row.style == "head" else "")
         drawn.add_row(name, *(texts[number] for _, texts in columns))
     return drawn
@@ -130,4 +136,5 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
     if intervals:
         between, known = " to " if cell.signed else "–", cell.metric or metric_facts("")
         lines += [interval(held, known, signed=cell.signed, between=between), cell.extra]
+        lines += [] if held.noise is None else [noise(held.noise, known, between)]
     return Text("\n".join(filter(None, lines)), style=_STYLES.get(number.style, ""))

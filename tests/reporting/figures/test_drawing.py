@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,7 +11,8 @@ import matplotlib
 import pytest
 
 from medldr.reporting import write_report
-from medldr.reporting.figures.drawing import draw
+from medldr.reporting.figures import drawing
+from medldr.reporting.figures.drawing import MOST_TIPS, VARIABLES, add_tips, draw, draw_axes, looks
 
 BLANK = {"title": "t", "caption": "c", "alt": "a"}
 
@@ -26,7 +28,8 @@ def test_figures_come_without_a_display_or_a_home_that_can_be_written(tmp_path):
         import sys, warnings
         warnings.simplefilter("error")
         from medldr.reporting.figures.confusion import confusion_figures
-        from medldr.reporting.figures.drawing import draw
+        from medldr.reporting.figures import drawing
+from medldr.reporting.figures.drawing import MOST_TIPS, VARIABLES, add_tips, draw, draw_axes, looks
         many = [[i == j for i in range(40)] for j in range(40)]
         names = [str(i) for i in range(40)]
         drawn = confusion_figures([[3, 1], [0, 2]], ["a", "b"]) + confusion_figures(many, names)
@@ -67,22 +70,79 @@ def test_the_users_own_style_and_backend_are_neither_used_nor_changed(monkeypatc
     monkeypatch.setitem(matplotlib.rcParams, "text.usetex", True)
     monkeypatch.setitem(matplotlib.rcParams, "font.size", 40)
     before = dict(matplotlib.rcParams)
-    drawing = draw("x", plot, **BLANK)
-    assert not drawing.error
-    assert "40px" not in drawing.svg
+    drawn = draw("x", plot, **BLANK)
+    assert not drawn.error
+    assert "40px" not in drawn.svg
     assert dict(matplotlib.rcParams) == before
 
 
 def test_letters_that_matplotlib_lacks_are_left_to_the_browser():
-    drawing = draw("x", lambda f: f.add_subplot().set_title("骨折 $a_b$"), **BLANK)
-    assert not drawing.error
-    assert "骨折 $a_b$" in drawing.svg
+    drawn = draw("x", lambda f: f.add_subplot().set_title("骨折 $a_b$"), **BLANK)
+    assert not drawn.error
+    assert "骨折 $a_b$" in drawn.svg
 
 
 def test_ids_of_two_figures_never_meet():
-    import re
-
     one, two = (set(re.findall(r'\bid="([^"]+)', draw(n, plot, **BLANK).svg)) for n in ("a", "b"))
     assert one
     assert two
     assert not one & two
+
+
+def test_every_colour_is_a_variable_so_that_a_dark_page_can_change_it():
+    def paint(figure):
+        axes = figure.add_subplot()
+        for place in range(8):
+            axes.plot([0, 1], [0, place])
+        axes.fill_between([0, 1], [0, 1], color=drawing.BLUE, alpha=0.2)
+        axes.text(0, 0, "#123456 is a name", color="white")
+        axes.bar([0], [1], color="black", edgecolor=drawing.PAPER)
+
+    drawn = draw("x", paint, **BLANK)
+    assert not drawn.error
+    assert re.findall(r"#[0-9a-f]{6}", drawn.svg) == ["#123456"]
+    assert "font-family" not in drawn.svg
+    used = set(re.findall(r"var\(--([a-z]+)\)", drawn.svg))
+    assert set(VARIABLES.values()) - {"heat"} == used
+
+
+def test_a_colour_that_no_dark_page_could_change_is_refused():
+    drawn = draw("x", lambda f: f.add_subplot().plot([0, 1], color="#123456"), **BLANK)
+    assert "#123456 would not suit a dark page" in drawn.error
+
+
+def test_points_show_their_numbers_where_they_are():
+    def paint(axes):
+        add_tips(axes, [0, float("nan"), 10], [0, 0.5, 1], ["a <b>", "nowhere", "c"])
+        axes.plot([0, 10], [0, 1], "o")
+
+    drawn = draw_axes("x", paint, labels=("x", "y"), **BLANK)
+    assert not drawn.error
+    circle = r'<circle class="tip" cx="([0-9.]+)" cy="([0-9.]+)" r="5"><title>([^<]*)</title>'
+    tips = re.findall(circle, drawn.svg)
+    assert [text for _, _, text in tips] == ["a &lt;b&gt;", "c"]
+    assert drawn.svg.index("<circle") > drawn.svg.rindex("<use")  # nothing covers them
+    marks = re.findall(r'<use [^>]*x="([0-9.]+)" y="([0-9.]+)" style="fill: var\(--blue', drawn.svg)
+    assert len(marks) == 2
+    for (x, y, _), mark in zip(tips, marks, strict=True):
+        assert [float(x), float(y)] == pytest.approx([float(at) for at in mark], abs=0.1)
+
+
+def test_a_long_curve_shows_some_of_its_numbers_and_always_the_last():
+    def paint(axes):
+        add_tips(axes, range(1000), range(1000), [f"point {i}" for i in range(1000)])
+
+    svg = draw_axes("x", paint, labels=("x", "y"), **BLANK).svg
+    assert MOST_TIPS - 1 <= svg.count("<title>") <= MOST_TIPS
+    assert "<title>point 999</title>" in svg
+
+
+def test_a_method_looks_the_same_whatever_is_drawn_with_it():
+    methods = ["erm", "half", "a", "full", "b"]
+    found = looks(methods, "erm", ["half", "full"])
+    assert found["erm"] == {"color": drawing.INK, "ls": "-"}
+    assert {found[m]["color"] for m in ("half", "full")} == {drawing.MUTED}
+    assert len({found[m]["ls"] for m in ("half", "full")} - {"-"}) == 2
+    assert found["a"] == {"color": drawing.BLUE, "ls": "-"}
+    many = looks(range(25), 0)
+    assert len({tuple(style.values()) for style in many.values()}) == 25

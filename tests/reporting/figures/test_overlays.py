@@ -2,6 +2,7 @@
 
 import pytest
 
+from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.overlays import overlay_figures
 
 
@@ -31,11 +32,12 @@ def test_eleven_methods_are_drawn_in_eleven_ways(curves, monkeypatch):
             return Axes()
 
     monkeypatch.setattr("medldr.reporting.figures.overlays.time_ticks", lambda _: None)
+    monkeypatch.setattr("medldr.reporting.figures.overlays.add_tips", lambda *_: None)
     monkeypatch.setattr(
         "medldr.reporting.figures.drawing._render",
         lambda name, paint, size: paint(Figure()) or name,
     )
-    (drawing,) = overlay_figures(curves, "OCT", 3)
+    (drawing,) = overlay_figures(curves, looks(curves, "method 0", ["method 3"]), "OCT", 3)
     assert (drawing.name, drawing.title) == ("overlay-val-auc-3", "OCT: Validation AUC")
     assert len(drawn) == 11  # so many runs are shown by one mean line per method
     styles = {(dash, color) for dash, color, label in drawn if label}
@@ -46,9 +48,12 @@ def test_many_runs_are_drawn_as_the_mean_of_each_method():
     def run(level):
         return [{"epoch": e, "val/auc": level + e / 100} for e in (1, 2)]
 
-    few = overlay_figures({"erm": [run(0.5), run(0.7)]})[0]
+    few = overlay_figures({"erm": [run(0.5), run(0.7)]}, looks(["erm"], "erm"))[0]
     assert "One line per run" in few.caption
     assert "erm ends at 0.520, 0.720" in few.alt
-    many = overlay_figures({f"m{i}": [run(0.5), run(0.7)] for i in range(7)})[0]
+    assert few.svg.count('class="tip"') == 4
+    assert "<title>erm, epoch 1: 0.510</title>" in few.svg
+    methods = {f"m{i}": [run(0.5), run(0.7)] for i in range(7)}
+    many = overlay_figures(methods, looks(methods, "m0"))[0]
     assert "One line per method" in many.caption
     assert "m6 ends at 0.520, 0.720" in many.alt

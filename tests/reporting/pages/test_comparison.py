@@ -3,6 +3,7 @@
 import io
 import json
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -16,6 +17,7 @@ from medldr.reporting import (
     compare_runs,
     print_run,
     write_comparison,
+    write_report,
 )
 from medldr.reporting.sections.comparison.parts import leads
 from medldr.reporting.sections.comparison.tables import show_p
@@ -162,6 +164,36 @@ def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, me
     assert "no result: fracture_sa-cccccccc-s0 (failed)" in text
     assert "precision differs" in text
     assert "Test, unseen domain (c)" in text
+
+
+@pytest.mark.usefixtures("quick")
+def test_predictions_of_one_class_are_said_before_any_number(
+    run_folder, score_other, tmp_path, read
+):
+    files = run_folder(splits=("test",), task="binary", names=("normal", "tumour"))
+    other = run_folder("fracture_latentdr-bbbbbbbb-s0", splits=("test",), task="binary",
+                       names=("normal", "tumour"), latent=False)  # fmt: skip
+    score_other(files, prob=np.tile([0.9, 0.1], (48, 1)))
+    result = compare([files, other])
+    found = Comparison.of(result)
+    said = "Degenerate predictions (test): erm predicts “normal” for every image."
+    assert [b.text for b in comparison_overview(found).banners] == [said]
+    page = read(write_comparison(result, tmp_path / "c.html", "C"))
+    assert page.banners[0] == said
+    assert page.text.index(said) < page.text.index("Accuracy (%)")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_that_never_recognises_a_class_says_so_first(run_folder, read):
+    files = run_folder(skill=0.0, seed=3, n=12, names=tuple("abcdef"))
+    scored = read_evaluation(files)
+    recall = {n: c.metrics["recall"].value for n, c in scored.splits["test"].classes.items()}
+    lost = [name for name, value in recall.items() if value == 0]
+    assert lost  # or this test says nothing
+    (banner,) = run_overview(scored).banners
+    assert banner.text.startswith("Degenerate predictions (test): This run never recognises “")
+    assert f"“{lost[0]}” (recall 0 of {scored.splits['test'].classes[lost[0]].n})" in banner.text
+    assert read(write_report(files)).banners[0] == banner.text
 
 
 def test_an_unknown_metric_is_an_input_error_with_the_nearest_name(runs):

@@ -1,7 +1,11 @@
 """The page of a sweep: complete, true to its numbers, self-contained, naming nobody."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting import write_sweep_report
 from medldr.reporting.document import Bullets
 from medldr.reporting.pages.sweep import sweep_page
@@ -68,3 +72,30 @@ def test_a_measure_that_does_not_exist_is_told_and_the_others_are_shown(sweep):
     assert page.results.metrics == ["accuracy", "auc"]
     (note,) = [n for n in sentences(page, "notes") if "acuracy" in n]
     assert "Did you mean 'accuracy'?" in note
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_title_that_counts_methods_is_not_printed_while_some_never_started(sweep):
+    layout = {"title": "Three methods"}
+    rows, seeds = {"erm": 1.0, "mixup": 1.0, "fish": 1.0}, (0, 1)
+    gone = [("fish", "octmnist", seed) for seed in seeds]
+    folder = sweep(rows, ("octmnist",), layout=layout, without=gone, n=20)
+    assert sweep_page(folder).document.title == "a_sweep"
+    planned = read_sweep(folder)
+    write_sweep(folder, replace(planned, members=planned.members[:-2]))
+    assert sweep_page(folder).document.title == "Three methods"
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_patient_ids_the_page_says_that_images_count_as_independent(sweep, score_other):
+    folder = sweep({"erm": 1.0}, ("octmnist",), n=20)
+    said = "No patient ids: intervals count images as independent"
+
+    def notes():
+        found = sweep_page(folder).document.section("notes")
+        return [] if found is None else [n for b in found.of(Bullets) for n in b.items]
+
+    assert not any(note.startswith(said) for note in notes())
+    for member in read_sweep(folder).members:
+        score_other(folder.run(member.run), group=np.full(40, ""))
+    assert sum(note.startswith(said) for note in notes()) == 1

@@ -108,7 +108,7 @@ def test_a_column_without_any_result_is_told(sweep):
 def test_few_groups_are_told(sweep):
     folder = sweep({"erm": 1.0}, ("octmnist",), n=20)
     (column,) = columns(read_study(folder))
-    assert column.notes == ("octmnist: test: few groups (10); CIs are too narrow.",)
+    assert column.notes == ("octmnist: test: few groups (10), so CIs are wide and approximate.",)
 
 
 def test_seeds_whose_configurations_differ_are_one_row_all_the_same(sweep):

@@ -120,7 +120,7 @@ def test_the_grid_prints_it_as_a_footnote_of_the_row(whole):
     study, columns = whole.results.study, whole.results.columns
     grid = make_grid(study, columns, "accuracy", "test", averaged=True)
     table = grid_table(study, grid)
-    marks = {row.heading: row.mark for row in table.rows}
+    marks = {row.heading: row.mark for row in table.rows if row.style != "chance"}
     assert marks == {
         "ERM": "", "Mixup (oracle)": "", "LatentDR (SA)": "a", "LatentDR (Pool)": "a",
         "ERM, half the rate": "a",

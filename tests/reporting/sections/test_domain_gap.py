@@ -50,7 +50,7 @@ def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
     files = run_folder(**CAMELYON, selection={"rule": "id_val_auc", "split": "id_val"})
     sentence = gap_sentence(read_evaluation(files))
     assert sentence.endswith(
-        "id_val chose the weights (id_val_auc), so the gap from it is overestimated."
+        "id_val chose the weights (id_val_auc), so the gap from it is biased upwards."
     )
     table = gap_table(Comparison.of(compare([files])))
     (row,) = table.rows

@@ -2,9 +2,11 @@
 
 import io
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.sweep.csv_lines import FIELDS, csv_fields, csv_lines
 from medldr.reporting.writers.csv import csv_text
 
@@ -43,11 +45,35 @@ def test_every_result_is_a_line_with_its_numbers(whole, table):
 
 def test_names_are_those_of_the_sweep_file_and_flags_are_true_or_false(table):
     assert set(table["column"]) == {"dermamnist", "octmnist"}
-    assert set(table["row"]) == {"erm", "mixup", "latentdr_sa", "latentdr_pool", "erm_half_lr"}
+    rows = table[table["kind"] != "majority"]["row"]
+    assert set(rows) == {"erm", "mixup", "latentdr_sa", "latentdr_pool", "erm_half_lr"}
     assert set(table[table["row"] == "mixup"]["oracle"].astype(str).str.lower()) == {"true"}
     assert set(table[table["row"] == "erm"]["oracle"].astype(str).str.lower()) == {"false"}
     control = table["row"] == "erm_half_lr"
     assert set(table[control]["control"].astype(str).str.lower()) == {"true"}
+
+
+def test_images_groups_and_what_ran_have_columns(sweep):
+    run = {"device": "cuda", "provenance": {
+        "packages": {"medldr": "0.1.0", "torch": "2.8"}, "hardware": {"gpus": ["H100"]},
+        "git": {"commit": "0123456789", "changed": True},
+    }}  # fmt: skip
+    folder = sweep({"erm": 1.0}, ("octmnist",), n=40, run=run)
+    results = sweep_page(folder).results
+    lines = pd.read_csv(io.StringIO(csv_text(csv_fields(results), csv_lines(results))))
+    result = lines[lines["kind"] == "result"]
+    whole_split = result[result["class"].isna()]
+    assert set(whole_split["images"]) == {40}
+    assert set(whole_split["groups"]) == {20}  # two images of each patient
+    facts = ["medldr_version", "git", "torch", "device"]
+    assert set(result[facts].astype(str).itertuples(index=False, name=None)) == {
+        ("0.1.0", "01234567 with uncommitted changes", "2.8", "H100")
+    }
+    label = results.study.entries[0].run.predictions["test"].label
+    level = lines[(lines["kind"] == "majority") & (lines["metric"] == "accuracy")]
+    assert list(level["mean"]) == [pytest.approx(np.bincount(label).max() / 40)]
+    assert level["row"].isna().all()
+    assert level["low"].isna().all()
 
 
 def test_what_is_missing_has_lines_too(table):

@@ -105,6 +105,17 @@ def test_an_interval_stands_with_its_own_number():
     assert "addlinespace" not in plain
 
 
+def test_each_table_says_what_its_numbers_rest_on(whole, grids_of):
+    tables = latex_tables(whole.document).split(r"\begin{table}")[1:]
+    shown = [t for t in tables if "ours and published" not in t]
+    assert len(shown) == 6  # two grids, two of differences, two of pairs
+    for table in shown:
+        assert "Derma\\_1: 60 images of 30 groups (patients, slides)" in table
+        assert "1 to 2 seeds per method" in table
+        assert "100 bootstrap draws of test groups (patients, slides)" in table
+        assert (r"\textbf" in table) == ("Bold: the best number" in table)
+
+
 def test_a_single_seed_is_promised_no_spread():
     text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell(Estimate(1.0, n=1))])]), "l")
     assert r"A single seed ($n = 1$), 95\% CI." in text

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.metrics import METRICS, metric_facts
 from medldr.reporting.document import Banner, Bullets, Figures, Pairs, Paragraph, Section
+from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
+from medldr.reporting.sections.basis import no_groups_note
 from medldr.reporting.sections.comparison import tables
-from medldr.reporting.wording import bracketed
+from medldr.reporting.sections.comparison.non_inferiority import judgements
+from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
+from medldr.reporting.wording import bracketed, split_name
 
 MOST_LEADS = 4
 """More sentences than this are not read."""
@@ -22,6 +26,7 @@ FIGURE_METRICS = ("accuracy", "auc")
 def banners(found: Comparison, remark: str | None) -> list[Banner]:
     """A remark, oracles, single seeds, runs without a result."""
     made = [Banner("remark", remark)] if remark else []
+    made += collapses(found)
     oracles = ", ".join(method.name for method in found.methods if method.oracle)
     if oracles:
         made.append(Banner("oracle", sentence("oracles", rows=oracles)))
@@ -33,9 +38,15 @@ def banners(found: Comparison, remark: str | None) -> list[Banner]:
     return made
 
 
+def collapses(found: Comparison) -> list[Banner]:
+    """What no accuracy of the foremost split should be read without."""
+    split = found.page_order[0]
+    return collapse_banner(collapse_texts(*found.collapsed(split)), split_name(split).lower())
+
+
 def notes(found: Comparison) -> Section | None:
     """What a reader of any number must know."""
-    return section("comparison", "notes", Bullets(found.notes))
+    return section("comparison", "notes", Bullets([*found.notes, *no_groups_note([("", found)])]))
 
 
 def result(found: Comparison) -> Section | None:
@@ -84,10 +95,12 @@ def differences(found: Comparison) -> Section | None:
     """Every method minus the reference, in the same draws; None for a single method."""
     if not found.others:
         return None
-    drawings = [difference_figure(found, m) for m in FIGURE_METRICS if found.differs(m)]
+    styles = looks(found.names, found.reference, found.controls)
+    drawings = [difference_figure(found, styles, m) for m in FIGURE_METRICS if found.differs(m)]
     figures = Figures([drawing for drawing in drawings if drawing is not None])
     paired = [tables.difference_table(found, split) for split in found.page_order]
-    return section("comparison", "differences", figures, *paired)
+    judged = Bullets(judgements(found), "verdict")
+    return section("comparison", "differences", judged, figures, *paired)
 
 
 def domains(found: Comparison) -> Section | None:
@@ -105,7 +118,8 @@ def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
         files: The run folders that are known, by name.
     """
     logs = {m.name: [files[run].log for run in m.runs if run in files] for m in found.methods}
-    return section("comparison", "curves", Figures(overlay_figures(logs)))
+    styles = looks(found.names, found.reference, found.controls)
+    return section("comparison", "curves", Figures(overlay_figures(logs, styles)))
 
 
 def runs(found: Comparison) -> Section | None:

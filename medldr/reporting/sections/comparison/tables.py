@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import metric_facts
+from medldr.reporting.results.chance import chance
+from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row
-from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.table import ANY, DASH, Cell, Row, Table
 from medldr.reporting.wording import comparison_metrics, ordered
 
 
@@ -28,10 +30,14 @@ def result_table(found: Comparison, split: str) -> Table:
     for method in found.methods:
         cells = [table.number(m, found.estimate(split, m, method.name)) for m in metrics]
         table.rows.append(_row(found, table, method, [Cell(len(method.seeds)), *cells]))
+    level = chance(found.splits[split], found.task)
+    last = chance_row([(metric, level) for metric in metrics])
+    if last is not None:
+        table.rows.append(replace(last, cells=[Cell(), *last.cells]))
     table.rows += missing_rows(found, len(table.columns))
     about = found.splits[split]
     if about.few_groups:
-        table.notes.append(f"Few groups ({about.n_groups}): the CIs are too narrow.")
+        table.notes.append(f"Few groups ({about.n_groups}): the CIs are wide and approximate.")
     return table
 
 
@@ -50,17 +56,28 @@ def difference_table(found: Comparison, split: str) -> Table:
 
 def domain_table(found: Comparison, metric: str = "accuracy") -> Table | None:
     """One metric in every domain of every split, methods across; None without domains."""
-    table = Table(f"{metric_facts(metric).heading} by domain", ["Domain", "Images", *found.names])
+    grouped = any(size.groups is not None for size in found.splits.values())
+    sizes = ["Images", *(["Groups"] if grouped else [])]
+    columns = ["Domain", *sizes, *found.names, ANY if found.task != "multi-label" else LABELS]
+    table = Table(f"{metric_facts(metric).heading} by domain", columns)
     for split, about in found.splits.items():
         for domain, size in about.domains.items():
             scores = [found.score(split, metric, name, domain) for name in found.names]
             if not any(scores):
                 continue
             numbers = [None if score is None else score.estimate for score in scores]
-            cells = [Cell(size.n), *(table.number(metric, number) for number in numbers)]
+            cells = [Cell(size.n), *([count_cell(size.groups)] if grouped else [])]
+            cells += [table.number(metric, number) for number in numbers]
+            last = chance_row([(metric, chance(size, found.task))])
+            cells += [Cell()] if last is None else last.cells
             seen = any(score is not None and score.seen for score in scores)
             table.rows.append(domain_row(domain, cells, seen, size.few_groups))
     return table if table.rows else None
+
+
+def count_cell(number: int | None) -> Cell:
+    """How many; a dash where that is not known."""
+    return Cell() if number is None else Cell(number)
 
 
 def gap_table(found: Comparison) -> Table | None:

@@ -8,6 +8,10 @@ from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Document, Paragraph, Section
+from medldr.reporting.results.chance import chance
+from medldr.reporting.sections.chance import chance_row
+from medldr.reporting.sections.comparison.non_inferiority import judgements
+from medldr.reporting.sections.comparison.parts import collapses
 from medldr.reporting.sections.comparison.tables import missing_reason, show_p
 from medldr.reporting.table import Cell, Row, Table
 
@@ -36,8 +40,9 @@ def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document
         Bullets([f"no result: {e.run} ({missing_reason(e)})" for e in found.missing], "warnings")
     )
     section.add(*map(Paragraph, dict.fromkeys(_lines(found, metric))))
+    section.add(Bullets(judgements(found)))
     title = f"{common}: {heading}" if common else heading
-    return Document(title=title, kicker="", sections=[section])
+    return Document(title=title, kicker="", banners=collapses(found), sections=[section])
 
 
 def _table(found: Comparison, split: str, metric: str) -> Table:
@@ -54,6 +59,10 @@ def _table(found: Comparison, split: str, metric: str) -> Table:
             other = Cell(replace(difference.estimate, reason=""), metric_facts(metric), signed=True)
         cells = [Cell(len(method.seeds)), number, other, *([Cell(p)] if any(ps) else [])]
         table.rows.append(Row(f"{method.name} {marks}".rstrip(), cells))
+    last = chance_row([(metric, chance(found.splits[split], found.task))])
+    if last is not None:
+        more = [Cell("")] * (len(table.columns) - 3)
+        table.rows.append(replace(last, cells=[Cell(""), *last.cells, *more]))
     return table
 
 

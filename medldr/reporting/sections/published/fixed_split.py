@@ -20,6 +20,7 @@ from medldr.reporting.published.numbers import METRICS, Published
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.basis import size_note
 from medldr.reporting.table import Cell, Row, Table
 
 
@@ -47,20 +48,30 @@ def comparison_published(comparison: Comparison, runs: Mapping[str, RunFiles]) -
         files = next((runs[name] for name in method.runs if name in runs), None)
         found = {key: comparison.estimate("test", key, method.name) for key in METRICS}
         if files is not None:
-            means = {key: replace(mean, sd=None) for key, mean in found.items() if mean is not None}
+            n = len(method.seeds)
+            means = {key: replace(mean, n=n) for key, mean in found.items() if mean is not None}
             own.append(OwnRow(method.name, Ours.of(files), means))
-    return ours_and_published(own)
+    return ours_and_published(own, comparison.splits["test"].counts if own else "")
 
 
-def ours_and_published(own: Sequence[OwnRow]) -> Table | None:
-    """Ours and published results, nearest first; None where none were published."""
+def ours_and_published(own: Sequence[OwnRow], counts: str) -> Table | None:
+    """Ours and published results, nearest first; None where none were published.
+
+    Args:
+        own: Our rows.
+        counts: Images and groups of our test split, in words.
+    """
     groups = nearest_first([row.ours for row in own])
     if not groups:
         return None
     augmented = any(entry.augmentation for group in groups for entry in group.values())
     words = ["Protocol", *(["Augmentation"] if augmented else []), "Same protocol"]
     columns = ["Method", *words, *(metric_facts(key).heading for key in METRICS)]
-    table = Table("Ours and published, test split", columns, texts=tuple(range(1, 1 + len(words))))
+    table = Table(
+        f"Ours and published, test split, n = {counts}",
+        columns,
+        texts=tuple(range(1, 1 + len(words))),
+    )
     if augmented:
         table.notes.append("“Same protocol” also implies the same augmentation.")
 
@@ -109,7 +120,8 @@ def _means_and_published(study: Study, columns: Sequence[Column], metric: str) -
         for column in columns
     }
     shown = [c for c in columns if any(found[row, c.name] for row in study.rows)]
-    table = Table(f"{metric_facts(metric).heading}: ours and published, test", ["Method"])
+    caption = f"{metric_facts(metric).heading}: ours and published, test"
+    table = Table(caption, ["Method"], intervals=False)
     for column in shown:
         table.columns += [f"{column.name}, ours", f"{column.name}, published"]
     for row in study.rows:
@@ -120,14 +132,16 @@ def _means_and_published(study: Study, columns: Sequence[Column], metric: str) -
                 cells.append(mean_cell(metric, column.estimate("test", metric, row)))
                 cells.append(_beside(table, theirs[0]) if theirs else Cell())
             table.rows.append(Row(f"{row}: {source}", cells))
+    table.notes += size_note(shown, "test")
     return table
 
 
 def mean_cell(metric: str, number: Estimate | None) -> Cell:
-    """A number of ours without its spread; a dash where there is none."""
+    """A number of ours with SD and number of seeds; a dash where there is none."""
     if number is None or number.mean is None:
         return Cell()
-    return Cell(Estimate(number.mean), metric_facts(metric))
+    own = Estimate(number.mean, number.sd, n=number.n, planned=number.planned)
+    return Cell(own, metric_facts(metric))
 
 
 def _beside(table: Table, found: Beside) -> Cell:

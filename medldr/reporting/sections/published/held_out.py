@@ -16,12 +16,14 @@ from medldr.reporting.published.numbers import MEAN, METRICS, TRAINING_DOMAIN, P
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.candidates import target_value
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average
+from medldr.reporting.sections.held_out import sizes_of
 from medldr.reporting.sections.published.fixed_split import (
     OwnRow,
     mean_cell,
     ours_and_published,
     published_cell,
 )
+from medldr.reporting.sections.run.result import counts_text
 from medldr.reporting.table import Cell, Row, Table
 
 METRIC, TARGET = "accuracy", "target_in"
@@ -53,7 +55,8 @@ def run_published(files: RunFiles) -> Table | None:
         return None
     ours, domains = Ours.of(files), held_out(files.config)
     numbers = {key: Estimate.of(number) for key, number in test.metrics.items() if key in METRICS}
-    found = ours_and_published([OwnRow("This run", ours, numbers)] if test.metrics else [])
+    own_rows = [OwnRow("This run", ours, numbers)] if test.metrics else []
+    found = ours_and_published(own_rows, counts_text(test))
     if found is not None or len(domains) != 1:
         return found
     caption = f"Ours and published, {domains[0]} held out, on {TARGET}"
@@ -77,7 +80,10 @@ def sets_published(sets: Sequence[HeldOut]) -> Table | None:
     """
     caption = f"{metric_facts(METRIC).heading} on {TARGET}, mean over the domains of each data set"
     columns = ["Method", "Protocol", *(found.dataset for found in sets), "Average"]
-    table, rows = Table(f"{caption}, ours and published", columns, texts=(1,)), list[Row]()
+    table, rows = (
+        Table(f"{caption}, ours and published", columns, texts=(1,)),
+        list[Row](),
+    )
     names = dict.fromkeys(row for found in sets for row in found.rows if row not in found.controls)
     for row in names if len(sets) > 1 else ():
         places = [Place(_ours(f, row), _mean(f, row), row in f.searched) for f in sets]
@@ -89,7 +95,8 @@ def sets_published(sets: Sequence[HeldOut]) -> Table | None:
                     key = (mean.source, mean.selection, mean.protocol)
                     groups.setdefault(key, [None] * len(sets))[number] = mean
         rows += _rows(table, f"{row}: ours", places, groups.values(), f"{row}: ", average=True)
-    return _finished(table, rows, sentence("average_of_sets"))
+    sizes = [f"{found.dataset}: {text}" for found in sets for text in sizes_of(found, TARGET)]
+    return _finished(table, rows, sentence("average_of_sets"), *sizes)
 
 
 def domains_published(found: HeldOut) -> Table | None:
@@ -111,7 +118,7 @@ def domains_published(found: HeldOut) -> Table | None:
             groups = by_source(found.dataset, ours.method, [*domains, MEAN])
             rows += _rows(table, f"{row}: ours", places, groups, f"{row}: ")
     lost = sentence("no_published_mean", held=len(found.domains), all=len(domains))
-    return _finished(table, rows, *([lost] if found.never else []))
+    return _finished(table, rows, *([lost] if found.never else []), *sizes_of(found, TARGET))
 
 
 def _ours(found: HeldOut, row: str) -> Ours | None:
@@ -170,6 +177,7 @@ def _rows(
 def _finished(table: Table, rows: Sequence[Row], *notes: str) -> Table | None:
     """The table with its rows and notes; None where it has no row."""
     spreads = any(cell.extra.startswith(("SD", "SE")) for row in rows for cell in row.cells)
+    table.intervals = False
     table.rows, table.notes = [*rows], [*notes, *([sentence("spreads")] if spreads else [])]
     return table if rows else None
 

@@ -27,9 +27,9 @@ from medldr.reporting.results.headline import (
 )
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.rows import domain_row
-from medldr.reporting.sections.run.result import title
+from medldr.reporting.sections.run.result import counts_text, title
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import bracketed, ordered, split_name
+from medldr.reporting.wording import ordered, split_name
 
 MOST = 100
 """A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
@@ -45,7 +45,9 @@ def split_table(scored: EvaluationRecord) -> Table:
     """Metrics down, splits across."""
     shown = page_order(scored)
     table = Table("All metrics in each evaluated split", ["Metric"])
-    table.columns += [f"{split_name(name)} (n = {split.n:,})" for name, split in shown.items()]
+    table.columns += [
+        f"{split_name(name)}, n = {counts_text(split)}" for name, split in shown.items()
+    ]
     tables = [metrics_of(split) for split in shown.values()]
     for key in ordered(key for metrics in tables for key in metrics):
         unit = " (%)" if metric_facts(key).percent else ""
@@ -77,25 +79,28 @@ def domains(scored: EvaluationRecord) -> Section | None:
     gap, figure = Paragraph(gap_sentence(scored)), domain_figure(found)
     figures = Figures([] if figure is None else [figure])
     worst = worst_domain(found)
-    said = _worst(worst, found[worst].metrics["accuracy"], interval=True) if worst else ""
+    said = _worst(worst, found[worst].metrics["accuracy"], len(found)) if worst else ""
     return section("run", "domains", gap, domain_table(found), figures, worst=said)
 
 
-def _worst(name: str, number: Number, *, interval: bool = False) -> str:
+def _worst(name: str, number: Number, of: int) -> str:
+    """The lowest of several, without an interval: the lowest of many is low by chance alone."""
     if number.value is None:
         return ""
-    known = metric_facts("accuracy")
-    ends = bracketed(number, known) if interval else ""
-    return f"The lowest accuracy is {known.with_unit(number.value)}{ends}, in {name}."
+    shown = metric_facts("accuracy").with_unit(number.value)
+    return f"The lowest accuracy of {of} is {shown}, in {name}."
 
 
 def domain_table(found: Mapping[str, DomainRecord]) -> Table:
     """Results in each domain, unseen ones first, the one with the lowest accuracy marked."""
-    table = Table("Results by domain", ["Domain", "Images"])
+    grouped = any(entry.n_groups not in (None, entry.n) for entry in found.values())
+    table = Table("Results by domain", ["Domain", "Images", *(["Groups"] if grouped else [])])
     keys = _add_metrics(table, found.values())
     worst = worst_domain(found)
     for name, entry in sorted(found.items(), key=lambda item: (item[1].seen, item[0])):
         cells = _cells(table, keys, entry)
+        groups = Cell() if entry.n_groups is None else Cell(entry.n_groups)
+        cells[1:1] = [groups] if grouped else []
         is_worst = name == worst
         table.rows.append(domain_row(name, cells, entry.seen, entry.few_groups, worst=is_worst))
     if any(entry.few_groups for entry in found.values()):
@@ -113,7 +118,8 @@ def groups(scored: EvaluationRecord) -> Section | None:
     if split is None or not split.groups:
         return None
     worst = split.worst_group
-    said = _worst(f"{worst.name} ({worst.n:,} images)", worst.accuracy) if worst else ""
+    name = f"{worst.name} ({worst.n:,} images)" if worst else ""
+    said = _worst(name, worst.accuracy, len(split.groups)) if worst else ""
     return section("run", "groups", where(scored), group_table(split), worst=said)
 
 
@@ -128,7 +134,8 @@ def group_table(split: SplitRecord) -> Table | None:
     for name, entry in sorted(split.groups.items(), key=_rank)[:MOST]:
         reason = "no known label" if entry.accuracy is None else ""
         cells = [Cell(entry.domain) if entry.domain else Cell()] if domains else []
-        cells += [Cell(entry.n), table.number("accuracy", Estimate(entry.accuracy, reason=reason))]
+        number = Estimate(entry.accuracy, low=entry.low, high=entry.high, reason=reason)
+        cells += [Cell(entry.n), table.number("accuracy", number)]
         tags, style = (("worst",), "worst") if name == worst else ((), "")
         table.rows.append(Row(name, cells, tags, style))
     if len(split.groups) > MOST:
@@ -181,5 +188,8 @@ def glossary(scored: EvaluationRecord) -> Section | None:
     split = headline(scored)
     shown = {key for part in scored.splits.values() for key in metrics_of(part)}
     shown |= {"recall", "precision", "f1"} if split is not None and split.classes else set()
+    shown |= {key for part in scored.splits.values() for key in part.at_prevalence}
+    if any(part.calibration_fit for part in scored.splits.values()):
+        shown |= {"calibration_intercept", "calibration_slope"}
     known = [(title(scored, key), metric_facts(key).meaning) for key in ordered(shown)]
     return section("run", "glossary", Pairs([pair for pair in known if pair[1]], glossary=True))

@@ -10,8 +10,9 @@ from medldr.folders.run_record import Selection
 from medldr.reporting.document import Figures, Paragraph, Section
 from medldr.reporting.figures import curves as drawn
 from medldr.reporting.figures.confusion import confusion_figures
+from medldr.reporting.figures.precision_recall import precision_recall_figure
 from medldr.reporting.figures.reliability import reliability_figures
-from medldr.reporting.figures.roc import roc_curves, roc_figure
+from medldr.reporting.figures.roc import domain_roc_figure, roc_curves, roc_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline
@@ -74,12 +75,13 @@ def label_table(counts: Sequence[Any], names: Sequence[str]) -> Table:
 
 
 def judging(scored: EvaluationRecord) -> Section | None:
-    """ROC curves and reliability; None where neither can be drawn."""
+    """ROC and precision-recall curves and reliability; None where none can be drawn."""
     split = headline(scored)
     if split is None:
         return None
-    roc = roc_figure(split)
-    drawings = [*([roc] if roc is not None else []), *reliability_figures(split, scored)]
+    curves = (roc_figure(split), domain_roc_figure(split), precision_recall_figure(split))
+    drawings = [drawing for drawing in curves if drawing is not None]
+    drawings += reliability_figures(split, scored)
     if not drawings:
         return None
     auc = split.metrics.get("auc")

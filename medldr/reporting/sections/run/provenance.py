@@ -12,7 +12,7 @@ from medldr.reporting.read.settings import as_yaml, changes, show
 from medldr.reporting.sections.rows import count
 from medldr.reporting.table import DASH, Cell, Row, Table
 
-LEFT_OUT = {"notes", "error", "selection", "path"}
+LEFT_OUT = {"notes", "error", "selection", "path", "card"}
 MOST = 12
 
 

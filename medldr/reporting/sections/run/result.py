@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from medldr.evaluation.comparison.records import Collapse, Size
+from medldr.evaluation.degenerate import degenerate
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
@@ -11,6 +13,7 @@ from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs
 from medldr.reporting.prose import section, sentence, words
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, headline_split, metrics_of, seen_split
+from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
@@ -24,7 +27,16 @@ def banners(files: RunFiles) -> list[Banner]:
     found = []
     if chosen and chosen.oracle:
         found.append(Banner("oracle", sentence("run_oracle", rule=chosen.rule)))
+    found += [] if scored is None else collapses(scored)
     return found + [Banner("warning", text) for text in (*_warnings(files), *files.problems)]
+
+
+def collapses(scored: EvaluationRecord) -> list[Banner]:
+    """What no accuracy of the headline split should be read without."""
+    split, name = headline(scored), headline_split(scored)
+    wrong = None if split is None else degenerate(split.confusion, scored.class_names)
+    found = [] if wrong is None else [Collapse(name, "This run", 0, *wrong)]
+    return collapse_banner(collapse_texts(found, {"This run": (0,)}), split_name(name).lower())
 
 
 def _warnings(files: RunFiles) -> Iterator[str]:
@@ -44,7 +56,10 @@ def _warnings(files: RunFiles) -> Iterator[str]:
 
 def notes(files: RunFiles) -> Section | None:
     """What a reader of any number must know of the data."""
-    return section("run", "notes", Bullets(files.notes))
+    split = headline(files.evaluation)
+    alike = split is not None and split.unit == "item"
+    said = [sentence("no_groups", where="")] if alike else []
+    return section("run", "notes", Bullets([*files.notes, *said]))
 
 
 def result(files: RunFiles) -> Section | None:
@@ -132,6 +147,4 @@ def counts_text(split: SplitRecord) -> str:
         >>> counts_text(SplitRecord(n=1240, n_groups=310, unit="group"))
         '1,240 images of 310 groups (patients, slides)'
     """
-    groups = split.unit == "group" and split.n_groups != split.n
-    more = f" of {split.n_groups or 0:,} groups (patients, slides)" if groups else ""
-    return f"{split.n:,} images{more}"
+    return Size(split.n, split.n_groups, unit=split.unit or "").counts

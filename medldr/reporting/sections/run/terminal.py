@@ -8,6 +8,7 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Document, Section
 from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
+from medldr.reporting.sections.run.result import collapses
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import card_metrics, rule_text
 
@@ -18,6 +19,7 @@ def run_overview(scored: EvaluationRecord) -> Document:
     """Headline numbers of one run: a row per split, and per domain of the test splits."""
     oracle = scored.selection is not None and scored.selection.oracle
     banners = [Banner("oracle", "ORACLE: selected on the test split")] if oracle else []
+    banners += collapses(scored)
     sections = [Section("result", "", "", [overview_table(scored)])]
     return Document("", "", banners=banners, sections=sections)
 
@@ -49,6 +51,10 @@ def overview_table(scored: EvaluationRecord) -> Table:
     cells = (cell.content for row in table.rows for cell in row.cells)
     undefined = (c.reason for c in cells if isinstance(c, Estimate) and c.mean is None)
     notes = [f"n/a: {reason}" for reason in dict.fromkeys(undefined)]
-    notes += [gap_sentence(scored), f"below each number: its {100 * scored.level:g}% CI"]
+    if scored.task == "binary":
+        notes.append(f"positive class: {scored.positive_class}")
+    below = f"below each number: its {100 * scored.level:g}% CI"
+    below += "; below ECE: what a perfectly calibrated model would show" if "ece" in keys else ""
+    notes += [gap_sentence(scored), below]
     table.notes = [note for note in notes if note]
     return table

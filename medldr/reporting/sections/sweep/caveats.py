@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.evaluation.comparison.records import Contrast, Score
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.ranks import ALPHA
 from medldr.reporting.sections.domain_gap import spoken
 
-ALPHA = 0.05
-"""Below it a corrected p counts as a difference."""
+ENOUGH = 3
+"""Fewer seeds say next to nothing of how much results vary between them."""
 
 
 def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) -> list[str]:
@@ -26,21 +28,27 @@ def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) ->
     if len(columns) > 1:
         text += f" {sentence('several_columns', columns=len(columns))}"
     seeds = {len(method.seeds) for comparison in there for method in comparison.methods}
-    shares = [
-        score.difference.share_of_seeds
-        for comparison in there
-        for score in comparison.scores
-        if (score.split, score.domain, score.metric) == (split, None, metric)
-        and score.difference is not None
-        and score.difference.share_of_seeds is not None
-    ]
-    texts = [text]
+    shares = [share for found in there for share in _shares(found, split, metric)]
+    texts = [text] if any(tests) or any(pairs) else []
     if shares:
         share = fmean(shares)
         what = "seeds" if share > 0.5 else "test images"
         texts.append(sentence("narrower", share=share, what=what))
     texts += [sentence("single_seed_rows")] if 1 in seeds else []
     return texts + ([sentence("two_seeds")] if 2 in seeds else [])
+
+
+def _shares(found: Comparison, split: str, metric: str) -> Iterator[float]:
+    """Share of the seeds in the variance of each difference whose methods have seeds enough."""
+    seeds = {method.name: len(method.seeds) for method in found.methods}
+    for score in found.scores:
+        if (score.split, score.domain, score.metric) != (split, None, metric):
+            continue
+        difference = score.difference
+        if difference is None or difference.p_holm is None or difference.share_of_seeds is None:
+            continue
+        if min(seeds[score.method], seeds.get(found.reference, 0)) >= ENOUGH:
+            yield difference.share_of_seeds
 
 
 def _count(entries: Sequence[Score] | Sequence[Contrast], split: str, metric: str) -> int:

@@ -7,6 +7,7 @@ from medldr.reporting.document import Section
 from medldr.reporting.prose import section
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.comparison.tables import count_cell
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import split_name
@@ -34,10 +35,13 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
     labels = column.comparison.task == "multi-label"
     kind, count = ("label", "Positive") if labels else ("class", "Images")
     caption = f"{metric_facts('recall').heading} of each {kind}, {split_name(split).lower()}"
-    table = Table(f"{column.name}: {caption}", [kind.capitalize(), count, *names])
-    sizes = {score.name: score.n for score in reversed(found.values())}
+    grouped = column.comparison.splits[split].groups is not None
+    columns = [kind.capitalize(), count, *(["Groups"] if grouped else []), *names]
+    table = Table(f"{column.name}: {caption}", columns)
+    sizes = {score.name: score for score in reversed(found.values())}
     for name in dict.fromkeys(name for name, _ in found):
         scores = [found.get((name, row)) for row in names]
         cells = [table.number("recall", None if s is None else s.estimate) for s in scores]
-        table.rows.append(Row(name, [Cell(sizes[name]), *cells]))
+        size = [Cell(sizes[name].n), *([count_cell(sizes[name].n_groups)] if grouped else [])]
+        table.rows.append(Row(name, [*size, *cells]))
     return table

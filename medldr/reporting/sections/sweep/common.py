@@ -33,13 +33,16 @@ class Results:
     splits: Sequence[str]
     held_out: Sequence[HeldOut]
 
-    @property
-    def averaged(self) -> bool:
-        """Whether a mean over the columns says anything.
+    def averages(self, metric: str) -> bool:
+        """Whether a mean of a metric over the columns says anything.
 
-        That over the domains of several sets would not be the mean over sets that papers print.
+        That over the domains of several sets would not be the mean over sets that papers print, and
+        errors of probabilities over few classes are on another scale than those over many.
         """
-        return len(self.held_out) < 2
+        there = [column.comparison for column in self.columns if column.comparison is not None]
+        classes = {len({score.name for score in found.classes}) for found in there}
+        alike = len(classes) < 2 or not metric_facts(metric).calibration
+        return len(there) > 1 and len(self.held_out) < 2 and alike
 
     def tables(
         self, what: str, metrics: Sequence[str], make: Callable[[str, str], Table | None]
@@ -70,7 +73,9 @@ class Results:
         """
 
         def make(metric: str, split: str) -> Table | None:
-            grid = make_grid(self.study, self.columns, metric, split, averaged=self.averaged)
+            grid = make_grid(
+                self.study, self.columns, metric, split, averaged=self.averages(metric)
+            )
             if needed and not any(any(cells) for cells in grid.cells.values()):
                 return None
             return grid_table(self.study, grid, target=bool(self.held_out))

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from medldr.config.method import augmentation_id
-from medldr.evaluation.comparison.comparison import ClassScore, Difference, Score
+from medldr.evaluation.comparison.comparison import ClassScore, Comparison, Difference, Score
+from medldr.folders.run_record import what_ran
 from medldr.reporting.published.match import beside
 from medldr.reporting.results.by_rule import rule_means
+from medldr.reporting.results.chance import chance
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
+from medldr.reporting.sections.chance import chance_heading
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.wording import TARGETS
@@ -22,11 +25,15 @@ FIELDS = (
     "mean", "sd", "low", "high", "reason", "compared_with", "difference", "difference_low",
     "difference_high", "p", "p_holm", "published", "published_source", "published_protocol",
     "protocol", "same_protocol", "oracle", "control", "title", "column_title", "rule",
-    "augmentation", "published_augmentation",
+    "augmentation", "published_augmentation", "images", "groups", "medldr_version", "git", "torch",
+    "device",
 )  # fmt: skip
 """
-``kind`` is ``result``, ``contrast`` (a chosen pair: ``row`` minus ``compared_with``) or ``rule`` (a
-selection rule besides the one that runs report, which ``rule`` names in the other lines). ``row``
+``kind`` is ``result``, ``contrast`` (a chosen pair: ``row`` minus ``compared_with``), ``rule`` (a
+selection rule besides the one that runs report, which ``rule`` names in the other lines) or
+``majority`` (always the most frequent class, which ``class`` names: no method). ``images`` and
+``groups`` (patients, slides; empty without ids) count what was evaluated; the last four columns say
+what ran, several values where runs of a row differ. ``row``
 and ``column`` are the names of the sweep file, the titles what tables print. An empty number is
 undefined, and ``reason`` says why; ``published`` is the first number that tables show next to ours.
 """
@@ -77,10 +84,11 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
     heads = {r: _head(results, column, r) for r in results.study.rows if r in column.planned}
     for score in () if found is None else found.scores:
         minus = _minus(score.difference, keys[results.study.reference])
-        published = _published(results, column, score)
-        yield {**heads[score.method], **_place(score), **minus, **published}
+        more = {**minus, **_published(results, column, score)}
+        yield {**heads[score.method], **_place(score), **_size(found, score), **more}
+    yield from _majority(results, column)
     for each in () if found is None else found.classes:
-        yield {**heads[each.method], **_place(each)}
+        yield {**heads[each.method], **_place(each), **_size(found, each)}
     for row in heads:
         if found is None or all(score.method != row for score in found.scores):
             for metric in results.metrics:
@@ -101,6 +109,41 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
                     yield {**heads[of_rule.row], **place, **chosen, **numbers}
 
 
+def _majority(results: Results, column: Column) -> Iterator[Line]:
+    """Chance level on each split: a line for every metric that it says something of."""
+    found = column.comparison
+    head = {"kind": "majority", "column": results.study.column_keys[column.name]}
+    for split, size in {} if found is None else found.splits.items():
+        level = None if found is None else chance(size, found.task)
+        if level is None:
+            continue
+        place = {"column_title": column.name, "title": chance_heading(level), "split": split}
+        counts = {"class": level.name, "images": size.n, "groups": size.groups}
+        for metric, value in level.values.items():
+            yield {**head, **place, **counts, "metric": metric, "mean": value}
+
+
+def _size(found: Comparison | None, score: Score | ClassScore) -> Line:
+    """Images and groups behind a score; groups only where images are known to belong to some."""
+    if found is None:
+        return {}
+    size = found.splits[score.split]
+    if isinstance(score, ClassScore):
+        return {"images": score.n, "groups": None if size.groups is None else score.n_groups}
+    size = size if score.domain is None else size.domains[score.domain]
+    return {"images": size.n, "groups": size.groups}
+
+
+def _what_ran(results: Results, column: Column, row: str) -> Line:
+    """Code and device of the runs of a row; several values where they differ."""
+    there = [entry.files for entry in results.study.of(row, column.name)]
+    each = [what_ran(files.record) for files in there if files is not None and files.record]
+    found: dict[str, dict[str, None]] = {}
+    for fact, value in (pair for facts in each for pair in facts.items()):
+        found.setdefault(fact, {}).update({} if value is None else {value: None})
+    return {fact: "; ".join(values) for fact, values in found.items()}
+
+
 def _head(results: Results, column: Column, row: str) -> Line:
     study = results.study
     files = study.files(row, column.name)
@@ -117,6 +160,7 @@ def _head(results: Results, column: Column, row: str) -> Line:
         "control": row in study.layout.controls,
         "title": row,
         "column_title": column.name,
+        **_what_ran(results, column, row),
     }
 
 

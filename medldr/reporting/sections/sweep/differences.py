@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from medldr.evaluation.comparison.records import Difference
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Section
+from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.average_differences import average_differences
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.rows import method_row
 from medldr.reporting.sections.sweep.common import Results
@@ -24,8 +27,10 @@ def differences(results: Results) -> Section | None:
     """Figures and tables; None where nothing can be compared."""
     study = results.study
     shown = [column for column in results.columns if column.comparison is not None]
+    begun = all(column.comparison is not None or column.problem for column in results.columns)
+    styles = looks(study.rows, study.reference, study.layout.controls)
     drawings = [
-        difference_figure(column.comparison, metric, column.name, number)
+        difference_figure(column.comparison, styles, metric, column.name, number)
         for number, column in enumerate(results.columns, 1)
         for metric in results.metrics
         if column.comparison is not None and column.comparison.differs(metric)
@@ -33,7 +38,9 @@ def differences(results: Results) -> Section | None:
     to_reference = results.tables(
         f"difference from {study.reference}",
         results.metrics,
-        lambda metric, split: difference_table(study, shown, metric, split),
+        lambda metric, split: difference_table(
+            study, shown, metric, split, averaged=begun and results.averages(metric)
+        ),
     )
     of_pairs = results.tables(
         "pairs of methods, one minus the other",
@@ -46,16 +53,28 @@ def differences(results: Results) -> Section | None:
 
 
 def difference_table(
-    study: Study, columns: Sequence[Column], metric: str, split: str
+    study: Study, columns: Sequence[Column], metric: str, split: str, *, averaged: bool = False
 ) -> Table | None:
-    """Every row minus the reference, in the same draws; None where there is nothing to show."""
+    """Every row minus the reference, in the same draws; None where there is nothing to show.
+
+    Args:
+        study: The sweep.
+        columns: Its columns.
+        metric: The metric.
+        split: The split.
+        averaged: Whether a mean over the columns says anything.
+    """
     caption = f"{metric_facts(metric).heading}: difference from {study.reference}"
     table = _table(caption, "Method", columns, split)
+    averages = average_differences(study, columns, metric, split) if averaged else {}
+    table.columns += ["Average"] if averages else []
     for row in study.rows:
         found = [(column, column.difference(split, metric, row)) for column in columns]
         if row != study.reference and any(difference for _, difference in found):
             cells = [_cell(table, metric, *pair, row, study.reference) for pair in found]
+            cells += [difference_cell(table, metric, averages.get(row))] if averages else []
             table.rows.append(method_row(row, cells, control=row in study.layout.controls))
+    table.alone += basis(columns, split)
     return table if table.rows else None
 
 
@@ -69,6 +88,7 @@ def contrast_table(
         found = [(column, column.contrast(split, metric, pair)) for column in columns]
         cells = [_cell(table, metric, *each, *pair) for each in found]
         table.rows.append(Row(" − ".join(pair), cells))
+    table.alone += basis(columns, split)
     return table if table.rows else None
 
 

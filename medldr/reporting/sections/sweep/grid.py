@@ -11,8 +11,11 @@ from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.chance import Chance, chance, mean_of_levels
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
+from medldr.reporting.sections.basis import basis
+from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.sections.training import differing
@@ -45,8 +48,21 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         table.rows.append(
             method_row(row, cells, reference=reference, control=control, oracle=oracle, mark=mark)
         )
+    levels = [_chance(column, grid.split) for column in grid.columns]
+    levels += [mean_of_levels(levels)] if grid.averages else []
+    last = chance_row([(grid.metric, level) for level in levels])
+    table.rows += [] if last is None else [last]
+    table.alone += basis(grid.columns, grid.split)
+    if any(cell.estimate and cell.estimate.marks for row in table.rows for cell in row.cells):
+        table.alone.append(sentence("best"))
     table.notes += [*rules_text(study, grid.columns), *protocols_text(study, grid.columns)]
     return table
+
+
+def _chance(column: Column, split: str) -> Chance | None:
+    found = column.comparison
+    size = None if found is None else found.splits.get(split)
+    return None if found is None or size is None else chance(size, found.task)
 
 
 def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate | None) -> Cell:

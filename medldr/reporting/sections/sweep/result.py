@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from medldr.metrics import METRICS
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.comparison.parts import interval_words
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.verdict import verdict
+from medldr.reporting.table import Table
 
 CALIBRATION = ("ece", "brier", "nll")
 WORST = "worst_group"
@@ -17,21 +21,37 @@ def result(results: Results) -> Section | None:
     """The verdict and the grids."""
     first = next((c.comparison for c in results.columns if c.comparison is not None), None)
     words = [] if first is None else [interval_words(first)]
-    if len(results.columns) > 1 and results.averaged:
+    if results.averages(results.metrics[0]):
         columns = "columns" if results.held_out else "sets"
         words.append(sentence("average", columns=columns))
-    words.append(sentence("best"))
     leads = ["No run has a result yet."]
     if results.splits:
         leads = verdict(results.study, results.columns, results.metrics[0], results.splits[0])
     grids = results.grids("mean over seeds", results.metrics)
+    words += best_words(grids)
+    words += [text for split in results.splits for text in size_note(results.columns, split)]
     made = Paragraph(" ".join(filter(None, words)), "small")
     return section("sweep", "result", Bullets(leads, "verdict"), *grids, made)
 
 
+def best_words(tables: Sequence[Table]) -> list[str]:
+    """How to read the marks of these tables, or why there are none."""
+    cells = [cell.estimate for table in tables for row in table.rows for cell in row.cells]
+    there = [found for found in cells if found is not None]
+    if any(found.marks for found in there):
+        return [sentence("best"), sentence("best_apart")]
+    seeds = [found.n for found in there if found.n is not None]
+    if not seeds:
+        return []
+    return [sentence("best_single" if max(seeds) == 1 else "best_unclear")]
+
+
 def calibration(results: Results) -> Section | None:
     """Grids of calibration."""
-    return section("sweep", "calibration", *results.grids("calibration", CALIBRATION))
+    grids = results.grids("calibration", CALIBRATION)
+    marked = any(c.estimate and c.estimate.marks for t in grids for r in t.rows for c in r.cells)
+    words = Paragraph(sentence("best"), "small") if marked else None
+    return section("sweep", "calibration", *grids, words)
 
 
 def worst_group(results: Results) -> Section | None:

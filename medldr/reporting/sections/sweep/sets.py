@@ -8,6 +8,7 @@ from dataclasses import replace
 from medldr.config.sections import dataset_name
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing, Figures, Pairs, Section
+from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.comparisons import Column
@@ -37,10 +38,11 @@ def _of(column: Column, table: Table | None) -> Table | None:
 def curves(results: Results) -> Section | None:
     """Learning curves, column by column."""
     study, drawings = results.study, list[Drawing]()
+    styles = looks(study.rows, study.reference, study.layout.controls)
     for number, column in enumerate(results.columns, 1):
         cells = {row: study.of(row, column.name) for row in study.rows}
         logs = {row: [e.files.log for e in of if e.files is not None] for row, of in cells.items()}
-        drawings += overlay_figures(logs, column.name, number)
+        drawings += overlay_figures(logs, styles, column.name, number)
     return section("sweep", "curves", Figures(drawings))
 
 

@@ -1,6 +1,6 @@
 """What a sweep shows, in plain sentences that claim no more than its intervals allow.
 
-Two questions: does each LatentDR row differ from the reference, and does the learning rate alone
+Two questions: does each competing row differ from the reference, and does the learning rate alone
 explain it? A difference counts as found only if its p, corrected for the comparisons of its
 column, is below 0.05; everything else is no clear difference, which does not mean equal. A single
 seed says nothing about other seeds, so a method with a single seed is not compared.
@@ -18,13 +18,17 @@ from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.ranks import ALPHA
 from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import points_text, seen_title, spoken
-from medldr.reporting.sections.rows import grouped
-from medldr.reporting.sections.sweep.caveats import ALPHA, caveats
+from medldr.reporting.sections.rows import count, grouped
+from medldr.reporting.sections.sweep.caveats import caveats
 from medldr.reporting.table import interval
 from medldr.reporting.wording import split_name
+
+MOST_ROWS = 6
+"""Rows that have a sentence; LatentDR's come first, and the tables have them all."""
 
 Finding = Literal["better", "worse", "no clear difference", "not compared"]
 Findings = Mapping[str, tuple[Finding, Difference]]
@@ -72,8 +76,10 @@ class Verdict:
         if not rows:
             return [sentence("nothing_to_compare")]
         controls = [row for row in self.controls if row != self.reference]
+        more = len(rows) - MOST_ROWS
         return [
-            *map(self._row_text, rows),
+            *map(self._row_text, rows[:MOST_ROWS]),
+            *([sentence("more_rows", rows=count(more, "more method"))] if more > 0 else []),
             *(f"Control: {self._row_text(r)}" for r in controls if self._against_reference(r)),
             *(text for row in rows for text in self._explained(row)),
             *self._unexplained(rows),
@@ -82,13 +88,14 @@ class Verdict:
         ]
 
     def _asked(self) -> list[str]:
-        """LatentDR's rows; every competing row where there is none of them."""
+        """Every competing row, of whatever algorithm, LatentDR's first."""
         rows = [row for row in self.study.rows if row not in (self.reference, *self.controls)]
-        files = {row: self.study.files(row) for row in rows}
-        configs = {row: {} if found is None else found.config for row, found in files.items()}
-        return [
-            r for r in rows if section(configs[r], "algorithm").get("name") == "latentdr"
-        ] or rows
+        return sorted(rows, key=lambda row: self._algorithm(row) != "latentdr")
+
+    def _algorithm(self, row: str) -> str:
+        """The name of a row's algorithm; a row has the same one in all of its columns."""
+        files = self.study.files(row)
+        return "" if files is None else str(section(files.config, "algorithm").get("name", ""))
 
     def _found(self, one: str, other: str, differences: Sequence[Difference | None]) -> Findings:
         found: dict[str, tuple[Finding, Difference]] = {}
@@ -156,34 +163,56 @@ class Verdict:
             yield text
 
     def _unexplained(self, rows: Sequence[str]) -> list[str]:
-        """Rows at another rate than the reference without a control row at their rate."""
-        found = []
+        """Rows at another rate than the reference, where no control row has their rate."""
+        places: dict[tuple[str, float, float], list[str]] = {}
+        apart: dict[tuple[str, str], None] = {}
         for row in rows:
-            paired = [two for one, two in self.study.layout.contrasts if one == row]
-            controls = [self._rates(row, two) for two in paired if two in self.controls]
-            rates = self._rates(row, self.reference)
-            if len(set(rates)) == 2 and not any(len(set(both)) == 1 for both in controls):
-                found.append(((rates[0], rates[1]), row))
-        return [
-            sentence("no_control", rows=" and ".join(names), rate=rate, base=base, **self.words)
-            for (rate, base), names in grouped(found).items()
+            for column in self.columns:
+                own, base = (self._rate(each, column) for each in (row, self.reference))
+                if own is None or base is None or own == base:
+                    continue
+                there = [c for c in self.controls if self._isolates(c, column, own)]
+                if not there:
+                    places.setdefault((row, own, base), []).append(column.name)
+                elif not any((row, c) in self.study.layout.contrasts for c in there):
+                    apart[there[0], row] = None
+        alike = grouped(((*rates, *names), row) for (row, *rates), names in places.items())
+        texts = [
+            sentence("no_control", rows=self._where(names, columns), rate=rate, base=base,
+                     **self.words)
+            for (rate, base, *columns), names in alike.items()
+        ]  # fmt: skip
+        return texts + [
+            sentence("not_contrasted", rows=" and ".join(names), control=control)
+            for control, names in grouped(apart).items()
         ]
 
-    def _rates(self, *rows: str) -> list[float]:
-        """Learning rates of rows in the first column where all of them have one; else empty."""
-        for column in self.study.columns:
-            found = [rate_of(self.study.files(row, column)) for row in rows]
-            known = [rate for rate in found if rate is not None]
-            if len(known) == len(rows):
-                return known
-        return []
+    def _where(self, rows: Sequence[str], columns: Sequence[object]) -> str:
+        every = len(columns) == len(self.columns)
+        return " and ".join(rows) + ("" if every else f" in {', '.join(map(str, columns))}")
+
+    def _isolates(self, control: str, column: Column, rate: float) -> bool:
+        """Whether a row is the reference's algorithm at a rate, in a column."""
+        same = self._algorithm(control) == self._algorithm(self.reference)
+        return same and self._rate(control, column) == rate
+
+    def _rate(self, row: str, column: Column) -> float | None:
+        return rate_of(self.study.files(row, column.name))
 
     def _cause(self, pair: tuple[str, str]) -> tuple[str, str]:
         """What a control isolates, and how it relates to the row: as configurations show."""
-        rates = self._rates(*pair, self.reference)
-        if rates and rates[0] == rates[1] != rates[2]:
-            return "the learning rate", f" (both at learning rate {rates[0]:g})"
-        return "what it shares with the control", ""
+        rates: dict[float, None] = {}
+        for column in self.columns:
+            own, base = (self._rate(each, column) for each in (pair[0], self.reference))
+            if self._rate(pair[1], column) is None or own is None or base is None:
+                continue
+            if own == base or not self._isolates(pair[1], column, own):
+                return "what it shares with the control", ""
+            rates[own] = None
+        if not rates:
+            return "what it shares with the control", ""
+        which = f"learning rate {next(iter(rates)):g}" if len(rates) == 1 else "one learning rate"
+        return "the learning rate", f" (both at {which})"
 
     def _loss(self) -> list[str]:
         """What the reference loses on unseen domains, column by column; none where unmeasured."""
@@ -199,7 +228,10 @@ class Verdict:
         seen = seen_title([gap.seen for gap in gaps.values()][-1])
         losses = "; ".join(f"{name} {self._interval(g.estimate)}" for name, g in gaps.items())
         text = sentence("lost", seen=seen, losses=losses, **self.words)
-        return [" ".join(dict.fromkeys((text, *(gap.note for gap in gaps.values() if gap.note))))]
+        said = grouped((gap.note, name) for name, gap in gaps.items() if gap.note)
+        whole = {note: len(of) == len(gaps) for note, of in said.items()}
+        each = {note: "" if whole[note] else f"{', '.join(of)}: " for note, of in said.items()}
+        return [" ".join((text, *(f"{where}{note}" for note, where in each.items())))]
 
 
 def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "test") -> list[str]:

@@ -27,7 +27,9 @@ def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder
     comparison = Comparison.of(compare(folders))
     files = {folder.path.name: read_run(folder) for folder in folders}
     table = comparison_published(comparison, files)
-    assert table.caption == "Ours and published, test split"
+    assert table.caption == (
+        "Ours and published, test split, n = 48 images of 24 groups (patients, slides)"
+    )
     ours, other, first, *_ = table.rows
     assert [ours.heading, other.heading] == comparison.names
     assert [row.cells[0].content for row in (ours, other)] == [

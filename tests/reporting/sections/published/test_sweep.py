@@ -1,5 +1,7 @@
 """Published numbers stand beside ours with both protocols; equal ids alone make them comparable."""
 
+import statistics
+
 import pytest
 
 from medldr.reporting.published.match import beside
@@ -39,6 +41,21 @@ def test_our_protocol_is_taken_and_called_the_same_only_if_nothing_was_changed(s
     assert theirs.detail == "medmnist-224up"
     assert theirs.extra == ("same protocol" if first.same else "modified by us")
     assert theirs.style == ("same" if first.same else "")
+
+
+def test_ours_has_its_sd_seeds_and_images(sweep):
+    folder = sweep(
+        {"erm": 1.0}, ("dermamnist",), (0, 1, 2), n=20,
+        config={**RESNET, "protocol": "medmnist-224up"}, run={"protocol": "medmnist-224up"},
+    )  # fmt: skip
+    study = read_study(folder)
+    table, _ = sweep_published(study, columns(study))
+    known = [e.files.evaluation.splits["test"].metrics["accuracy"].value for e in study.entries]
+    ours = printed(table.rows[0].cells[0])
+    assert ours.text == f"{100 * statistics.fmean(known):.1f}"
+    assert ours.extra == f"SD {100 * statistics.stdev(known):.1f}, n 3"
+    assert ours.detail == ""
+    assert table.notes == ["Test: dermamnist: 20 images of 10 groups (patients, slides)."]
 
 
 def test_controls_and_other_networks_have_no_published_number(sweep):

@@ -14,7 +14,7 @@ def test_sets_are_described_by_their_runs(whole):
     derma, oct_ = table.rows
     assert [printed(cell).text for cell in derma.cells] == [
         "dermamnist", "ResNet-18, ACS convolutions, width × 0.125", "medmnist-28",
-        "Test, n = 60", "10 of 10",
+        "Test, n = 60 images of 30 groups (patients, slides)", "10 of 10",
     ]  # fmt: skip
     assert printed(oct_.cells[-1]).text == "7 of 10"
 

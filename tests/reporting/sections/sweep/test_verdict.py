@@ -84,12 +84,18 @@ def test_wins_losses_and_undecided_sets_are_counted_apart():
     )
 
 
-def test_only_latentdr_is_asked_for_and_others_where_there_is_none():
-    differences = {"Pool": [(0.1, 0.01)] * 2, "Mixup": [(0.1, 0.01)] * 2}
-    assert not any("Mixup" in text for text in verdict(*build(differences), "accuracy"))
-    rows = {row: ROWS[row] for row in ("ERM", "Mixup")}
-    study, columns = build({"Mixup": [(0.1, 0.01)] * 2}, rows=rows)
-    assert verdict(study, columns, "accuracy")[0].startswith("Mixup vs ERM")
+def test_every_competing_row_has_its_sentence_latentdr_first_up_to_a_number():
+    rows = {"ERM": ROWS["ERM"], "Own": {"name": "mylab.noise"}, "Mixup": ROWS["Mixup"],
+            "Pool": ROWS["Pool"]}  # fmt: skip
+    differences = {row: [(0.1, 0.01)] * 2 for row in rows if row != "ERM"}
+    said = verdict(*build(differences, rows=rows), "accuracy")
+    assert [text.split(" vs ")[0] for text in said[:3]] == ["Pool", "Own", "Mixup"]
+    assert "see the table" not in " ".join(said)
+    many = {**rows, **{f"Row {n}": {"name": f"mylab.m{n}"} for n in range(6)}}
+    differences = {row: [(0.1, 0.01)] * 2 for row in many if row != "ERM"}
+    said = verdict(*build(differences, rows=many), "accuracy")
+    assert sum(" vs ERM" in text for text in said) == 6
+    assert said[6] == "3 more methods: see the table of differences."
     assert "nothing to compare" in verdict(*build({}), "accuracy")[0]
 
 
@@ -109,7 +115,9 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
 def test_without_a_shown_gain_there_is_nothing_to_explain():
     study, columns = build({"Pool": [(0.05, 0.2), (-0.04, 0.01)]}, [(0.05, 0.01), (0.1, 0.01)])
     told = next(t for t in verdict(study, columns, "accuracy") if "control Half" in t)
-    assert told.endswith("There is no clear gain over ERM for the learning rate to explain.")
+    assert told.endswith(
+        "There is no clear gain over ERM that the learning rate would have to explain."
+    )
 
 
 def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
@@ -173,10 +181,38 @@ def test_another_rate_without_a_control_at_that_rate_is_told():
     )
     with_control = verdict(*build(gains, [(0.05, 0.01)] * 2), "accuracy")
     assert not any("No control shows" in text for text in with_control)
-    # A control that is there but not compared with the row does not answer the question.
-    assert any("No control shows" in text for text in verdict(*build(gains), "accuracy"))
+    # A control that is there but not compared with the row leaves the question open.
+    said = verdict(*build(gains), "accuracy")
+    assert not any("No control shows" in text for text in said)
+    assert any(
+        text.startswith("Pool: the control Half has the same learning rate, but") for text in said
+    )
     same = {**rows, "Pool": {"name": "latentdr", "lr_scale": 1.0}}
     assert not any("No control shows" in t for t in verdict(*build(gains, rows=same), "accuracy"))
+
+
+def test_controls_are_looked_for_column_by_column():
+    gains = {"Pool": [(0.05, 0.01)] * 2}
+    study, columns = build(gains, [(0.05, 0.01)] * 2)
+    # In B the control was not trained.
+    gone = [e for e in study.entries if (e.member.row, e.member.column) != ("Half", "B")]
+    told = verdict(replace(study, entries=tuple(gone)), columns, "accuracy")
+    (text,) = [text for text in told if "No control shows" in text]
+    assert text.startswith("Pool in B: trained at learning rate 0.0005, ERM at 0.001.")
+    # Another algorithm at that rate shows another effect.
+    rows = {**ROWS, "Half": {"name": "mixup", "lr_scale": 0.5}}
+    told = verdict(*build(gains, [(0.05, 0.01)] * 2, rows=rows), "accuracy")
+    assert any(text.startswith("Pool: trained at learning rate 0.0005") for text in told)
+    assert not any("the learning rate alone" in text for text in told)
+
+
+def test_a_note_on_a_gap_names_its_columns_where_it_is_not_of_all():
+    study, columns = build({"Pool": [(0.05, 0.01)] * 2})
+    for place, note in enumerate(["", "The class mix differs."]):
+        gap = Gap("accuracy", "ERM", "id_test", Estimate(0.1), note)
+        columns[place] = with_gaps(columns[place], (gap,))
+    (told,) = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
+    assert told.endswith("points. B: The class mix differs.")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +241,7 @@ def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
     columns[0] = with_gaps(columns[0], gaps)
     told = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
     assert told == [
-        "Gap in accuracy of ERM between validation, seen domains (id_val) and unseen domains: "
+        "Seen minus unseen domains, accuracy of ERM, from validation, seen domains (id_val): "
         "A +19.5 percentage points, 95% CI +9.1 to +29.5."
     ]
     assert not [text for text in verdict(study, columns, "auc") if "unseen" in text]

@@ -1,0 +1,46 @@
+"""Results as a line of text, and as tables of a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medldr.evaluation.estimate import Estimate
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.metrics import metric_facts
+from medldr.reporting.results.headline import headline, headline_split
+from medldr.reporting.sections.run.terminal import overview_table
+from medldr.reporting.table import Table, interval
+from medldr.reporting.wording import card_metrics
+from medldr.reporting.writers.html import html_notebook
+
+
+def run_line(scored: EvaluationRecord) -> str:
+    """The first defined number of the headline split with its interval; empty where none is.
+
+    Example:
+        >>> from medldr.folders.evaluation_record import Number, SplitRecord
+        >>> split = SplitRecord(metrics={"auc": Number(value=0.875, low=0.75, high=1.0)})
+        >>> run_line(EvaluationRecord(task="binary", splits={"test": split}))
+        'test AUC 0.875 (95% CI 0.750 to 1.000)'
+    """
+    numbers = {} if (split := headline(scored)) is None else split.metrics
+    for key in card_metrics(scored.task):
+        number = numbers.get(key)
+        if number is None or number.value is None:
+            continue
+        known = metric_facts(key)
+        ends = interval(Estimate.of(number), known)
+        name = known.title if known.title.isupper() else known.title.lower()
+        said = f"{headline_split(scored)} {name} {known.with_unit(number.value)}"
+        return said + (f" ({100 * scored.level:g}% CI {ends})" if ends else "")
+    return ""
+
+
+def run_html(scored: EvaluationRecord, title: str) -> str:
+    """The numbers that a run prints on the terminal, as a table for a notebook."""
+    return html_notebook(title, [overview_table(scored)])
+
+
+def sweep_html(tables: Sequence[Table], title: str) -> str:
+    """The grids that a sweep prints on the terminal, for a notebook."""
+    return html_notebook(title, tables)

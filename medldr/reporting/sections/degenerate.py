@@ -1,0 +1,84 @@
+"""Sentences on predictions that no accuracy should be read without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from medldr.evaluation.comparison.records import Collapse
+from medldr.reporting.document import Banner
+
+SHOWN = 4
+"""More sentences than this are not read."""
+EVERY = "for every image"
+"""Words of the worst that can be said."""
+NAMED = 3
+"""Classes that a sentence names."""
+
+
+def collapse_texts(found: Iterable[Collapse], seeds: Mapping[str, Sequence[int]]) -> list[str]:
+    """One sentence per method and fault, without full stops; a single class comes first.
+
+    Args:
+        found: The runs of one split that have one.
+        seeds: All seeds of each method.
+
+    Example:
+        >>> lost = Collapse("test", "LatentDR", 0, "", (("tumour", 40),))
+        >>> only = Collapse("test", "ERM", 1, "normal", (("tumour", 40),))
+        >>> seeds = {"ERM": (0, 1, 2), "LatentDR": (0, 1, 2)}
+        >>> for text in collapse_texts([lost, lost._replace(seed=2), only], seeds):
+        ...     print(text)
+        ERM, seed 1, predicts “normal” for every image
+        LatentDR never recognises “tumour” (recall 0 of 40) in 2 of 3 seeds
+    """
+    only: dict[tuple[str, str], list[int]] = {}
+    lost: dict[tuple[str, tuple[str, int]], list[int]] = {}
+    for run in found:
+        if run.only:
+            only.setdefault((run.method, run.only), []).append(run.seed)
+        for each in () if run.only else run.lost:
+            lost.setdefault((run.method, each), []).append(run.seed)
+    classes: dict[tuple[str, tuple[int, ...]], list[tuple[str, int]]] = {}
+    for (method, each), of in lost.items():
+        classes.setdefault((method, tuple(of)), []).append(each)
+    texts = [
+        _sentence(method, of, seeds[method], f"predicts “{name}” {EVERY}")
+        for (method, name), of in only.items()
+    ]
+    return texts + [
+        _sentence(method, of, seeds[method], f"never recognises {_names(names)}")
+        for (method, of), names in classes.items()
+    ]
+
+
+def collapse_banner(texts: Sequence[str], split: str) -> list[Banner]:
+    """The sentences as one warning; none without any.
+
+    Args:
+        texts: From `collapse_texts`.
+        split: What they are about, within a sentence.
+    """
+    if not texts:
+        return []
+    more = f"; and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return [
+        Banner("warning", f"Degenerate predictions ({split}): {'; '.join(texts[:SHOWN])}{more}.")
+    ]
+
+
+def _sentence(method: str, of: Sequence[int], seeds: Sequence[int], what: str) -> str:
+    if len(seeds) == 1:
+        return f"{method} {what}"
+    if len(of) == 1:
+        return f"{method}, seed {of[0]}, {what}"
+    how_many = f"{len(of)} of {len(seeds)}"
+    if len(of) == len(seeds):
+        how_many = "both" if len(of) == 2 else f"all {len(of)}"
+    return f"{method} {what} in {how_many} seeds"
+
+
+def _names(classes: Sequence[tuple[str, int]]) -> str:
+    each = [f"“{name}” (recall 0 of {n:,})" for name, n in classes[:NAMED]]
+    more = len(classes) - NAMED
+    each += [f"{more} more"] if more > 0 else []
+    return " and ".join(filter(None, (", ".join(each[:-1]), each[-1])))

@@ -1,0 +1,153 @@
+"""The clinical reading of a run: true to the evaluation, and silent where there is nothing."""
+
+import json
+
+import pytest
+
+from medldr.folders.curve_records import DecisionCurve
+from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
+from medldr.metrics import metric_facts
+from medldr.reporting import write_report
+from medldr.reporting.figures.calibration import calibration_figures
+from medldr.reporting.figures.clinical import coverage_figure, decision_figure
+from medldr.reporting.figures.precision_recall import precision_recall_figure
+from medldr.reporting.figures.roc import domain_roc_figure
+from medldr.reporting.results.net_benefit import useful
+from medldr.reporting.sections.run.clinical import decision_table
+
+BINARY = {"task": "binary", "names": ("well", "ill")}
+NEW = (
+    "class_counts", "calibration_fit", "calibration_curves", "error_at_coverage", "decisions",
+    "precision_recall", "risk_coverage", "decision_curve", "roc_by_domain",
+)  # fmt: skip
+
+
+@pytest.fixture
+def page(run_folder, read):
+    """The evaluation of a run and its page."""
+
+    def build(**given):
+        files = run_folder(**given)
+        return json.loads(files.evaluation.read_text()), read(write_report(files))
+
+    return build
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_page_has_the_counts_and_numbers_at_the_threshold(page):
+    scored, found = page(**BINARY, scored={"prevalence": 0.05})
+    split = scored["splits"]["test"]
+    tp, fn, fp, tn = split["decisions"].values()
+    assert found.table("Truth", "Called ill", "Called well") == [
+        ["ill", str(tp), str(fn), str(tp + fn)],
+        ["well", str(fp), str(tn), str(fp + tn)],
+        ["All", str(tp + fp), str(fn + tn), "48"],
+    ]
+    rows = {row[0]: row[1] for row in found.table("Metric", "Value")}
+    numbers = split["metrics"] | split["at_prevalence"]
+    for key in ("ppv", "npv", "ppv_at_prevalence", "npv_at_prevalence"):
+        shown = f"{100 * numbers[key]['value']:.1f} "
+        assert rows[f"{metric_facts(key).title} (%)"].startswith(shown)
+    for key in ("lr_positive", "lr_negative"):
+        assert rows[metric_facts(key).title].startswith(f"{numbers[key]['value']:.3f}")
+    reached = 100 * numbers["specificity_at_threshold"]["value"]
+    assert f"the specificity reached is {reached:.1f}%" in found.text
+    assert f"above a probability of {scored['operating_point']['threshold']:.3g}" in found.text
+    assert f"{(tp + fn) / 48:.1%} in these data, and 5.0% as stated" in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_validation_split_it_says_why_there_is_no_threshold(page):
+    _, found = page(**BINARY, splits=("test",))
+    assert "There is no threshold, because no validation split was scored." in found.text
+    assert "Decisions at the threshold" not in found.text
+
+
+@pytest.mark.usefixtures("quick")
+def test_calibration_and_errors_are_those_of_the_evaluation(page):
+    scored, found = page()
+    split = scored["splits"]["test"]
+    for row in found.table("Class", "Images of it"):
+        fit = split["calibration_fit"][row[0]]
+        assert row[1] == str(fit["n"])
+        slope = fit["calibration_slope"]
+        assert row[3] == f"{slope['value']:.3f} {slope['low']:.3f} to {slope['high']:.3f}"
+    for percent, row in zip((100, 90, 80, 70), found.table("Images kept"), strict=True):
+        value = split["error_at_coverage"][str(percent)]["value"]
+        assert row[0] == f"{percent}%"
+        assert row[1].startswith(f"{100 * value:.1f} ")
+
+
+@pytest.mark.usefixtures("quick")
+def test_class_frequencies_stand_by_split_and_by_domain(page):
+    scored, found = page(domains=("a", "b"), held_out=("b",))
+    counted = scored["splits"]["test"]["class_counts"]
+    first = next(t for t in found.tables if t[0][:2] == ["Class", "Test (n = 48)"])
+    for name, row in zip(counted, first[1:], strict=True):
+        images, groups = counted[name]["n"], counted[name]["n_groups"]
+        assert row[1].startswith(f"{images} ({images / 48:.1%})")
+        assert f"{groups} of 24 groups" in row[1]
+    assert first[0][-1] == "Training (n = 60)"
+    assert [row[-1] for row in first[1:]] == ["30 (50.0%)", "20 (33.3%)", "10 (16.7%)"]
+    assert any(t[0][:2] == ["Class", "b (n = 48)"] for t in found.tables)
+
+
+@pytest.mark.usefixtures("quick")
+def test_domains_that_differ_in_their_classes_are_called_out(page):
+    assert (
+        "Domains differ in their mix" in page(domains=("a", "b"), held_out=("b",), only=1)[1].text
+    )
+    assert "Domains differ in their mix" not in page(name="x-bbbbbbbb-s0")[1].text
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_run_of_an_older_version_has_no_such_section(run_folder, read):
+    files = run_folder(**BINARY)
+    scored = json.loads(files.evaluation.read_text())
+    for split in scored["splits"].values():
+        for key in NEW:
+            split.pop(key, None)
+        for key in ("auprc", "mcc", "ppv", "npv", "lr_positive", "lr_negative", "aurc"):
+            split["metrics"].pop(key)
+    del scored["operating_point"]["prevalence"]
+    files.evaluation.write_text(json.dumps(scored))
+    found = read(write_report(files))
+    assert "clinical" not in found.sections
+    assert "judging" in found.sections
+
+
+def test_figures_say_in_words_what_they_show(run_folder):
+    files = run_folder(**BINARY, domains=("a", "b"), n=200)
+    record = EvaluationRecord.model_validate_json(files.evaluation.read_text())
+    split = record.splits["test"]
+    (calibration,) = calibration_figures(split, 0.95)
+    curve = split.calibration_curves["ill"]
+    assert (
+        f"{curve.predicted[0]:.2f} predicted, {curve.observed[0]:.2f} observed" in calibration.alt
+    )
+    auprc = split.metrics["auprc"].value
+    assert f"ill {auprc:.3f} (" in precision_recall_figure(split).alt
+    assert f"a {split.domains['a'].metrics['auc'].value:.3f} (" in domain_roc_figure(split).alt
+    assert f"50%: {split.decision_curve.model[49]:.3f}" in decision_figure(split).alt
+    error = split.error_at_coverage["70"].value
+    assert f"70% {100 * error:.1f}%" in coverage_figure(split).alt
+    for drawing in (calibration, precision_recall_figure(split), domain_roc_figure(split),
+                    decision_figure(split), coverage_figure(split)):  # fmt: skip
+        assert drawing.error == ""
+
+
+def test_nothing_known_draws_nothing():
+    empty = SplitRecord()
+    assert calibration_figures(empty, 0.95) == []
+    for figure in (precision_recall_figure, domain_roc_figure, decision_figure, coverage_figure):
+        assert figure(empty) is None
+    assert decision_table(EvaluationRecord(task="binary", splits={}), empty) is None
+
+
+def test_a_model_that_is_never_best_is_of_no_use():
+    curve = DecisionCurve(threshold=(0.1, 0.2), model=(0.3, -0.1), treat_all=(0.3, 0.0))
+    assert useful(curve) is None
+    gaps = DecisionCurve(
+        threshold=(0.1, 0.2, 0.3, 0.4), model=(0.2, 0.0, 0.2, 0.2), treat_all=(0.1,) * 4
+    )
+    assert useful(gaps) == (3, 4, 0.3, 0.4)

@@ -1,0 +1,96 @@
+"""Non-inferiority in words, on the terminal, on the page and in its figure."""
+
+from dataclasses import replace
+
+import pytest
+
+from medldr.evaluation import compare
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
+from medldr.evaluation.comparison.records import Margin
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting import compare_runs
+from medldr.reporting.figures import forest
+from medldr.reporting.figures.drawing import looks
+from medldr.reporting.sections.comparison.non_inferiority import judgements
+
+
+def found(metric="accuracy", value=0.02, verdict="non-inferior", **changes):
+    reference = Method("erm", seeds=(0, 1))
+    method = replace(Method("mixup", seeds=(0, 1)), **changes)
+    difference = Difference(Estimate(0.01, low=-0.012, high=0.03), non_inferiority=verdict)
+    scores = (
+        Score("test", None, metric, "erm", Estimate(0.8)),
+        Score("test", None, metric, "mixup", Estimate(0.81), difference),
+    )
+    margin = Margin(metric, value)
+    return Comparison("binary", "erm", (reference, method), {"test": Size(90)}, scores,
+                      margin=margin)  # fmt: skip
+
+
+def test_each_verdict_is_a_sentence_with_its_interval_and_margin():
+    assert judgements(found())[0] == (
+        "Test, n = 90 images: mixup is non-inferior to erm in accuracy at a margin of 2 "
+        "percentage points: the whole 95% CI of the difference (−1.2 to +3.0) is better than that."
+    )
+    assert "is inferior to erm" in judgements(found(verdict="inferior"))[0]
+    undecided = judgements(found(verdict="cannot tell"))[0]
+    assert "cannot be told" in undecided
+    assert "includes the margin of 2 percentage points" in undecided
+    assert "AUC at a margin of 0.025: " in judgements(found("auc", 0.025))[0]
+    assert "before results are seen" in judgements(found())[-1]
+
+
+def test_a_single_seed_speaks_of_these_networks():
+    assert "(of these trained networks): mixup" in judgements(found(seeds=(0,)))[0]
+    assert "trained networks" not in judgements(found())[0]
+
+
+def test_oracles_are_passed_over_and_a_missing_interval_gives_its_reason():
+    assert len(judgements(found(oracle=True))) == 1
+    none = found(verdict=None)
+    score = none.scores[1]
+    bare = score.difference._replace(estimate=Estimate(0.01, reason="no interval: few groups"))
+    none = replace(none, scores=(none.scores[0], score._replace(difference=bare)))
+    assert judgements(none)[0].endswith("is not judged: no interval: few groups.")
+
+
+def test_without_a_margin_there_is_no_sentence():
+    assert judgements(replace(found(), margin=None)) == []
+
+
+@pytest.fixture
+def pair(run_folder):
+    return [run_folder(f"m_{name}-{k}-s0", seed=k) for k, name in enumerate(("erm", "sa"))]
+
+
+@pytest.mark.usefixtures("quick")
+def test_terminal_and_page_say_it(pair, read, tmp_path, capsys):
+    result = compare_runs(pair, tmp_path / "c.html", margin=5)
+    printed = " ".join(capsys.readouterr().out.split())
+    page = " ".join(read(tmp_path / "c.html").text.split())
+    _, short = Comparison.of(result).short_names()
+    for text in judgements(short):
+        assert text in printed
+        assert text in page
+    assert "The dashed line is the margin of non-inferiority." in page
+
+
+@pytest.mark.parametrize(("metric", "at"), [("accuracy", -5.0), ("nll", 0.3)])
+def test_the_line_is_on_the_side_of_worse(pair, metric, at, monkeypatch):
+    asked = {}
+
+    def figure(name, rows, **words):
+        asked[name] = words
+
+    monkeypatch.setattr(forest, "forest_figure", figure)
+    margin = 5 if metric == "accuracy" else 0.3
+    shown = Comparison.of(compare(pair, margin=margin, metric=metric))
+    for other in ("accuracy", "nll", "auc"):
+        forest.difference_figure(shown, looks(shown.names, shown.reference), other)
+    assert len(asked) == 3
+    for name, words in asked.items():
+        line = words["margin"]
+        if name == f"difference-{metric}":
+            assert words["factor"] * line == pytest.approx(at)
+        else:
+            assert line is None
