@@ -161,7 +161,9 @@ def outputs(folder, title, *words):
         text = path.read_bytes().decode("utf-8")
         page = path.suffix == ".html"
         plain = path.name if title == "report" else f"{title}.{path.name}"
-        name = f"{title}.cells" if page else plain
+        name = plain
+        if page:  # a run has a page and a checklist
+            name = f"{title}{'.checklist' if path.stem == 'checklist' else ''}.cells"
         if name in found:
             raise ValueError(f"{' '.join(words)} wrote two files that go by {name}")
         found[name] = normalised(Cells(text).text()) if page else steady(path, text)

@@ -5,6 +5,7 @@
 FROM is the folder of a sweep or of runs. Weights are left out (an empty file says that they were
 there), as are the points of curves where no page of the run is among the frozen ones; numbers are
 rounded, what a sweep holds twice is kept once, and what identifies the machine is replaced.
+Evaluations are those of the rounded predictions, as reports demand, and checksums are left out.
 """
 
 import csv
@@ -13,6 +14,11 @@ import json
 import sys
 from pathlib import Path
 
+from medldr.evaluation import by_split, evaluate, read_predictions
+from medldr.evaluation.verification import evaluation_settings
+from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.files import RunFolder
+
 RUN = ("config.yaml", "metrics.jsonl", "predictions.csv", "evaluation.json", "bad_files.csv")
 MACHINE = {
     "platform": "Linux",
@@ -20,13 +26,13 @@ MACHINE = {
 }
 
 
-def rounded(value):
-    """Five digits of every fraction."""
+def rounded(value, digits=5):
+    """Some digits of every fraction."""
     if isinstance(value, float):
-        return float(f"{value:.5g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list) else value
+        return {key: rounded(item, digits) for key, item in value.items()}
+    return [rounded(item, digits) for item in value] if isinstance(value, list) else value
 
 
 def dense(text):
@@ -54,6 +60,33 @@ def scored(text, drawn):
     return json.dumps(content)
 
 
+def agree(folder):
+    """Put the numbers that the rounded predictions give into the evaluation beside them."""
+    files = RunFolder(folder)
+    if not (files.evaluation.is_file() and files.predictions.is_file()):
+        return
+    said, content = read_evaluation(files), json.loads(files.evaluation.read_text())
+    again = evaluate(
+        by_split(read_predictions(files.predictions, said.task)),
+        evaluation_settings(files, said, content),
+        seen={d for of in said.splits.values() for d, entry in of.domains.items() if entry.seen},
+        shared=[said.gap.seen] if said.gap is not None and said.gap.shared_groups else [],
+    )
+    text = json.dumps(replaced(content, again), ensure_ascii=False, separators=(",", ":"))
+    files.evaluation.write_text(text + "\n", encoding="utf-8")
+
+
+def replaced(old, new):
+    """The same keys and sentences with new numbers, of ten digits."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        if "low" in old and (old["low"] is None) != (new["low"] is None):
+            return rounded(new, 10)  # with its reason
+        return {key: replaced(item, new[key]) if key in new else item for key, item in old.items()}
+    if isinstance(old, list) and isinstance(new, list) and old and not isinstance(old[0], str):
+        return rounded(new, 10)
+    return rounded(new, 10) if isinstance(old, float) and isinstance(new, float) else old
+
+
 class Trim:
     """Writes what is kept of one folder below another."""
 
@@ -74,6 +107,7 @@ class Trim:
         record = json.loads((folder / "run.json").read_text())
         record["provenance"] |= MACHINE
         record["provenance"]["command"][0] = "medldr"
+        record.pop("checksums", None)
         self.write(folder / "run.json", dense(json.dumps(record)) + "\n")
         unfinished = () if record["status"] == "done" else ("splits.json",)
         paths = [folder / name for name in (*RUN, *unfinished)]
@@ -92,6 +126,7 @@ class Trim:
                 self.write(path, text)
         if record["status"] == "done":
             self.write(folder / "model.safetensors", "")
+        agree(self.target / folder.relative_to(self.source))
 
     def whole(self):
         """All runs, and what the folder says of them."""
