@@ -12,7 +12,8 @@ from medldr.evaluation import compare as compare_runs
 from medldr.folders.evaluation_record import read_evaluation_content
 from medldr.folders.files import RunFolder
 from medldr.reporting import report_folder
-from medldr.run import RunResult, evaluate_run, load_model, train_run
+from medldr.run import evaluate_run, load_model, train_run
+from medldr.run_result import RunResult
 from medldr.sweeps.command import run_sweep
 from medldr.sweeps.run.launch import SweepResult
 
@@ -45,12 +46,21 @@ def evaluate(folder: str | Path) -> dict[str, Any]:
     return read_evaluation_content(RunFolder(evaluate_run(folder).folder))
 
 
-def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict[str, Any]:
+def compare(
+    folders: Sequence[str | Path],
+    reference: str | None = None,
+    *,
+    margin: float | None = None,
+    metric: str = "accuracy",
+) -> dict[str, Any]:
     """Compare finished runs, paired on the same images; nothing is written.
 
     Args:
         folders: Run folders.
         reference: Name of the method that the others are compared with; unset: the first method.
+        margin: How much worse a method may be and still count as non-inferior, in the unit in
+            which the metric is printed: 2 for two percentage points of accuracy.
+        metric: The metric that the margin is of.
 
     Returns:
         Plain values, as `medldr.evaluation.compare` describes them.
@@ -60,7 +70,7 @@ def compare(folders: Sequence[str | Path], reference: str | None = None) -> dict
     """
     if isinstance(folders, str | Path):
         raise InputError(f"give a list of run folders, not just one: [{str(folders)!r}, ...]")
-    return compare_runs(list(folders), reference=reference)
+    return compare_runs(list(folders), reference=reference, margin=margin, metric=metric)
 
 
 def report(folder: str | Path) -> Path:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from medldr.commands.data_group import data_app
+from medldr.commands.plan import plan
 from medldr.errors import InputError
 from medldr.version import __version__
 
@@ -26,6 +27,7 @@ app = typer.Typer(
     help="Train and evaluate medical image classifiers that must work in unseen hospitals.",
 )
 app.add_typer(data_app, name="data")
+app.command()(plan)
 
 Config = Annotated[
     str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")
@@ -105,11 +107,18 @@ def compare(
     folders: Annotated[list[Path], typer.Argument(help="Finished run folders, reference first.")],
     out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
     metric: Annotated[str, typer.Option(help="Metric of the terminal table.")] = "accuracy",
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            help="Say which methods are non-inferior: at most this much worse than the reference, "
+            "in percentage points for metrics in percent, else in the metric's unit."
+        ),
+    ] = None,
 ) -> None:
     """Compare finished runs in pairs, with 95% CIs, as a table and a page."""
     from medldr.reporting import compare_runs
 
-    compare_runs(folders, out, metric=metric)
+    compare_runs(folders, out, metric=metric, margin=margin)
 
 
 @app.command()
@@ -202,6 +211,18 @@ def report(
     raise typer.Exit(code)
 
 
+@app.command()
+def verify(
+    folder: Annotated[
+        Path, typer.Argument(help="A run folder, a sweep folder, or a folder of run folders.")
+    ],
+) -> None:
+    """Check that finished runs are as they were left; the exit code is 2 if anything differs."""
+    from medldr.commands.verify import verify as check
+
+    raise typer.Exit(check(folder))
+
+
 @app.command("list")
 def list_(
     kind: Annotated[
@@ -256,13 +277,10 @@ def _run() -> int:
     except UsageError as error:
         error.show()
         return 2
-    except typer.Abort:
-        typer.echo("stopped", err=True)
-        return 130
     except InputError as error:
         typer.echo(f"error: {error}", err=True)
         return 2
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         typer.echo("stopped", err=True)
         return 130
     except BaseException as error:

@@ -7,8 +7,7 @@ processes (`medldr.training.machine.fabric`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,21 +17,16 @@ from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig, identify, load_config, run_hash
 from medldr.data import Data, build_data, list_bad_files
 from medldr.errors import InputError
-from medldr.evaluation import check, flat
+from medldr.evaluation import check
+from medldr.evaluation.checked import forget_scored, note_scored, refuse_other_weights
 from medldr.evaluation.evaluate_rules import network, predict_and_score, rules_with_weights
-from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
 from medldr.folders.run_identity import RunIdentity
-from medldr.folders.run_record import (
-    CURE,
-    RunRecord,
-    Selection,
-    add_to_run_record,
-    read_run_record,
-)
+from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_record, read_run_record
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
+from medldr.run_result import RunResult
 from medldr.training import FitResult, fit, make_fabric
 from medldr.training.machine.fabric import Launcher, use_threads
 from medldr.training.machine.processes import Processes
@@ -48,7 +42,7 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     The page is written once the folder is closed, because it reports how the run ended.
     """
     data = build_data(config)
-    check(config.evaluation, data.spec, data.rows)
+    check(config.evaluation, data.spec, data.rows, data.table.metadata)
     root = getattr(config.data, "root", None)
     model = build_model(config.model, data.spec, seed=config.seed, root=root)
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
@@ -56,29 +50,6 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
     predict_and_score(config, data, folder, fabric, choices(fitted))
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """A finished run.
-
-    Attributes:
-        folder: Where its files are.
-        metrics: Its numbers by slash-separated key, such as ``test/auc``; None where undefined.
-        fresh: Whether anything had to be done; false for a run that was finished before.
-        skipped: Whether files were left out; `bad_files.csv` lists them.
-    """
-
-    folder: Path
-    metrics: Mapping[str, float | None]
-    fresh: bool = True
-    skipped: bool = False
-
-    @classmethod
-    def read(cls, folder: RunFolder, *, fresh: bool = True) -> RunResult:
-        """The result that a run folder holds."""
-        numbers = flat(read_evaluation(folder))
-        return cls(folder.path, numbers, fresh, skipped=folder.bad_files.is_file())
 
 
 def train_run(
@@ -163,12 +134,7 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
         console.print(f"reading images from the pack {data.pack}", soft_wrap=True, markup=False)
     add_to_run_record(
         folder,
-        data={
-            "name": data.table.name,
-            "notes": list(data.notes),
-            "files": data.table.hashes,
-            "pack": None if data.pack is None else str(data.pack),
-        },
+        data=data.record(),
         data_hash=data.data_hash,
         split_hash=data.split_hash,
         spec=asdict(data.spec),
@@ -223,14 +189,13 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     files = trained(folder)
     before = read_run_record(files)
     config = _config_of(files, before)
-    machine = config.machine.model_copy(update={"devices": 1, "nodes": 1})
-    if device is not None:
-        machine = machine.model_copy(update={"device": device})
+    here = {"devices": 1, "nodes": 1, "device": device or config.machine.device}
+    machine = config.machine.model_copy(update=here)
     # As it was trained and recorded, whatever `auto` means on this machine.
     precision = before.precision or config.training.precision
     fabric = make_fabric(machine, config.training.model_copy(update={"precision": precision}))
     data = build_data(config)
-    check(config.evaluation, data.spec, data.rows)
+    check(config.evaluation, data.spec, data.rows, data.table.metadata)
     for what, now, then in (
         ("data_hash", data.data_hash, before.data_hash),
         ("split_hash", data.split_hash, before.split_hash),
@@ -240,7 +205,11 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
                 f"the data of {files.path} has changed since training ({what} is now {now[:12]}, "
                 f"was {str(then)[:12]}). Restore the original files, or train again"
             )
+    forget_scored(files)
+    # Metadata and card may be new; older runs may have called two classes multi-class.
+    note_data(files, data, fabric)
     predict_and_score(config, data, files, fabric, rules_with_weights(files, before))
+    note_scored(files)
     write_report_or_warn(files)
     return RunResult.read(files)
 
@@ -249,7 +218,8 @@ def trained(folder: Path | str) -> RunFolder:
     """The files of a run that has selected weights.
 
     Raises:
-        InputError: If it is not a run folder, or training has not finished.
+        InputError: If it is not a run folder, training has not finished, or its weights or record
+            were changed.
     """
     files = RunFolder(folder)
     if not files.run.is_file():
@@ -262,6 +232,7 @@ def trained(folder: Path | str) -> RunFolder:
             f"{folder} has no selected weights yet: its status is {status(files)}. Run "
             f"`medldr train {files.config}` to finish it"
         )
+    refuse_other_weights(files, read_run_record(files))
     return files
 
 

@@ -27,6 +27,7 @@ from medldr.data.reading.check import check_table, count_rows
 from medldr.data.reading.check import stats as pixel_stats
 from medldr.data.reading.statistics import Look, look_at
 from medldr.data.splits.make import make_splits
+from medldr.data.two_classes import positive_class_notes
 from medldr.errors import InputError, did_you_mean
 
 _LISTED = 1000  # files of one kind that are printed
@@ -108,7 +109,8 @@ def check(name: str, overrides: Sequence[str]) -> int:
             f"images a run would use{to}: {used}", highlight=False, markup=False, soft_wrap=True
         )
     of_splits = dict.fromkeys(note for one in splits.values() for note in one.notes)
-    notes = [*table.notes, *check_table(table, looks), *of_splits]
+    positive = positive_class_notes(table, None)
+    notes = [*table.notes, *positive, *check_table(table, looks), *of_splits]
     for note in notes:
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
     console.print(f"{len(table):,} images read, {len(notes)} note{'' if len(notes) == 1 else 's'}")

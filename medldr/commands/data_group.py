@@ -91,6 +91,17 @@ def data_pack(
     raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
 
 
+@data_app.command("card")
+def data_card() -> None:
+    """Print a data card to fill: where the images come from, who was included, who labelled them.
+
+    Save it (`medldr data card > card.yaml`), fill it, and name the file in `data.card`.
+    """
+    from medldr.data.card import card_template
+
+    typer.echo(card_template(), nl=False)
+
+
 @data_app.command("stats")
 def data_stats(
     name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],

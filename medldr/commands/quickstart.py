@@ -21,11 +21,15 @@ RUNS: Final = ("phantom_fracture_erm", "phantom_fracture_latentdr_pool")
 
 PAGE: Final = "quickstart.html"
 
-_BEFORE: Final = """\
-Rib fractures, imaged by four simulated scanners. Two networks, ERM and LatentDR, are trained on
-three of them and tested on these three and on the fourth, which neither has seen. This takes a
-minute or two on two cores. If you stop it, run the same command again to resume.
-"""
+_WHAT: Final = (
+    "Rib fractures, imaged by four simulated scanners. Two networks, ERM and LatentDR, are trained "
+    "on three of them and tested on these three and on the fourth, which neither has seen."
+)
+
+_BEFORE: Final = (
+    f"{_WHAT} This takes a minute or two on two cores. If you stop it, run the same command again "
+    "to resume.\n"
+)
 
 _RATE: Final = (
     "LatentDR trains at half the learning rate, as in its paper; in such a short training that "
@@ -60,7 +64,8 @@ def quickstart(out: Path | str = "runs/quickstart", overrides: Sequence[str] = (
         folders.append(train_run(config, out).folder)
     page = Path(out) / PAGE
     title = "Quickstart: ERM and LatentDR on the rib phantom"
-    compare_runs(folders, page, title=title, remark=DEMONSTRATION)
+    remark = f"{DEMONSTRATION} {_WHAT} {_RATE}"
+    compare_runs(folders, page, title=title, remark=remark)
     _say(f"\n{DEMONSTRATION} {_RATE}")
     return page
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from medldr.config.load import refusal
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.sweep_record import SweepFolder
-from medldr.reporting import SweepReport, print_sweep, write_sweep_report
+from medldr.reporting import SweepReport, print_sweep, printed_tables, write_sweep_report
 from medldr.sweeps.launchers.base import Launcher
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
@@ -104,7 +105,8 @@ def _run(
     if absent:
         raise refusal(f"the data of the sweep {plan.record.name}", absent)
     result = run_plan(plan, chosen, retry_failed=retry_failed)
-    return result, write_sweep_report(plan.folder)
+    report = write_sweep_report(plan.folder)
+    return replace(result, tables=tuple(printed_tables(report))), report
 
 
 def dry_run(

@@ -166,6 +166,7 @@ def assemble(
         selector.expect_weights(folder)
         if valley:
             valley.expect_segments()
+        more += start.halved_brier(history.rows)
         more.append(f"resumed after step {position['step']} of {step.total}")
     step.index = int(position["step"])
     # No process may write a checkpoint before all have read the old one.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import nn
@@ -175,6 +175,27 @@ def units(training: TrainingConfig) -> list[str]:
     if training.warmup:
         counted.append(f"{training.warmup} steps of warm-up")
     return [f"training.steps is set, so these count steps, not epochs: {'; '.join(counted)}"]
+
+
+def halved_brier(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A note on a run that began when its two classes were still a multi-class task.
+
+    Args:
+        rows: Rows of `metrics.jsonl` so far.
+    """
+    began = [
+        column
+        for row in rows
+        for column in row
+        if column.endswith("/brier") and f"{column[: -len('brier')]}sensitivity" not in row
+    ]
+    if not began:
+        return []
+    return [
+        "two classes are a binary task now, which changes neither the network nor its training; "
+        f"{began[0]} in metrics.jsonl is that of both classes up to here and of one from here on, "
+        "half as large"
+    ]
 
 
 def start_from(model: nn.Module, source: str | Path) -> None:

@@ -14,6 +14,7 @@ from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import domain_means, held_out_curves, score
 from medldr.evaluation.predictions.predict import predict
+from medldr.evaluation.split_scores import positive_class
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import undisturbed
@@ -55,6 +56,7 @@ class Validation:
         self._fabric = fabric
         self._processes = processes
         self._curves = config.evaluation.domain_curves
+        self._positive = positive_class(data.spec, config.evaluation.positive_class)
         _require_domains(config, data, rules)
         self.notes = _looks(config, rules)
         self._columns = scored_splits(rules, splits)
@@ -91,7 +93,7 @@ class Validation:
         row: dict[str, Any] = {}
         for column, split in self._columns.items():
             table = tables[split] if split in tables else _part(tables["test"], split)
-            found = score(table) | domain_means(table)
+            found = score(table, self._positive) | domain_means(table)
             row |= {f"{column}/{name}": value for name, value in found.items()}
         if self._curves:
             row |= held_out_curves(tables["test"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.commands.quickstart import PAGE, RUNS, quickstart
+from medldr.commands.quickstart import _RATE, _WHAT, PAGE, RUNS, quickstart
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, read_json
 from medldr.reporting import DEMONSTRATION
@@ -41,7 +41,8 @@ def test_both_runs_are_done_and_hold_out_one_scanner(finished):
 
 def test_its_page_says_that_it_is_no_evidence(finished):
     page = (finished / PAGE).read_text()
-    assert DEMONSTRATION in page
+    for text in (DEMONSTRATION, _WHAT, _RATE):  # all that its terminal says
+        assert text in page
     assert "scanner_d" in page
 
 

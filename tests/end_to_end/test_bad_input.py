@@ -15,6 +15,10 @@ CASES = {
     "held out without domains": (["data.held_out=[scanner_a]"], ["held_out", "domain"]),
     "unknown rule": (["training.select=[val_acc]"], ["val_acc", "val_accuracy"]),
     "oracle without leave": (["training.select=[oracle_auc]"], ["evaluation.oracle"]),
+    "nothing to recalibrate on": (
+        ["evaluation.recalibrate=temperature", "evaluation.splits=[test]"],
+        ["evaluation.recalibrate", "Add val to evaluation.splits"],
+    ),
     "unknown id": (["data.exclude=[train/9999]"], ["train/9999"]),
     "unknown transform": (["transform.train=[RandFlop]"], ["RandFlop", "RandFlip"]),
     "code in a transform": (["transform.train=[{Lambda: {func: print}}]"], ["Lambda"]),
@@ -24,6 +28,10 @@ CASES = {
     "batch of one": (["training.batch_size=1"], ["batch_size"]),
     "wrong size": (["data.size=100"], ["size", "28", "64", "128", "224"]),
     "download forbidden": (["data.root=/nowhere/at/all"], ["retinamnist.npz", "download"]),
+    "no metadata": (["data.metadata=/nowhere/t.csv"], ["data.metadata", "/nowhere/t.csv"]),
+    "no card": (["data.card=/nowhere/c.yaml"], ["data.card", "/nowhere/c.yaml"]),
+    "subgroups of nothing": (["evaluation.subgroups=[sex]"], ["subgroups", "data.metadata"]),
+    "edges in no order": (["evaluation.bands={age: [60, 40]}"], ["bands", "ascending"]),
     "unknown conversion": (["model.conv=nonsense"], ["model.conv", "acs"]),
     "degraded without degradation": (
         ["algorithm.degrade=none"],

@@ -10,9 +10,17 @@ import pytest
 import torch
 
 import medldr as package
+from medldr.folders.checksums import checksum_of_content
 from medldr.folders.files import RunFolder, load_tensors
 
 METHOD = "retinamnist_latentdr_pool"
+
+
+def record_of_another(folder, **changes):
+    """Write the record that a run of other facts would have, with the checksum of its content."""
+    record = json.loads(folder.run.read_text()) | changes
+    record["checksums"]["run.json"] = checksum_of_content(record)
+    folder.run.write_text(json.dumps(record))
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +45,8 @@ def test_every_file_of_the_run_folder_is_written(trained):
         folder.predictions,
         folder.evaluation,
         folder.report,
+        folder.checklist,
+        folder.mistakes,
     ):
         assert path.stat().st_size > 0, path
 
@@ -117,8 +127,7 @@ def test_evaluating_again_is_done_in_the_precision_of_the_run(trained, tmp_path)
     folder, _ = trained
     copy = RunFolder(tmp_path / "run")
     copytree(folder.path, copy.path)
-    record = json.loads(copy.run.read_text())
-    copy.run.write_text(json.dumps(record | {"precision": "bfloat16"}))
+    record_of_another(copy, precision="bfloat16")
     package.evaluate(copy.path)
     one, other = (pd.read_csv(f.predictions).filter(like="prob_") for f in (folder, copy))
     assert not np.array_equal(one, other)
@@ -139,11 +148,10 @@ def test_weights_that_no_rule_is_recorded_for_are_not_evaluated(trained, tmp_pat
 
 def test_changed_data_is_not_evaluated_as_if_it_were_the_same(trained, tmp_path, medldr):
     folder, _ = trained
-    copy = tmp_path / "run"
-    copytree(folder.path, copy)
-    record = json.loads((copy / "run.json").read_text())
-    (copy / "run.json").write_text(json.dumps(record | {"data_hash": "0" * 64}))
-    ended = medldr("evaluate", copy)
+    copy = RunFolder(tmp_path / "run")
+    copytree(folder.path, copy.path)
+    record_of_another(copy, data_hash="0" * 64)
+    ended = medldr("evaluate", copy.path)
     assert ended.code == 2
     assert "has changed since training" in ended.err
 

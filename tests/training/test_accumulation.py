@@ -8,6 +8,11 @@ from medldr.folders.files import load_tensors
 PLAIN = {"model.norm": False, "model.dropout": 0.0, "training.momentum": 0.9}
 
 
+def known(row):
+    """What is defined: MCC is not, where one class is predicted for all images."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
 @pytest.mark.parametrize("parts", [2, 4])
 def test_parts_equal_the_whole_batch_for_a_mean_over_samples(train, rows_of, parts):
     changes = {**PLAIN, "training.batch_size": 9}
@@ -18,7 +23,8 @@ def test_parts_equal_the_whole_batch_for_a_mean_over_samples(train, rows_of, par
     for name, value in load_tensors(split.folder.model).items():
         torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=1e-6)
     for one, other in zip(rows_of(split.folder), rows_of(whole.folder), strict=True):
-        assert one == pytest.approx(other, rel=1e-4)
+        assert one.keys() == other.keys()
+        assert known(one) == pytest.approx(known(other), rel=1e-4)
 
 
 def test_no_part_is_a_single_image(train, monkeypatch):

@@ -50,7 +50,7 @@ def scored(monkeypatch):
         state["splits"].append(split)
         return predict(*args, split=split, **keys)
 
-    def faked(predictions):
+    def faked(predictions, positive):
         state["rows"].append(len(predictions))
         found = score(predictions)
         return found | {"auc": next(state["auc"])} if state["auc"] else found

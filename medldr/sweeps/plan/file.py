@@ -7,6 +7,7 @@ everything else is checked here. On the command line ``seeds=``, ``axes.KEY=``, 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -126,12 +127,16 @@ class _Reader:
             self.report(("seeds",), f"contains duplicates: {list(content.seeds)}")
         names = names_of(self.name, entries, axes)
         table, gone, notes = self._table(content.table, names)
+        title = content.title or self.name
+        of_file = ("title",) not in self.overrides.of_sweep
+        if of_file and not self.problems and self._other_methods(table, names):
+            title = self.name  # that of the file describes its own methods
         if self.problems:
             raise refusal(f"the sweep {self.document.source}", self.problems)
         return SweepFile(
             name=self.name,
             source=self.document.source,
-            title=content.title or self.name,
+            title=title,
             common=self._part(("common",)),
             entries=entries,
             axes=axes,
@@ -216,15 +221,32 @@ class _Reader:
 
     def _gone(self, rows: Sequence[str], there: set[str]) -> tuple[set[str], frozenset[str]]:
         """Rows, and names of any kind, that only the file without the command line has."""
+        before = self._before
+        if before is None:
+            return set(), frozenset()
+        known = known_names(before.table, names_of(before.name, before.entries, before.axes))
+        return _rows(before) - set(rows), frozenset(known - there)
+
+    def _other_methods(self, table: TableContent, names: Names) -> bool:
+        """Whether the command line left other methods than the file has."""
+        before = self._before
+        return before is not None and _rows(before) != set(side_names(methods(table), names))
+
+    @functools.cached_property
+    def _before(self) -> SweepFile | None:
+        """The file without the command line; None where that changes nothing of the sweep."""
         if not self.overrides.of_sweep:
-            return set(), frozenset()
+            return None
         try:
-            before = _Reader(self.document, self.folder, self.name, ()).read()
+            return _Reader(self.document, self.folder, self.name, ()).read()
         except InputError:  # nothing can be removed from a file that is faulty by itself
-            return set(), frozenset()
-        names = names_of(before.name, before.entries, before.axes)
-        known = known_names(before.table, names)
-        return set(side_names(methods(before.table), names)) - set(rows), frozenset(known - there)
+            return None
+
+
+def _rows(sweep: SweepFile) -> set[str]:
+    """Names of its methods."""
+    names = names_of(sweep.name, sweep.entries, sweep.axes)
+    return set(side_names(methods(sweep.table), names))
 
 
 def _chosen(written: Any, named: Any) -> dict[str, Any] | None:

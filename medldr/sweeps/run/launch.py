@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from medldr.errors import InputError
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
+from medldr.reporting.table import CHANCE, Table
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
 from medldr.sweeps.plan.file import load_sweep
@@ -45,7 +46,7 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult:
     """The outcome of a sweep.
 
@@ -54,12 +55,32 @@ class SweepResult:
         done: Names of the runs that are done.
         failed: Error of each run that failed, by name.
         left_out: Why the others were not finished, by name.
+        tables: Its numbers, as they are printed; none before its report is written.
     """
 
     folder: Path
     done: tuple[str, ...]
     failed: Mapping[str, str]
     left_out: Mapping[str, str]
+    tables: tuple[Table, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        counts = [(len(self.failed), "failed"), (len(self.left_out), "left out")]
+        first = self.tables[0].rows if self.tables else []
+        rows = sum(row.style != CHANCE for row in first)
+        facts = [
+            str(self.folder),
+            f"{len(self.done)} runs done" if len(self.done) != 1 else "1 run done",
+            *(f"{number} {word}" for number, word in counts if number),
+            *([f"{rows} rows"] if rows else ()),
+        ]
+        return f"SweepResult({', '.join(facts)})"
+
+    def _repr_html_(self) -> str | None:
+        """Its numbers as tables; None, which shows `repr`, before its report is written."""
+        from medldr.reporting.notebook import sweep_html
+
+        return sweep_html(self.tables, repr(self)) if self.tables else None
 
     @property
     def complete(self) -> bool:

@@ -38,7 +38,7 @@ class Rule:
         split: The split it reads, or the part ``target_out``; empty for ``last``.
         column: The metric it compares, as `metrics.jsonl` names it; empty for ``last``.
         larger: Whether a larger value is better.
-        oracle: Whether it reads test rows, which makes its result an upper bound.
+        oracle: Whether it reads test rows, which makes its result optimistic.
         averaged: Whether its weights are made at the end of training, from those of many steps;
             until then only the step with the lowest loss is known.
     """

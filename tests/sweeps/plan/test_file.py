@@ -43,6 +43,20 @@ def test_all_but_the_runs_may_be_left_out(write):
     assert sweep.table.metrics == ("accuracy", "auc")
 
 
+@pytest.mark.parametrize(
+    ("texts", "title"),
+    [
+        (["axes.algorithm=[erm,latentdr_pool]"], "small"),  # fewer methods
+        (["axes.algorithm=[erm,latentdr_pool,mixup]"], "small"),  # another one
+        (["axes.algorithm=[erm,latentdr_pool]", "title=Mine"], "Mine"),
+        (["seeds=[0]"], "Two sets"),
+        (["training.epochs=1"], "Two sets"),
+    ],
+)
+def test_a_title_of_other_methods_gives_way_to_the_name(small, texts, title):
+    assert load_sweep(small, texts).title == title
+
+
 def test_lines_of_a_part_are_lines_of_the_file(small):
     sweep = load_sweep(small)
     assert sweep.common.lines[("training", "epochs")] == 4

@@ -1,0 +1,93 @@
+"""`medldr verify`: are the files of finished runs as the runs left them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+from medldr.errors import InputError
+from medldr.evaluation.verification import Verdict, verify_run
+from medldr.folders.files import RunFolder
+from medldr.folders.run_record import read_run_record
+
+SHOWN = 20
+"""How many differences of one run are printed."""
+
+
+def verify(folder: Path) -> int:
+    """Check a run, or every finished run of a folder, and print what differs.
+
+    Args:
+        folder: A run folder, a sweep's folder, or any folder of run folders.
+
+    Returns:
+        0 if everything is as the runs left it, else 2.
+
+    Raises:
+        InputError: If the folder holds no finished run.
+    """
+    runs = _runs(folder)
+    several = len(runs) > 1
+    console = Console(stderr=True)
+    shown = track(runs, "verifying", console=console, transient=True) if several else runs
+    found = [verify_run(files) for files in shown]
+    verdicts = [verdict for verdict in found if verdict is not None]
+    unfinished = [r for r, verdict in zip(runs, found, strict=True) if verdict is None]
+    if not verdicts:
+        states = "; ".join(f"{r.path.name} is {read_run_record(r).status}" for r in unfinished)
+        raise InputError(
+            f"{folder} holds no finished run" + (f": {states}" if states else "")
+            + ". Give a folder that `medldr train` or `medldr sweep` wrote"
+        )  # fmt: skip
+    _print(verdicts, len(unfinished))
+    return 2 if any(verdict.differs for verdict in verdicts) else 0
+
+
+def _runs(folder: Path) -> list[RunFolder]:
+    """The run folders: the folder itself, or those in it, also such as were moved aside."""
+    if not folder.is_dir():
+        raise InputError(f"the folder {folder} does not exist")
+    if RunFolder(folder).run.is_file():
+        return [RunFolder(folder)]
+    below = (RunFolder(path) for path in sorted(folder.iterdir()) if path.is_dir())
+    return [files for files in below if files.run.is_file()]
+
+
+def _print(verdicts: Sequence[Verdict], unfinished: int) -> None:
+    out = Console(highlight=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("run", overflow="fold")
+    for heading in ("files", "numbers", "differ"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for verdict in verdicts:
+        wrong = Text(str(len(verdict.differs) or "none"), "red" if verdict.differs else "")
+        counts = [f"{count:,}" if count else "–" for count in (verdict.files, verdict.numbers)]
+        table.add_row(verdict.name, *counts, wrong)
+    out.print(table)
+    for line in _lines(verdicts, unfinished):
+        out.print(line, soft_wrap=True, markup=False)
+
+
+def _lines(verdicts: Sequence[Verdict], unfinished: int) -> Iterator[str]:
+    """What differs and what could not be checked, by run."""
+    for verdict in verdicts:
+        if verdict.differs:
+            yield f"\n{verdict.name} is not as its run left it:"
+            yield from (f"  {text}" for text in verdict.differs[:SHOWN])
+            if len(verdict.differs) > SHOWN:
+                yield f"  and {len(verdict.differs) - SHOWN} more"
+    remarks: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        for remark in verdict.remarks:
+            remarks.setdefault(remark, []).append(verdict.name)
+    for remark, names in remarks.items():
+        of = names[0] if len(names) == 1 else f"{len(names)} runs"
+        yield f"\nnote on {of}: {remark}"
+    if unfinished:
+        were = "run has" if unfinished == 1 else "runs have"
+        yield f"\n{unfinished} {were} not finished and cannot be verified yet"

@@ -1,0 +1,410 @@
+"""A record that was edited is named by `verify` and refused by `report`, `compare` and `train`."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import medldr as package
+from medldr import run as program
+from medldr.errors import InputError
+from medldr.folders import provenance
+from medldr.folders.checksums import checksum_of_content, checksums_of
+from medldr.folders.files import RunFolder, checksum
+from medldr.folders.lifecycle import Interrupted
+from medldr.folders.run_record import add_to_run_record, read_run_record
+from medldr.reporting import ReportWarning
+
+RUN = "retinamnist_erm"
+
+
+@pytest.fixture(scope="module")
+def settings(small):
+    return [*small, "training.epochs=2", "training.select=[val_auc,last]"]
+
+
+@pytest.fixture(scope="module")
+def trained(settings, tmp_path_factory):
+    """Two finished runs, which no test changes."""
+    out = tmp_path_factory.mktemp("verified")
+    for seed in (0, 1):
+        package.train(RUN, [*settings, f"seed={seed}"], out=out)
+    return sorted(path.parent for path in out.glob("*/run.json"))
+
+
+@pytest.fixture
+def runs(trained, tmp_path):
+    """A copy of them elsewhere, to be changed."""
+    parent = tmp_path / "elsewhere"
+    return [RunFolder(shutil.copytree(path, parent / path.name)) for path in trained]
+
+
+def content(folder):
+    return {
+        path.relative_to(folder): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def edit_json(path, *place, value):
+    whole = json.loads(path.read_text())
+    at = whole
+    for key in place[:-1]:
+        at = at[key]
+    assert at[place[-1]] != value
+    at[place[-1]] = value
+    path.write_text(json.dumps(whole))
+
+
+def accuracy_said(files):
+    edit_json(
+        files.evaluation, "splits", "test", "metrics", "accuracy", "value", value=0.913
+    )  # fmt: skip
+
+
+def ci_said(files):
+    edit_json(files.evaluation, "splits", "test", "metrics", "accuracy", "low", value=0.871)
+
+
+def predictions_said(files):
+    lines = files.predictions.read_text().splitlines()
+    cells = lines[-1].split(",")
+    first = next(n for n, name in enumerate(lines[0].split(",")) if name.startswith("prob_"))
+    # Still probabilities, so that only the scores can tell.
+    cells[first:] = [repr(0.9), *[repr(0.1 / (len(cells) - first - 1))] * (len(cells) - first - 1)]
+    files.predictions.write_text("\n".join([*lines[:-1], ",".join(cells)]) + "\n")
+
+
+def log_said(files):
+    text = files.metrics.read_text()
+    files.metrics.write_text(re.sub(r'("val/accuracy": )[\d.]+', r"\g<1>0.9876", text))
+
+
+def record_said(files):
+    edit_json(files.run, "selection", "value", value=0.9876)
+
+
+def weights_said(files):
+    data = bytearray(files.model.read_bytes())
+    data[-1] ^= 1
+    files.model.write_bytes(data)
+
+
+def further_said(files):
+    edit_json(
+        files.evaluation_of("last"), "splits", "test", "metrics", "auc", "value", value=0.987
+    )  # fmt: skip
+
+
+def test_runs_are_as_they_were_left_even_elsewhere(runs, medldr):
+    before = content(runs[0].path.parent)
+    ended = medldr("verify", runs[0].path.parent)
+    assert ended.code == 0, ended.out
+    for files in runs:
+        assert re.search(rf"{files.path.name}\s+\d+\s+[\d,]+\s+none", ended.out)
+    assert content(runs[0].path.parent) == before
+    assert medldr("verify", runs[0].path).code == 0
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (accuracy_said, ["evaluation.json was changed",
+                         "test/accuracy: evaluation.json says 0.913, predictions.csv gives"]),
+        (ci_said, ["evaluation.json was changed", "test/accuracy/low: evaluation.json says 0.871"]),
+        (predictions_said, ["predictions.csv was changed", "test/brier: evaluation.json says"]),
+        (log_said, ["metrics.jsonl was changed"]),
+        (record_said, ["run.json was changed"]),
+        (weights_said, ["model.safetensors was changed"]),
+        (further_said, ["selected/last/evaluation.json was changed",
+                        "selected/last: test/auc: evaluation.json says 0.987"]),
+    ],
+)  # fmt: skip
+def test_verify_names_the_file_and_the_key(runs, medldr, edit, named):
+    edit(runs[0])
+    ended = medldr("verify", runs[0].path.parent)
+    assert ended.code == 2
+    for words in named:
+        assert f"\n  {words}" in ended.out
+    assert re.search(rf"{runs[1].path.name}\s+\d+\s+[\d,]+\s+none", ended.out)
+    assert f"{runs[1].path.name} is not" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("edit", "named", "cure"),
+    [
+        (accuracy_said, "test/accuracy: evaluation.json says 0.913, predictions.csv gives 0.",
+         "medldr evaluate"),
+        (ci_said, "evaluation.json was changed", "medldr evaluate"),
+        (predictions_said, "predictions.csv was changed", "medldr evaluate"),
+        (further_said, "selected/last/evaluation.json was changed", "medldr evaluate"),
+        (log_said, "metrics.jsonl was changed", "--restart"),
+        (record_said, "run.json was changed", "--restart"),
+    ],
+)  # fmt: skip
+def test_a_report_and_a_comparison_refuse_it(runs, medldr, tmp_path, edit, named, cure):
+    files = runs[1]
+    page = files.report.read_bytes()
+    edit(files)
+    out = tmp_path / "compare.html"
+    for words in (("report", files.path), ("compare", *(r.path for r in runs), "--out", out)):
+        ended = medldr(*words)
+        assert ended.code == 2
+        assert ended.err.startswith(f"error: {files.path} is not as its run left it: ")
+        assert named in ended.err
+        assert cure in ended.err
+        assert f"medldr verify {files.path}" in ended.err
+    assert files.report.read_bytes() == page
+    assert not out.exists()
+
+
+def test_a_table_leaves_it_out_and_says_why(runs, medldr):
+    accuracy_said(runs[1])
+    ended = medldr("report", runs[1].path.parent)
+    assert ended.code == 3
+    assert "test/accuracy: evaluation.json says 0.913" in " ".join(ended.out.split())
+    page = (runs[1].path.parent / "report.md").read_text()
+    assert "unreadable" in page
+    assert "says 0.913, predictions.csv gives" in page
+    assert "91.3" not in page
+
+
+def test_training_again_does_not_print_it(runs, settings, medldr):
+    words = ("train", RUN, *settings, "seed=0", "--out", runs[0].path.parent)
+    assert medldr(*words).code == 0
+    accuracy_said(runs[0])
+    ended = medldr(*words)
+    assert (ended.code, "says 0.913" in ended.err, "91.3" in ended.out) == (2, True, False)
+
+
+def test_evaluating_again_cures_it(runs, medldr):
+    for edit in (accuracy_said, predictions_said, further_said):
+        edit(runs[0])
+    assert medldr("evaluate", runs[0].path).code == 0
+    assert medldr("verify", runs[0].path).code == 0
+    assert medldr("report", runs[0].path).code == 0
+
+
+def test_evaluating_again_does_not_cover_up_what_it_does_not_make(runs, medldr):
+    log_said(runs[0])
+    with pytest.warns(ReportWarning, match=r"metrics\.jsonl was changed"):
+        medldr("evaluate", runs[0].path)
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "metrics.jsonl was changed" in ended.out) == (2, True)
+
+
+@pytest.mark.parametrize("edit", [record_said, weights_said])
+def test_other_weights_or_another_record_are_not_scored(runs, medldr, edit):
+    edit(runs[0])
+    before = content(runs[0].path)
+    ended = medldr("evaluate", runs[0].path)
+    assert (ended.code, "was changed" in ended.err) == (2, True)
+    assert content(runs[0].path) == before
+    with pytest.raises(InputError, match="was changed"):
+        package.load_model(runs[0].path)
+
+
+def test_a_consistent_forgery_of_the_checksums_does_not_help(runs, medldr):
+    """The evaluation must still follow from the predictions."""
+    accuracy_said(runs[0])
+    record = json.loads(runs[0].run.read_text())
+    record["checksums"]["evaluation.json"] = checksum(runs[0].evaluation)
+    record["checksums"]["run.json"] = checksum_of_content(record)
+    runs[0].run.write_text(json.dumps(record))
+    assert medldr("report", runs[0].path).code == 2
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "says 0.913" in ended.out) == (2, True)
+
+
+def test_an_older_run_is_checked_by_its_numbers_alone(runs, medldr):
+    record = json.loads(runs[0].run.read_text())
+    del record["checksums"]
+    runs[0].run.write_text(json.dumps(record))
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "holds no checksums" in ended.out) == (0, True)
+    ci_said(runs[0])
+    assert medldr("report", runs[0].path).code == 0  # its page cannot know
+    assert medldr("verify", runs[0].path).code == 2
+    further_said(runs[0])
+    assert medldr("report", runs[0].path).code == 2
+
+
+def test_cis_of_another_version_are_a_remark_and_points_are_not(runs, medldr):
+    record = json.loads(runs[0].run.read_text())
+    del record["checksums"]
+    record["scored_with"]["git"] = "0a1b2c3d"
+    runs[0].run.write_text(json.dumps(record))
+    ci_said(runs[0])
+    ended = medldr("verify", runs[0].path)
+    assert ended.code == 0
+    assert "test/accuracy/low: evaluation.json says 0.871" in ended.out
+    accuracy_said(runs[0])
+    assert medldr("verify", runs[0].path).code == 2
+
+
+def test_a_run_that_was_stopped_before_its_checksums_ends_equal(
+    trained, settings, medldr, tmp_path, monkeypatch
+):
+    scored = program.predict_and_score
+
+    def stopped(*words):
+        scored(*words)
+        raise Interrupted(15, resumable=True)
+
+    monkeypatch.setattr(program, "predict_and_score", stopped)
+    words = (RUN, [*settings, "seed=0"])
+    with pytest.raises(Interrupted):
+        package.train(*words, out=tmp_path)
+    files = RunFolder(tmp_path / trained[0].name)
+    ended = medldr("verify", files.path)
+    assert (ended.code, "is interrupted" in ended.err) == (2, True)
+    monkeypatch.undo()
+    package.train(*words, out=tmp_path)
+    assert json.loads(files.run.read_text())["times"]["starts"] == 2
+    assert medldr("verify", files.path).code == 0
+    for path in (files.predictions, files.evaluation, files.model):
+        assert path.read_bytes() == (trained[0] / path.name).read_bytes()
+
+
+def test_an_evaluation_that_was_stopped_before_its_checksums_is_cured_by_another(
+    runs, medldr, monkeypatch
+):
+    accuracy_said(runs[0])
+    predictions_said(runs[0])
+    kill_before_checksums(runs[0], medldr, monkeypatch)
+    assert medldr("evaluate", runs[0].path).code == 0
+    assert medldr("verify", runs[0].path).code == 0
+
+
+def kill_before_checksums(files, medldr, monkeypatch):
+    def stop(files):
+        raise Interrupted(15, resumable=True)
+
+    monkeypatch.setattr(program, "note_scored", stop)
+    assert medldr("evaluate", files.path).code == 143
+    monkeypatch.undo()
+
+
+def test_an_evaluation_that_was_stopped_leaves_pages_that_can_be_made(runs, medldr, monkeypatch):
+    before = runs[0].predictions.read_bytes()
+    add_to_run_record(runs[0], precision="bfloat16")  # so that it gives other predictions
+    kill_before_checksums(runs[0], medldr, monkeypatch)
+    assert runs[0].predictions.read_bytes() != before
+    known = read_run_record(runs[0]).checksums
+    assert not {"evaluation.json", "predictions.csv", "selected/last/evaluation.json"} & set(known)
+    assert {"model.safetensors", "metrics.jsonl", "selected/last.safetensors"} <= set(known)
+    assert medldr("report", runs[0].path).code == 0
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "this was stopped" in ended.out) == (0, True)
+    weights_said(runs[0])  # what is not scored is still known
+    assert medldr("verify", runs[0].path).code == 2
+
+
+def test_what_is_no_longer_written_is_no_longer_missed(runs, medldr):
+    text = runs[0].config.read_text()
+    runs[0].config.write_text(text.replace("thumbnails: true", "thumbnails: false"))
+    runs[0].submission.mkdir()
+    made = runs[0].submission / "fold_0.csv"
+    made.write_text("1")
+    add_to_run_record(runs[0], checksums=checksums_of(runs[0]))
+    assert medldr("verify", runs[0].path).code == 0
+    made.unlink()
+    assert medldr("evaluate", runs[0].path).code == 0
+    assert not runs[0].mistakes.exists()
+    ended = medldr("verify", runs[0].path)
+    assert ended.code == 0, ended.out
+
+
+def test_pictures_of_mistakes_that_were_changed_are_refused_and_cured(runs, medldr):
+    runs[0].mistakes.write_text(runs[0].mistakes.read_text() + " ")
+    ended = medldr("report", runs[0].path)
+    assert (ended.code, "mistakes.json was changed" in ended.err) == (2, True)
+    assert "medldr evaluate" in ended.err
+    assert medldr("evaluate", runs[0].path).code == 0
+    assert medldr("report", runs[0].path).code == 0
+
+
+def test_a_run_may_be_shared_without_weights_and_without_other_rules(runs, medldr):
+    runs[0].model.unlink()
+    shutil.rmtree(runs[0].path / "selected")
+    ended = medldr("verify", runs[0].path)
+    assert ended.code == 0, ended.out
+    said = "not in the folder, so not checked: "
+    assert said in ended.out
+    for name in ("model.safetensors", "selected/last.safetensors", "selected/last/predictions.csv"):
+        assert name in ended.out.split(said)[1]
+    runs[0].metrics.unlink()
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "metrics.jsonl is missing" in ended.out) == (2, True)
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed"])
+def test_scoring_a_run_that_has_not_finished_does_not_make_it_final(runs, medldr, status):
+    add_to_run_record(runs[0], status=status, checksums=None)
+    assert medldr("evaluate", runs[0].path).code == 0
+    record = read_run_record(runs[0])
+    assert (record.status, record.checksums) == (status, None)
+
+
+def test_what_scored_a_run_is_on_record_and_follows_a_second_scoring(runs, medldr):
+    now = dict(provenance.scoring())
+    assert now["numpy"] == np.__version__
+    assert read_run_record(runs[0]).scored_with == now
+    add_to_run_record(runs[0], scored_with={"numpy": "1.0"})
+    ci_said(runs[0])
+    assert medldr("verify", runs[0].path).code == 2  # its checksum was changed
+    assert medldr("evaluate", runs[0].path).code == 0
+    assert read_run_record(runs[0]).scored_with == now
+    assert medldr("verify", runs[0].path).code == 0
+
+
+def test_an_older_run_is_compared_with_the_software_of_its_training(runs, medldr):
+    record = json.loads(runs[0].run.read_text())
+    del record["checksums"], record["scored_with"]
+    provenance.scoring.cache_clear()  # other tests may have written into the checkout meanwhile
+    record["provenance"]["git"] = provenance.collect()["git"]
+    runs[0].run.write_text(json.dumps(record))
+    ci_said(runs[0])
+    assert medldr("verify", runs[0].path).code == 2
+    record["provenance"]["packages"]["scipy"] = "0.1"
+    runs[0].run.write_text(json.dumps(record))
+    assert medldr("verify", runs[0].path).code == 0
+
+
+def test_restarted_runs_and_those_moved_aside_pass(runs, settings, medldr):
+    package.train(RUN, [*settings, "seed=0"], out=runs[0].path.parent, restart=True)
+    ended = medldr("verify", runs[0].path.parent)
+    assert (ended.code, ended.out.count(" none")) == (0, 3)
+    assert ".before-" in "".join(ended.out.split())
+
+
+def test_a_folder_without_a_finished_run_is_refused(runs, medldr, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for folder, words in (
+        (tmp_path / "empty", "no finished run"), (tmp_path / "absent", "does not exist"),
+    ):  # fmt: skip
+        ended = medldr("verify", folder)
+        assert (ended.code, words in ended.err) == (2, True)
+    record = json.loads(runs[0].run.read_text())
+    runs[0].run.write_text(json.dumps({**record, "status": "failed", "checksums": None}))
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "is failed" in ended.err) == (2, True)
+
+
+def test_a_finished_run_cannot_hide_as_an_unfinished_one(runs, medldr):
+    edit_json(runs[0].run, "status", value="failed")
+    ended = medldr("verify", runs[0].path)
+    assert (ended.code, "run.json was changed" in ended.out) == (2, True)
+
+
+def test_a_damaged_file_is_one_of_the_differences(runs, medldr):
+    runs[0].evaluation.write_text("{")
+    runs[1].run.write_text('{"status": 5}')
+    ended = medldr("verify", runs[0].path.parent)
+    assert ended.code == 2
+    assert "evaluation.json is not readable JSON" in ended.out
+    assert "status should be" in ended.out
