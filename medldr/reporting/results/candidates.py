@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from medldr.config.sections import is_swad
 from medldr.evaluation.setting_selection import Evaluated, Trained
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.metrics_log import LogRow
@@ -60,7 +61,9 @@ def _of_set(study: Study, dataset: str, of_set: list[HeldRun]) -> Iterator[Candi
         targets = tuple(domain for domain in alone if any(r.domains == (domain,) for r in runs))
         settings = list(dict.fromkeys(held.entry.setting for held in runs))
         runs.sort(key=lambda held: settings.index(held.entry.setting))
-        if targets:
+        # Rules choose a step, and weights averaged over many are of none.
+        averaged = all(is_swad(held.entry.config) for held in runs)
+        if targets and not averaged:
             trained = tuple(_trained(study, held) for held in runs)
             yield Candidates(dataset, method, domains, targets, trained)
 

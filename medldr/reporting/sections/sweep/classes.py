@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from medldr.evaluation.comparison.records import ClassScore
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section
@@ -41,7 +45,14 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
     sizes = {score.name: score for score in reversed(found.values())}
     for name in dict.fromkeys(name for name, _ in found):
         scores = [found.get((name, row)) for row in names]
-        cells = [table.number("recall", None if s is None else s.estimate) for s in scores]
+        cells = [table.number("recall", _of(column, score)) for score in scores]
         size = [Cell(sizes[name].n), *([count_cell(sizes[name].n_groups)] if grouped else [])]
         table.rows.append(Row(name, [*size, *cells]))
     return table
+
+
+def _of(column: Column, score: ClassScore | None) -> Estimate | None:
+    """A number with how many of the planned runs it is of; None where it was not computed."""
+    if score is None:
+        return None
+    return replace(score.estimate, n=score.runs, planned=column.planned.get(score.method, 0))

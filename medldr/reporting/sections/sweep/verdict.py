@@ -119,7 +119,19 @@ class Verdict:
     def _row_text(self, row: str) -> str:
         what = f"{spoken(self.metric)} ({split_name(self.split).lower()})"
         found = self._text(self._against_reference(row))
-        return f"{row} vs {self.reference}, {what}: {found}."
+        return f"{row} vs {self.reference}{self._at_rates(row)}, {what}: {found}."
+
+    def _at_rates(self, row: str) -> str:
+        """Learning rates of a control and the reference, where they differ."""
+        if row not in self.controls:
+            return ""
+        pairs = {
+            (own, base)
+            for column in self.columns
+            if (own := self._rate(row, column)) is not None
+            and (base := self._rate(self.reference, column)) not in (None, own)
+        }
+        return "".join(f" (learning rate {own:g} against {base:g})" for own, base in sorted(pairs))
 
     def _text(self, found: Findings) -> str:
         parts = []

@@ -160,7 +160,8 @@ def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
     )
     assert sentences[0] == f"Pool vs ERM, accuracy (test): {told}"
     assert sentences[1].startswith(
-        "Control: Half vs ERM, accuracy (test): no clear difference in 2"
+        "Control: Half vs ERM (learning rate 0.0005 against 0.001), accuracy (test): "
+        "no clear difference in 2"
     )
     assert told in sentences[2]
     assert "no clear gain" in sentences[2]
