@@ -59,7 +59,7 @@ def distance(one: Array, other: Array, task: Task) -> float:
 
 
 def note(
-    seen: Array, unseen: Array, names: Sequence[str], task: Task, units: tuple[int, int]
+    seen: Array, unseen: Array, names: Sequence[str], task: Task, items: tuple[int, int]
 ) -> str | None:
     """What to say of a gap between splits whose mixes differ; None where they hardly do.
 
@@ -68,7 +68,8 @@ def note(
         unseen: ``(K,)`` shares in the unseen split.
         names: ``(K,)`` names of the classes.
         task: Kind of labels.
-        units: Patients of each split, or images; few of them differ in their mix by chance alone.
+        items: Images of each split; few of them differ in their mix by chance alone. Not patients:
+            where the images of a few patients make the mix, it is another mix all the same.
 
     Example:
         >>> mixes = np.array([0.8, 0.2]), np.array([0.55, 0.45])
@@ -80,7 +81,7 @@ variation distance 25 percentage points, reported above 5). Part of the gap may 
         >>> note(*near, ["normal", "tumour"], "binary", (9000, 9000))
     """
     apart = distance(seen, unseen, task)
-    if apart <= max(MOST, by_chance(seen, unseen, task, units)):
+    if apart <= max(MOST, by_chance(seen, unseen, task, items)):
         return None
     gaps = np.abs(seen - unseen)
     widest = [k for k in np.argsort(-gaps, kind="stable").tolist() if not np.isnan(gaps[k])][:NAMED]
@@ -92,17 +93,17 @@ variation distance 25 percentage points, reported above 5). Part of the gap may 
     )
 
 
-def by_chance(seen: Array, unseen: Array, task: Task, units: tuple[int, int]) -> float:
+def by_chance(seen: Array, unseen: Array, task: Task, items: tuple[int, int]) -> float:
     """How far apart splits of one mix are in at most 95% of samples."""
-    sizes = np.array(units, dtype=np.float64)
+    sizes = np.array(items, dtype=np.float64)
     known = ~np.isnan(seen + unseen)
     if not known.any() or not sizes.all():
         return 0.0
     shares = (sizes[0] * seen[known] + sizes[1] * unseen[known]) / sizes.sum()
     rng = np.random.default_rng(0)
     if task == "multi-label":
-        drawn = [rng.binomial(n, shares, size=(SAMPLES, len(shares))) / n for n in units]
+        drawn = [rng.binomial(n, shares, size=(SAMPLES, len(shares))) / n for n in items]
     else:
-        drawn = [rng.multinomial(n, shares / shares.sum(), size=SAMPLES) / n for n in units]
+        drawn = [rng.multinomial(n, shares / shares.sum(), size=SAMPLES) / n for n in items]
     apart = [distance(one, other, task) for one, other in zip(*drawn, strict=True)]
     return float(np.quantile(apart, 0.95))

@@ -176,7 +176,7 @@ def _gap(
         return None
     one, other = found[split], found[gap.UNSEEN]
     shares, names = one.scores.shares, one.scores.table.class_names
-    sizes = one.scores.units.count, other.scores.units.count
+    sizes = len(one.scores.table), len(other.scores.table)
     mix = class_mix.note(shares, other.scores.shares, names, one.task, sizes)
     return {
         "seen": split,

@@ -25,12 +25,13 @@ def test_of_several_labels_the_widest_counts_and_unknown_ones_do_not():
     assert "nan" not in said
 
 
-def table(split, positives, n=100):
+def table(split, positives, n=100, per_patient=1):
     label = np.array([1] * positives + [0] * (n - positives))
     prob = np.stack([1 - 0.2 - 0.6 * label, 0.2 + 0.6 * label], axis=1)
     names, domain = ("normal", "tumour"), [f"{split}_scanner"] * n
     ids = [f"{split}{i}" for i in range(n)]
-    return predictions_of("binary", label, prob, split=split, ids=ids, domain=domain,
+    group = [f"{split}_{i // per_patient}" for i in range(n)] if per_patient > 1 else None
+    return predictions_of("binary", label, prob, split=split, ids=ids, domain=domain, group=group,
                           class_names=names)  # fmt: skip
 
 
@@ -49,3 +50,11 @@ def test_a_gap_says_that_mixes_differ_beyond_five_points(unseen, told, run_folde
             "(total variation distance 25 percentage points, reported above 5). Part of the gap "
             "may come from it."
         )
+
+
+def test_the_mix_of_few_patients_with_many_images_is_told_too(run_folder):
+    tables = {"id_test": table("id_test", 20, per_patient=10), "test": table("test", 45)}
+    gap = evaluate(tables, EvaluationConfig(draws=100), seen=["id_test_scanner"])["gap"]
+    run = load_run(run_folder("a", tables))
+    for note in (gap["note"], *(entry["note"] for entry in compare([run])["gaps"])):
+        assert "The class mix differs: normal 80% seen, 55% unseen" in note

@@ -255,7 +255,7 @@ def _gaps(
     inside = by_split[split] if split in by_split else SplitRows(split, known, base, settings)
     outside = by_split[gap.UNSEEN]
     one, other = inside.per_run[0], outside.per_run[0]
-    sizes = one.units.count, other.units.count
+    sizes = len(one.table), len(other.table)
     mix = class_mix.note(one.shares, other.shares, one.table.class_names, one.table.task, sizes)
     for name in headline_metrics(inside.per_run[0].table.task):
         for method in known:
