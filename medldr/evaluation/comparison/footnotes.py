@@ -46,21 +46,27 @@ def _other_code(method: Method, base: Method) -> str:
 
     One sentence that names no run, so that methods of the same runs of code share it.
     """
-    standard = what_ran(base.runs[0].facts)
     own, theirs = [], []
-    for fact, of_base in standard.items():
-        found = dict.fromkeys(what_ran(run.facts)[fact] for run in method.runs)
-        there = [value for value in found if value is not None]
-        if of_base is not None and any(value != of_base for value in there):
+    for fact in what_ran(base.runs[0].facts):
+        there, of_base = _values(method, fact), _values(base, fact)
+        if there and of_base and len({*there, *of_base}) > 1:
             word = fact.removesuffix("_version")
             own.append((word, " and ".join(there)))
-            theirs.append((word, of_base))
+            theirs.append((word, " and ".join(of_base)))
     if not own:
         return ""
     alone = len(own) == 1  # then the name of the fact need not be repeated
     said = "; ".join(f"{word} {value}" for word, value in own)
+    if own == theirs:
+        return f"its runs differ: {said}"
     reference = "; ".join(value if alone else f"{word} {value}" for word, value in theirs)
     return f"{said} (reference: {reference})"
+
+
+def _values(method: Method, fact: str) -> list[str]:
+    """What ran the runs of a method, each once; runs that do not say it are left out."""
+    found = dict.fromkeys(what_ran(run.facts)[fact] for run in method.runs)
+    return [value for value in found if value is not None]
 
 
 def _shown(fact: str, value: Any) -> str:

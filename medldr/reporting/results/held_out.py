@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -176,11 +177,20 @@ def _known(found: Variance | str) -> Variance | None:
 
 
 def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
-    """The domain on which a method does worst; empty where one has no number or all are alike."""
+    """The domain on which a method does worst; empty where one has no number or several do.
+
+    Example:
+        >>> _lowest({"a": [0.5], "b": [0.4, 0.2]}, "higher")
+        'b'
+        >>> _lowest({"a": [0.1, 0.2], "b": [0.15, 0.15]}, "higher")  # 0.15000000000000002 and 0.15
+        ''
+    """
     means = {domain: statistics.fmean(of) for domain, of in values.items() if of}
-    if len(means) < len(values) or len(set(means.values())) < 2 or not better:
+    if len(means) < len(values) or not better:
         return ""  # the worst of some domains may not be the worst of all
-    return (min if better == "higher" else max)(means, key=means.__getitem__)
+    worst = (min if better == "higher" else max)(means.values())
+    there = [domain for domain, mean in means.items() if math.isclose(mean, worst, abs_tol=1e-9)]
+    return there[0] if len(there) == 1 else ""
 
 
 def plain_average(means: Sequence[Estimate | None], metric: str) -> Estimate | None:

@@ -16,7 +16,7 @@ from medldr.reporting.sections.rows import method_row
 from medldr.reporting.table import Cell, Table
 from medldr.reporting.wording import split_name
 
-REPORTED = "The rule that the run reports; all other tables use it."
+REPORTED = "The rule that the run reports; other tables use it unless they name another."
 
 
 def by_rule(

@@ -398,6 +398,29 @@ def test_other_code_or_another_device_is_one_short_footnote(run_folder, split):
     assert len(found["footnotes"]) == 3
 
 
+def test_a_reference_of_several_states_of_the_code_differs_from_no_method_of_the_same(
+    run_folder, split
+):
+    states = [("erm", 0, False), ("erm", 1, True), ("mixup", 0, False), ("mixup", 1, True),
+              ("late", 0, True)]  # fmt: skip
+    folders = [
+        run_folder(
+            str(place), {"test": split(1.0, place)}, label=label, identity=label, seed=seed,
+            **ran(changed=changed),
+        )
+        for place, (label, seed, changed) in enumerate(states)
+    ]  # fmt: skip
+    found = compare(folders)
+    both = "git aaaaaaaa and aaaaaaaa with uncommitted changes"
+    assert found["footnotes"] == [
+        f"its runs differ: {both}",
+        "git aaaaaaaa with uncommitted changes "
+        "(reference: aaaaaaaa and aaaaaaaa with uncommitted changes)",
+    ]
+    marks = {m["method"]: list(m["footnotes"]) for m in found["methods"]}
+    assert marks == {"erm": [1], "mixup": [1], "late": [2]}
+
+
 def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(study, run_folder, split):
     tables = {"id_test": split(2.0, 7, "id_test", 80, 500), "test": split(2.0, 8)}
     chosen = {"rule": "oracle_auc", "oracle": True}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import metric_facts
+from medldr.reporting.prose import sentence
 from medldr.reporting.results.chance import chance
 from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
@@ -72,6 +73,8 @@ def domain_table(found: Comparison, metric: str = "accuracy") -> Table | None:
             cells += [Cell()] if last is None else last.cells
             seen = any(score is not None and score.seen for score in scores)
             table.rows.append(domain_row(domain, cells, seen, size.few_groups))
+            if size.few_groups and not table.notes:
+                table.notes.append(sentence("few_groups"))
     return table if table.rows else None
 
 

@@ -39,7 +39,7 @@ def best_words(tables: Sequence[Table]) -> list[str]:
     cells = [cell.estimate for table in tables for row in table.rows for cell in row.cells]
     there = [found for found in cells if found is not None]
     if any(found.marks for found in there):
-        return [sentence("best"), sentence("best_apart")]
+        return [sentence("best")]
     seeds = [found.n for found in there if found.n is not None]
     if not seeds:
         return []
