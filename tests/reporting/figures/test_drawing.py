@@ -29,7 +29,6 @@ def test_figures_come_without_a_display_or_a_home_that_can_be_written(tmp_path):
         warnings.simplefilter("error")
         from medldr.reporting.figures.confusion import confusion_figures
         from medldr.reporting.figures import drawing
-from medldr.reporting.figures.drawing import MOST_TIPS, VARIABLES, add_tips, draw, draw_axes, looks
         many = [[i == j for i in range(40)] for j in range(40)]
         names = [str(i) for i in range(40)]
         drawn = confusion_figures([[3, 1], [0, 2]], ["a", "b"]) + confusion_figures(many, names)
