@@ -1,7 +1,7 @@
 """Two classes are a binary task with a positive class, whatever the dataset calls its labels.
 
 A dataset that declares a binary task knows that its second class is the positive one. A folder tree
-of two classes does not, so readers are told which class sensitivity and specificity are of.
+of two classes does not, so readers are told which class sensitivity and specificity refer to.
 
 The table itself stays as the dataset declares it: packs and checksums of runs that were made when
 two classes could be "multi-class" remain valid, and such a run resumes, because the network, its

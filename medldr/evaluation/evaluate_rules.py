@@ -7,7 +7,6 @@ there are, and rules that chose the same step share their weights, which predict
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +80,7 @@ def predict_and_score(
         said = [*data.notes, *(notes if rule == reported else ())]
         if made is not None:
             said.append(made.note)
-            add_to_run_record(folder, recalibration={rule: asdict(made)})
+            add_to_run_record(folder, recalibration={rule: made.model_dump()})
         how = None if made is None else recalibration.written(made, given, config.evaluation)
         evaluation = evaluate(
             predicted,

@@ -24,7 +24,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -34,6 +34,7 @@ from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.calibration import SMALLEST
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_scores import positive_class
+from medldr.folders.scoring_records import Recalibration
 from medldr.metrics import METRICS
 from medldr.types import Predictions, Task
 
@@ -44,36 +45,6 @@ LOWEST: Final = 0.1
 HIGHEST: Final = 100.0
 VALIDATION: Final = ("val", "id_val")
 """Splits that a temperature may come from, the first one that was predicted."""
-AS_THEY_ARE: Final = "so the probabilities are as the network gave them"
-
-
-@dataclass(frozen=True)
-class Recalibration:
-    """How the probabilities of one set of weights were recalibrated.
-
-    Attributes:
-        method: ``temperature``.
-        temperature: Above 1 where the network was too confident; None where there is none.
-        split: The split it was fitted on.
-        n: Images of that split.
-        reason: Why there is no temperature.
-    """
-
-    method: str
-    temperature: float | None = None
-    split: str | None = None
-    n: int | None = None
-    reason: str | None = None
-
-    @property
-    def note(self) -> str:
-        """What readers of the numbers should know."""
-        if self.temperature is None:
-            return f"Recalibration: {self.reason}, {AS_THEY_ARE}."
-        return (
-            f"The probabilities were recalibrated with temperature {self.temperature:.3g}, fitted "
-            f"on {self.split} ({self.n:,} images)."
-        )
 
 
 def recalibrated(
@@ -109,13 +80,13 @@ def find(tables: Mapping[str, Predictions]) -> Recalibration:
     """
     split = next((name for name in VALIDATION if name in tables and len(tables[name])), None)
     if split is None:
-        return Recalibration("temperature", reason="no validation split was scored")
+        return Recalibration(method="temperature", reason="no validation split was scored")
     table = tables[split]
-    made = Recalibration("temperature", split=split, n=len(table))
+    made = Recalibration(method="temperature", split=split, n=len(table))
     found = temperature(table.label, table.prob, table.task)
     if isinstance(found, str):
-        return replace(made, reason=f"{split} gives no temperature: {found}")
-    return replace(made, temperature=found)
+        return made.model_copy(update={"reason": f"{split} gives no temperature: {found}"})
+    return made.model_copy(update={"temperature": found})
 
 
 def temperature(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> float | str:
@@ -218,7 +189,7 @@ def written(
         tables: One table per split, as the network gave them.
         config: What is scored.
     """
-    return {**asdict(made), "before": before(tables, config)}
+    return {**made.model_dump(), "before": before(tables, config)}
 
 
 def _entries(

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, PrivateAttr
 from medldr.folders.checksums import CHECKSUMS, checksum_of_content
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import Record, check_record, read_content
+from medldr.folders.scoring_records import Recalibration
 
 Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
 """As in `medldr.types`, which takes seconds to import."""
@@ -50,24 +51,6 @@ class Selection(Record):
     step: int | None = None
     value: float | None = None
     oracle: bool = False
-
-
-class AppliedRecalibration(Record):
-    """How the probabilities of a rule's weights were recalibrated; needed to predict new images.
-
-    Attributes:
-        method: ``temperature``.
-        temperature: What the logits were divided by; None if there is none.
-        split: The split it was fitted on.
-        n: Images of that split.
-        reason: Why there is no temperature.
-    """
-
-    method: str
-    temperature: float | None = None
-    split: str | None = None
-    n: int | None = None
-    reason: str | None = None
 
 
 class Times(Record):
@@ -181,7 +164,7 @@ class RunRecord(Record):
     stopped_early: bool = False
     selections: dict[str, Selection] = Field(default_factory=dict)
     selection: Selection | None = None
-    recalibration: dict[str, AppliedRecalibration] = Field(default_factory=dict)
+    recalibration: dict[str, Recalibration] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
     checksums: dict[str, str] | None = None
     scored_with: dict[str, str | None] = Field(default_factory=dict)

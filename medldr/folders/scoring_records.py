@@ -40,16 +40,16 @@ class OperatingPointRecord(Record):
     prevalence: float | None = None
 
 
-class RecalibrationRecord(Record):
-    """How the probabilities were recalibrated.
+class Recalibration(Record):
+    """How the probabilities of one set of weights were recalibrated.
 
     Attributes:
         method: ``temperature``.
-        temperature: None if there is none.
+        temperature: What the logits were divided by, above 1 where the network was too confident;
+            None if there is none.
         split: The split it was fitted on.
         n: Images of that split.
         reason: Why there is no temperature.
-        before: Calibration metrics of the original probabilities, by split.
     """
 
     method: str
@@ -57,4 +57,25 @@ class RecalibrationRecord(Record):
     split: str | None = None
     n: int | None = None
     reason: str | None = None
+
+    @property
+    def note(self) -> str:
+        """What readers of the numbers should know."""
+        if self.temperature is None:
+            return (
+                f"Recalibration: {self.reason}, so the probabilities are as the network gave them."
+            )
+        return (
+            f"The probabilities were recalibrated with temperature {self.temperature:.3g}, fitted "
+            f"on {self.split} ({self.n:,} images)."
+        )
+
+
+class RecalibrationRecord(Recalibration):
+    """A recalibration, and what it changed.
+
+    Attributes:
+        before: Calibration metrics of the original probabilities, by split.
+    """
+
     before: dict[str, dict[str, float | None]] = Field(default_factory=dict)

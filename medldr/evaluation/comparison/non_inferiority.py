@@ -3,7 +3,7 @@
 A difference without a clear direction does not show that two methods are equally good. With a
 margin, stated before looking at results, the 95% CI of the difference does tell: the method is
 non-inferior if the whole interval is better than minus the margin, inferior if all of it is worse,
-and nothing can be told if the margin lies inside. Each method is judged by itself.
+and the result is inconclusive if the margin lies inside. Each method is judged by itself.
 
 Source:
     The CONSORT statement on non-inferiority trials (Piaggio et al. 2012), with a two-sided 95% CI.

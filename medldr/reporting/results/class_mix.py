@@ -9,7 +9,7 @@ from medldr.folders.curve_records import ClassCount
 from medldr.folders.evaluation_record import DomainRecord
 
 LARGE = 0.10
-"""Difference between the shares of a class from which a reader is told."""
+"""Smallest difference between the shares of a class that readers are told of."""
 
 
 class Shift(NamedTuple):
