@@ -1,12 +1,11 @@
-"""Columns that a data set lacks (sex, age, device), from a CSV file of the user's own.
+"""Columns that a data set lacks (sex, age, device), from a table of the user's own.
 
-Values are text exactly as written: ``007``, ``NA`` and ``None`` are values, and only an empty cell
-is a missing one. They never reach a network; results are reported by them.
+Values are text as written, see `medldr.data.sheets`. They never reach a network; results are
+reported by them.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
 from medldr.data.metadata_columns import check_columns, choose
+from medldr.data.sheets import read_sheet
 from medldr.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -29,18 +29,20 @@ _TAKEN: Final = ("split", "domain", "label", "part")
 """Columns that every data set has already."""
 
 
-class Sheet(NamedTuple):
+class _Rows(NamedTuple):
     """A metadata file.
 
     Attributes:
         key: ``id`` or ``group``.
         names: Of the further columns.
-        rows: The values of each item or patient, in the order of `names`.
+        values: Those of each item or patient, in the order of `names`.
+        notes: What was done to the text.
     """
 
     key: str
     names: tuple[str, ...]
-    rows: dict[str, tuple[str, ...]]
+    values: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...]
 
 
 def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> ImageTable:
@@ -48,7 +50,8 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
 
     Args:
         table: The data set.
-        path: The file: a header with ``id`` or ``group``, and a row per item or per patient.
+        path: The file: a header with ``id`` or ``group``, and a row per item or per patient; of any
+            kind that `medldr.data.sheets` reads.
         config: What to divide results by.
 
     Returns:
@@ -60,10 +63,10 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
             two rows of one item that differ, or no row of any item; if it lacks a column that the
             configuration names, or a cell of it is too long.
     """
-    sheet = read_sheet(path)
+    sheet = _read(path)
     check_columns(config, sheet.names)
     keys = table.ids if sheet.key == "id" else table.groups
-    found = [sheet.rows.get(key) if key else None for key in keys.tolist()]
+    found = [sheet.values.get(key) if key else None for key in keys.tolist()]
     absent = found.count(None)
     if absent == len(found):
         known = [key for key in keys.tolist() if key]
@@ -79,7 +82,7 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
     units = np.where(table.groups == "", table.ids, table.groups).tolist()
     kept, left_out = choose(columns, units, config)
     metadata: dict[str, NDArray[np.str_]] = {n: np.array(columns[n], np.str_) for n in kept}
-    notes = table.notes
+    notes = (*table.notes, *sheet.notes)
     if left_out:
         notes += (f"metadata that divide no results are left out: {', '.join(left_out)}",)
     if absent:
@@ -87,42 +90,27 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
     return replace(table, metadata=metadata, notes=notes)
 
 
-def read_sheet(path: Path) -> Sheet:
-    """Read a metadata file.
+def _read(path: Path) -> _Rows:
+    """The rows of a metadata file by whose values they hold.
 
     Raises:
         InputError: If it cannot be read, or is not such a table; names the line.
     """
+    sheet = read_sheet(path, "data.metadata")
     where = f"data.metadata: {path}"
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, row) for row in reader if row]
-    except OSError as error:
-        raise InputError(f"{where} cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{where} is not a CSV file in UTF-8: {error}") from error
-    if not lines:
-        raise InputError(f"{where} is empty. Its first line should name its columns: id,sex,age")
-    header, body = lines[0][1], lines[1:]
-    key = _check_header(where, header)
-    at = header.index(key)
+    key = _check_header(where, sheet.names)
+    at = sheet.names.index(key)
     rows: dict[str, tuple[str, ...]] = {}
-    for line, row in body:
-        if len(row) != len(header):
-            raise InputError(
-                f"{where}, line {line}: {len(row)} values, but the header has {len(header)} "
-                "columns. Write one value per column; put a value with a comma in quotes"
-            )
+    for number, row in enumerate(sheet.rows):
         if not row[at]:
-            raise InputError(f"{where}, line {line}: the column {key!r} is empty")
-        values = tuple(value for place, value in enumerate(row) if place != at)
+            raise InputError(f"{where}, {sheet.at(number)}: the column {key!r} is empty")
+        values = row[:at] + row[at + 1 :]
         if rows.setdefault(row[at], values) != values:
             raise InputError(
-                f"{where}, line {line}: {key} {row[at]!r} appears a second time with other values. "
-                "Keep one of the rows"
+                f"{where}, {sheet.at(number)}: {key} {row[at]!r} appears a second time with other "
+                "values. Keep one of the rows"
             )
-    return Sheet(key, tuple(name for name in header if name != key), rows)
+    return _Rows(key, sheet.names[:at] + sheet.names[at + 1 :], rows, sheet.notes)
 
 
 def _check_header(where: str, header: Sequence[str]) -> str:
@@ -133,7 +121,7 @@ def _check_header(where: str, header: Sequence[str]) -> str:
         near = next(filter(None, (did_you_mean(name, KEYS) for name in header)), "")
         raise InputError(
             f"{where} has neither a column 'id' (of images) nor 'group' (of patients).{near} "
-            f"Columns, separated by commas: {listed}"
+            f"Columns: {listed}"
         )
     if len(keys) > 1:
         raise InputError(
@@ -143,9 +131,6 @@ def _check_header(where: str, header: Sequence[str]) -> str:
     if len(header) == 1:
         raise InputError(f"{where} has no column besides {keys[0]!r}. Add one, such as sex or age")
     for name in header:
-        if not name.strip() or header.count(name) > 1:
-            what = "appears twice" if name.strip() else "has no name"
-            raise InputError(f"{where}: a column {what} ({listed}). Rename it in the first line")
         if name in _TAKEN:
             raise InputError(
                 f"{where}: the data set itself has a column {name!r}. Rename or remove it"

@@ -45,13 +45,17 @@ def test_values_of_patients_are_text_exactly_as_written(table, write):
     assert found.metadata["age, years"][:6].tolist() == [
         "007",
         "007",
-        " 1.50 ",
-        " 1.50 ",
+        "1.50",
+        "1.50",
         "",
         "1e3",
     ]
     assert found.metadata["note"][:6].tolist() == ["NA", "NA", "None", "None", "", "x\ny"]
-    assert found.notes == (*table.notes, "5 of 30 images have no row in the metadata table")
+    assert found.notes == (
+        *table.notes,
+        "blanks around 1 cell of sheet.csv are left out",
+        "5 of 30 images have no row in the metadata table",
+    )
 
 
 def test_rows_of_items_are_found_whatever_their_order_and_a_mark_of_bytes_is_no_name(table, write):
@@ -73,18 +77,19 @@ def test_equal_rows_may_repeat_and_rows_of_others_are_left_out(table, write):
     [
         ("", "is empty"),
         ("ID,sex\nitem_0,F\n", "neither a column 'id' .* Did you mean 'id'.* ID, sex"),
-        ("id;sex\nitem_0;F\n", "neither a column 'id' .*separated by commas: id;sex"),
+        ("id|sex\nitem_0|F\n", "neither a column 'id' .*Columns: id.sex"),
+        ("id,sex\n", "has no rows"),
         ("id,group,sex\nitem_0,p1,F\n", "a column 'id' and a column 'group'"),
         ("id\nitem_0\n", "no column besides 'id'"),
-        ("id,sex,sex\nitem_0,F,F\n", "a column appears twice"),
-        ("id,sex,\nitem_0,F,x\n", "a column has no name"),
+        ("id,sex,sex\nitem_0,F,F\n", "the column 'sex' appears twice"),
+        ("id,sex,\nitem_0,F,x\n", "column 3 of 3 has no name"),
         ("id,domain\nitem_0,a\n", "the data set itself has a column 'domain'"),
         ("id,sex\nitem_0,F\nitem_1\n", "line 3: 1 values, but the header has 2"),
         ("id,sex\n,F\n", "line 2: the column 'id' is empty"),
         ("id,sex\nitem_0,F\nitem_1,F\nitem_0,M\n", "line 4: id 'item_0' appears a second time"),
         ("id,sex\np1,F\n", "no row of .* belongs to any image of toy.*'item_0', for example"),
         ("group,sex\nitem_0,F\n", "none of its values of 'group' is a group there.*'p1'"),
-        ('id,sex\nitem_0,"F\n', "is not a CSV file"),
+        ('id,sex\nitem_0,"F\n', "line 2: its quotes do not match"),
     ],
 )
 def test_an_unclear_file_is_refused_with_its_name_and_line(table, write, text, said):
@@ -97,8 +102,17 @@ def test_an_unclear_file_is_refused_with_its_name_and_line(table, write, text, s
 def test_a_file_that_is_absent_or_not_utf8_is_refused(table, write, tmp_path):
     with pytest.raises(InputError, match=r"data\.metadata: .*nowhere\.csv cannot be read"):
         add_metadata(table, tmp_path / "nowhere.csv", AUTO)
-    with pytest.raises(InputError, match="not a CSV file in UTF-8"):
+    with pytest.raises(InputError, match=r"line 2: byte 9 of the line, 0xE4 .*is not UTF-8"):
         add_metadata(table, write("id,sex\nitem_0,männlich\n", encoding="latin-1"), AUTO)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_separators_and_encodings_that_programs_write_are_read(table, write, encoding, separator):
+    lines = ["group,sex", "p1,männlich", "p2,weiblich", "p3,männlich"]
+    path = write("\r\n".join(lines).replace(",", separator), encoding)
+    found = add_metadata(table, path, naming("sex"))
+    assert set(found.metadata["sex"].tolist()) == {"männlich", "weiblich", ""}
 
 
 def test_metadata_change_no_hash_of_the_data_and_are_on_record(make_run, table, write):

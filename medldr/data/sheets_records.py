@@ -1,0 +1,178 @@
+"""Tables whose values have types, as text: JSON lines and Parquet.
+
+Source:
+    Our choice of texts: whole numbers as digits, floats as Python writes them, but without ``.0``
+    where every float of a column is whole (pandas makes floats of whole numbers once one is
+    missing), ``true`` and ``false``, dates in ISO 8601, without a time where all are midnight. In
+    JSON a number keeps the digits with which it is written. Null and NaN are missing cells.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from medldr.data.sheets_text import Line
+from medldr.errors import InputError, MissingExtraError
+
+_NOT_A_NUMBER: Final = "NaN"
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The names and values of an object, in order."""
+
+
+def read_json_lines(text: str, where: str) -> list[Line]:
+    """One flat object per line; a name that a line lacks is a missing cell there.
+
+    Returns:
+        The rows, the names first, in the order in which they first appear.
+
+    Raises:
+        InputError: If a line is no object, or a value is a list or an object; names the line.
+    """
+    records: list[tuple[int, dict[str, str]]] = []
+    names: dict[str, None] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            record = _record(line, f"{where}, line {number}")
+            names.update(dict.fromkeys(record))
+            records.append((number, record))
+    if not records:
+        return []
+    return [
+        Line(1, list(names)),
+        *(Line(number, [record.get(name, "") for name in names]) for number, record in records),
+    ]
+
+
+def _record(line: str, where: str) -> dict[str, str]:
+    try:
+        found = json.loads(
+            line,
+            object_pairs_hook=_Pairs,
+            parse_int=str,
+            parse_float=str,
+            parse_constant=lambda name: None if name == _NOT_A_NUMBER else name,
+        )
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(
+            f"{where} is not JSON ({error}). Write one object per line, such as "
+            '{"path": "p1.png", "label": "benign"}'
+        ) from error
+    if not isinstance(found, _Pairs):
+        raise InputError(f'{where} is not an object. Write {{"path": "p1.png", ...}} on each line')
+    record: dict[str, str] = {}
+    for name, value in found:
+        if name in record:
+            raise InputError(f"{where}: {name!r} appears twice. Keep one of them")
+        if isinstance(value, list):
+            raise InputError(
+                f"{where}: the value of {name!r} is itself a list or an object. Give each of its "
+                "values a name of its own"
+            )
+        record[name] = _word(value)
+    return record
+
+
+def _word(value: str | bool | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value
+
+
+def read_parquet(path: Path, where: str) -> list[Line]:
+    """The rows of a Parquet file, the names of its columns first.
+
+    Raises:
+        MissingExtraError: Without pyarrow.
+        InputError: If it cannot be read, or a column holds lists, bytes or other things that are
+            not one text, number, truth value or date; names the column.
+    """
+    try:
+        parquet: Any = importlib.import_module("pyarrow.parquet")
+        arrow: Any = importlib.import_module("pyarrow")
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "parquet", f"{where}: reading Parquet") from error
+    try:
+        # A file by its handle: pyarrow would read meaning into names, such as year=2020.
+        with path.open("rb") as file:
+            table = parquet.read_table(file)
+    except OSError as error:
+        raise InputError(f"{where} cannot be read ({error.strerror or error})") from error
+    except arrow.ArrowException as error:
+        raise InputError(f"{where} is not a readable Parquet file ({error})") from error
+    columns = [
+        _texts(column, f"{where}: the column {name!r}")
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    lines = [Line(0, list(table.column_names))]
+    lines += [
+        Line(number, list(cells)) for number, cells in enumerate(zip(*columns, strict=True), 1)
+    ]
+    return lines
+
+
+def _texts(column: Any, where: str) -> list[str]:
+    types: Any = importlib.import_module("pyarrow").types
+    kind = column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.cast(kind)
+    if types.is_floating(kind):
+        return float_texts(column.to_numpy(), column.is_valid().to_pylist())
+    values = column.to_pylist()
+    if types.is_timestamp(kind):
+        return _moments(values)
+    plain = (str, bool, int, Decimal, datetime.date, datetime.time, type(None))
+    odd = next((value for value in values if not isinstance(value, plain)), None)
+    if odd is not None:
+        raise InputError(
+            f"{where} holds values of the type {kind}, which have no text of their own. Save it as "
+            "text or as numbers, or leave it out"
+        )
+    return [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return _word(value) if isinstance(value, bool | str) or value is None else str(value)
+
+
+def _moments(values: Sequence[Any]) -> list[str]:
+    """Dates and times; only dates where all are midnight of no named zone."""
+    known = [value for value in values if value is not None]
+    days = all(value.tzinfo is None and value.time() == datetime.time() for value in known)
+    return [
+        "" if value is None else (value.date() if days else value).isoformat() for value in values
+    ]
+
+
+def float_texts(values: Iterable[Any], known: Sequence[bool] | None = None) -> list[str]:
+    """Floats as text, without ``.0`` where all of them are whole.
+
+    Args:
+        values: numpy's or Python's floats; each is written with the digits that its type needs.
+        known: Which of them are values at all; by default those that are not NaN.
+
+    Example:
+        >>> float_texts([1.0, float("nan"), 2.0]), float_texts([1.0, 0.5])
+        (['1', '', '2'], ['1.0', '0.5'])
+    """
+    cells = list(values)
+    missing = [math.isnan(value) for value in cells]
+    if known is not None:
+        missing = [gap or not there for gap, there in zip(missing, known, strict=True)]
+    there = [value for value, gap in zip(cells, missing, strict=True) if not gap]
+    whole = all(math.isfinite(value) and value == int(value) for value in there)
+    return [
+        "" if gap else str(int(value)) if whole else str(value)
+        for value, gap in zip(cells, missing, strict=True)
+    ]
