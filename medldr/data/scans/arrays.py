@@ -1,0 +1,191 @@
+"""Pictures and volumes in numpy's own files.
+
+Source:
+    Our choices, for these files do not name their axes. A picture is ``(H, W)``; with a third axis
+    of 1, 3 or 4 at its end those are its channels, as Pillow and matplotlib have them, else with
+    one of 1 or 3 at its beginning. A volume is ``(X, Y, Z)``, or ``(C, X, Y, Z)`` with up to
+    4 channels. A fourth channel of a picture is its alpha, which is dropped, not blended.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import tokenize
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.scans.plain_numbers import OBJECTS, bits_of, finite, plain_numbers, times
+from medldr.data.scans.scan import Scan, ScanError
+from medldr.errors import did_you_mean
+
+_BROKEN: Final = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    SyntaxError,
+    RuntimeError,  # an archive with a password, and NotImplementedError below it
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What numpy and zipfile raise for broken files."""
+
+Dims: TypeAlias = Literal[2, 3] | None
+
+_ZIP: Final = b"PK\x03\x04"
+_NPY: Final = b"\x93NUMPY"
+_MOST_CHANNELS: Final = 4
+
+_loading = threading.Lock()
+
+
+def read_npy(path: Path, dims: Dims) -> Scan:
+    """Read the one array of an ``.npy`` file.
+
+    Args:
+        path: The file.
+        dims: Whether it is a picture or a volume; None: a volume where it has three axes in space.
+
+    Returns:
+        ``(C, H, W)`` or ``(C, X, Y, Z)``; nothing is known of its spacing.
+
+    Raises:
+        ScanError: If it is no such file, or its shape is none of those.
+    """
+    if path.stat().st_size == 0:
+        raise ScanError("the file is empty")
+    if _start(path, len(_NPY)) != _NPY:
+        raise ScanError("not an .npy file")
+    try:
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _BROKEN as error:
+        raise ScanError(_why(error)) from error
+    return _scan(stored, dims)
+
+
+def read_npz(path: Path, member: str, index: int | None, dims: Dims) -> Scan:
+    """Read one array of an ``.npz`` archive, or one item of a stack of them.
+
+    The last few arrays stay in memory, so that items of one stack can be read one after the other.
+
+    Args:
+        path: The archive.
+        member: Name of the array in it.
+        index: Which item along its first axis; None for all of it as one scan.
+        dims: Whether it is a picture or a volume; None: a volume where it has three axes in space.
+
+    Returns:
+        ``(C, H, W)`` or ``(C, X, Y, Z)``; nothing is known of its spacing.
+
+    Raises:
+        ScanError: If there is no such array or item, or its shape is none of those.
+    """
+    found = path.stat()
+    with _loading:  # so that threads which need the same array wait for one of them
+        stored = _member(path, found.st_mtime_ns, found.st_size, member)
+    if index is None:
+        return _scan(stored, dims)
+    if stored.ndim == 0 or not 0 <= index < len(stored):
+        count = len(stored) if stored.ndim else 0
+        raise ScanError(f"{member!r} has no item {index}: it has {count}, counted from 0")
+    return _scan(stored[index], dims)
+
+
+@functools.lru_cache(maxsize=4)
+def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
+    """An array of an archive, read once as long as the file stays the same."""
+    del changed
+    if not size:
+        raise ScanError("the file is empty")
+    if _start(path, len(_ZIP)) != _ZIP:
+        raise ScanError("not an .npz archive")
+    try:
+        # Opened here, for numpy leaves a broken archive open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            names = list(archive.files)
+            if member in names:
+                stored: NDArray[Any] = archive[member]
+                stored.setflags(write=False)
+                return stored
+    except _BROKEN as error:
+        raise ScanError(_why(error)) from error
+    listed = ", ".join(map(repr, names)) or "none"
+    raise ScanError(f"it has no array {member!r}, but {listed}.{did_you_mean(member, names)}")
+
+
+def _start(path: Path, length: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(length)
+
+
+def _why(error: BaseException) -> str:
+    if "object" in str(error).casefold():
+        return OBJECTS
+    if isinstance(error, OSError) and error.strerror:
+        return f"unreadable ({error.strerror})"
+    return "the file is damaged or truncated"
+
+
+def _scan(stored: NDArray[Any], dims: Dims) -> Scan:
+    mode = str(stored.dtype.newbyteorder("="))
+    numbers = plain_numbers(np.asarray(stored))
+    if not numbers.size:
+        raise ScanError("it holds no numbers")
+    if dims is None:
+        dims = _dims(numbers.shape)
+    channels, said = _picture(numbers) if dims == 2 else (_volume(numbers), ())
+    values, replaced = finite(channels)
+    return Scan(
+        # A copy: the array belongs to the file, or to those who read its other items.
+        values=np.array(values, order="C"),
+        kind="array",
+        mode=mode,
+        bits=1 if stored.dtype.kind == "b" else bits_of(values),
+        warnings=(*said, *replaced),
+    )
+
+
+def _dims(shape: tuple[int, ...]) -> Literal[2, 3]:
+    """What an array is by its shape: three long axes are those of a volume."""
+    if len(shape) == 3:
+        return 2 if shape[-1] <= _MOST_CHANNELS or shape[0] in (1, 3) else 3
+    return 2 if len(shape) < 3 else 3
+
+
+def _picture(numbers: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    shape = numbers.shape
+    if len(shape) == 2:
+        return numbers[None], ()
+    if len(shape) == 3 and shape[-1] in (1, 3):
+        return np.moveaxis(numbers, -1, 0), ()
+    if len(shape) == 3 and shape[-1] == 4:
+        alpha = "its alpha channel is dropped, not blended"
+        return np.moveaxis(numbers[..., :3], -1, 0), (alpha,)
+    if len(shape) == 3 and shape[0] in (1, 3):
+        return numbers, ()
+    raise ScanError(
+        f"its shape is {times(shape)}, not that of a picture: H x W, H x W x 3 or 3 x H x W"
+        + (". If it is a volume, set dims to 3" if len(shape) == 3 else "")
+    )
+
+
+def _volume(numbers: NDArray[Any]) -> NDArray[Any]:
+    shape = numbers.shape
+    if len(shape) == 3:
+        return numbers[None]
+    if len(shape) == 4 and shape[0] <= _MOST_CHANNELS:
+        return numbers
+    hint = ""
+    if len(shape) == 4 and shape[-1] <= _MOST_CHANNELS:
+        hint = ". Put its channels first: np.moveaxis(array, -1, 0)"
+    raise ScanError(
+        f"its shape is {times(shape)}, not that of a volume: X x Y x Z, or C x X x Y x Z with "
+        f"up to {_MOST_CHANNELS} channels{hint}"
+    )

@@ -1,0 +1,127 @@
+"""Keys of a `data` section that say how scans become images of one size on a scale from 0 to 1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from medldr.config import Section
+from medldr.data.config import DatasetConfig
+
+Window = Literal["auto", "ct", "bone", "lung", "soft_tissue", "brain", "percentile", "file"]
+
+Mm = Annotated[float, Field(gt=0)]
+Edge = Annotated[int, Field(ge=1, le=8192)]
+
+
+class CropConfig(Section):
+    """Which part of each scan is kept: around a mask, or around a point."""
+
+    mask: str | None = Field(
+        None, description="column with the file of a mask; the scan is cut to what it marks"
+    )
+    point: tuple[str, ...] | None = Field(
+        None, description="columns with the middle of the part: x, y and, in volumes, z"
+    )
+    point_in: Literal["index", "ras_mm", "lps_mm"] = Field(
+        "index",
+        description="what the point counts: index from 0 in the scan as it is read (column, row; "
+        "in volumes left to right, back to front, foot to head), or mm in the scanner's space as "
+        "NIfTI (ras_mm) or DICOM (lps_mm) has it",
+    )
+    size: tuple[Mm, ...] | None = Field(
+        None, description="extent of the part around a point along each axis, in `unit`"
+    )
+    margin: float = Field(0.0, ge=0, description="added around what a mask marks, in `unit`")
+    unit: Literal["mm", "pixel"] = Field("mm", description="unit of size and margin")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if (self.mask is None) == (self.point is None):
+            raise ValueError("name a column in crop.mask or columns in crop.point, one of the two")
+        if self.point is not None and self.size is None:
+            raise ValueError("crop.point needs crop.size, the extent of the part around it")
+        if self.point is not None and self.size is not None and len(self.point) != len(self.size):
+            raise ValueError(
+                f"crop.point names {len(self.point)} columns, but crop.size has {len(self.size)} "
+                "numbers; both need one per axis"
+            )
+        return self
+
+
+class ScanConfig(DatasetConfig):
+    """Keys of every dataset that reads scans."""
+
+    dims: Literal["auto", 2, 3] = Field(
+        "auto", description="2: pictures; 3: volumes; auto: what all files are"
+    )
+    size: Edge | tuple[Edge, ...] | None = Field(
+        None,
+        description="pixels of each image along each axis (one number: all axes alike); unset: as "
+        "recorded, if all are alike",
+    )
+    spacing: Mm | tuple[Mm, ...] | None = Field(
+        None,
+        description="mm between pixels to resample to (one number: all axes alike); unset: as "
+        "recorded",
+    )
+    fit: Literal["auto", "resize", "pad"] = Field(
+        "auto",
+        description="how an image gets its size: resize stretches it, pad adds or cuts its borders "
+        "evenly; auto: pad with `spacing`, else resize",
+    )
+    channels: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = Field(
+        "auto",
+        description="channels of each image: 1 makes colour grey, 3 repeats grey; auto: as all "
+        "files have, or 3 where only some have colour",
+    )
+    window: Window | tuple[float, float] = Field(
+        "auto",
+        description="values that become 0 and 1: a CT window (ct, bone, lung, soft_tissue, brain), "
+        "percentile (of each image), file (the window that the file recommends), two numbers, or "
+        "auto: by bit_depth where the file has whole numbers from 0 up, ct where it says CT, else "
+        "percentile",
+    )
+    percentiles: tuple[float, float] = Field(
+        (0.5, 99.5), description="percentiles of each image that become 0 and 1"
+    )
+    bit_depth: Literal["auto", 8, 12, 16, "window"] = Field(
+        "auto",
+        description="bits of pictures and arrays stored with 16: 2^bits - 1 becomes 1; auto: the "
+        "fewest of 8, 12 and 16 that hold every value of the whole set; window: percentiles of "
+        "each image",
+    )
+    frame: Literal["error", "first", "middle"] = Field(
+        "error",
+        description="with dims 2: which frame, page or slice of a file of several is taken; with "
+        "error such files are refused",
+    )
+    ground: Literal["white", "black"] = Field(
+        "white", description="colour behind transparent pixels"
+    )
+    exif: bool = Field(True, description="turn photographs upright, as their camera noted")
+    crop: CropConfig | None = Field(None, description="part of each scan that is kept")
+    on_bad_file: Literal["error", "skip"] = Field(
+        "error",
+        description="files that cannot be used: error stops; skip leaves them out and lists them",
+    )
+    cache: Literal["disk", "memory", "off"] = Field(
+        "disk",
+        description="where read images are kept: disk (in $MEDLDR_CACHE, shared by runs), memory, "
+        "or off (read again whenever needed)",
+    )
+
+    @field_validator("window")
+    @classmethod
+    def _ascends(cls, value: Any) -> Any:
+        if isinstance(value, tuple) and not value[0] < value[1]:
+            raise ValueError(f"needs two numbers, the smaller first, not {list(value)}")
+        return value
+
+    @field_validator("percentiles")
+    @classmethod
+    def _are_percentiles(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not 0 <= value[0] < value[1] <= 100:
+            raise ValueError(f"needs two percentiles from 0 to 100, not {list(value)}")
+        return value

@@ -1,0 +1,107 @@
+"""The values of a scan on a scale from 0 to 1.
+
+Source:
+    Our choice, and always by what a file declares, never by how its values happen to look: windows
+    in Hounsfield units for CT, percentiles where numbers have no unit (MR), the full range of the
+    stored bits for X-rays and pictures.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.scans.rules import WINDOWS, Rules
+from medldr.data.scans.scan import Scan, ScanError
+
+
+def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
+    """The values of a scan that become 0 and 1.
+
+    Args:
+        scan: The scan, or the part of it that is kept.
+        rules: Of the data set.
+
+    Raises:
+        ScanError: If a value exceeds the bits that the rules state, or the file recommends no
+            window although the rules ask for it.
+    """
+    window = rules.window
+    if isinstance(window, tuple):
+        return window
+    if window in WINDOWS:
+        return WINDOWS[window]
+    if window == "file":
+        if scan.window is None:
+            raise ScanError(
+                "it recommends no window (data.window: file). Name one, such as "
+                "data.window=percentile"
+            )
+        return scan.window
+    if window == "auto":
+        if scan.modality == "CT" and scan.kind == "dicom":
+            return WINDOWS["ct"]
+        by_bits = _range_of_bits(scan, rules)
+        if by_bits is not None:
+            return by_bits
+    low, high = np.percentile(scan.values, rules.percentiles)
+    return float(low), float(high)
+
+
+def rule_name(scan_bits: int | None, modality: str, kind: str, rules: Rules) -> str:
+    """In a word, which rule `value_range` follows for a scan, for notes.
+
+    Args:
+        scan_bits: `Scan.bits`.
+        modality: `Scan.modality`.
+        kind: `Scan.kind`.
+        rules: Of the data set.
+    """
+    if rules.window != "auto":
+        return "two numbers" if isinstance(rules.window, tuple) else rules.window
+    if modality == "CT" and kind == "dicom":
+        return "ct"
+    if scan_bits is not None and not (_stored_with_16(scan_bits, kind) and not rules.bit_depth):
+        return "bit depth"
+    return "percentile"
+
+
+def _stored_with_16(bits: int, kind: str) -> bool:
+    """Whether the bits are those of the memory, and those in use are for the rules to say."""
+    return bits == 16 and kind != "dicom"
+
+
+def _range_of_bits(scan: Scan, rules: Rules) -> tuple[float, float] | None:
+    if scan.bits is None:
+        return None
+    if not _stored_with_16(scan.bits, scan.kind):
+        return 0.0, 2.0**scan.bits - 1
+    if rules.bit_depth is None:
+        return None
+    top = 2.0**rules.bit_depth - 1
+    highest = scan.values.max()
+    if highest > top:
+        raise ScanError(
+            f"its greatest value {highest:,} needs more than {rules.bit_depth} bits "
+            "(data.bit_depth). Set data.bit_depth=16, or auto"
+        )
+    return 0.0, top
+
+
+def to_unit(values: NDArray[Any], low: float, high: float) -> NDArray[np.float32]:
+    """Values from ``low`` to ``high`` on a scale from 0 to 1; all else is cut off.
+
+    A scan of a single value becomes 0 throughout.
+
+    Example:
+        >>> to_unit(np.array([-2000, -1000, 0, 3000]), -1000, 1000).tolist()
+        [0.0, 0.0, 0.5, 1.0]
+        >>> to_unit(np.full(2, 7.0), 7, 7).tolist()
+        [0.0, 0.0]
+    """
+    if high <= low:
+        return np.zeros(values.shape, np.float32)
+    scaled = (values.astype(np.float64) - low) / (high - low)
+    return np.clip(scaled, 0, 1).astype(np.float32)

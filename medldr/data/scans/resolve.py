@@ -1,0 +1,207 @@
+"""From the keys of a data set and the facts of all its files to rules that hold for each.
+
+Source:
+    Our choice: whatever is decided by looking at files is decided for the whole set at once. A
+    picture of 12 bits in a dark corner of the set is not brightened because it happens to hold
+    small values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeVar
+
+from medldr.data.scans.config import ScanConfig
+from medldr.data.scans.facts import Facts
+from medldr.data.scans.intensity import rule_name
+from medldr.data.scans.rules import Rules
+from medldr.errors import InputError
+
+N = TypeVar("N", int, float)
+
+
+def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[Rules, list[str]]:
+    """The rules of a data set, and what readers of a result should know of them.
+
+    Args:
+        config: Its keys.
+        facts: Of each usable item, by id; at least one.
+        name: The data set's, for messages.
+
+    Raises:
+        InputError: If pictures and volumes, or sizes, are mixed and no key says what to do.
+    """
+    known = list(facts.values())
+    notes: list[str] = []
+    dims = _dims(config, facts, name)
+    channels = _channels(config, facts, name)
+    bit_depth = _bit_depth(config, known, notes)
+    spacing = _per_axis(config.spacing, dims, "spacing", name)
+    size = _per_axis(config.size, dims, "size", name)
+    pad = config.fit == "pad" or (config.fit == "auto" and spacing is not None)
+    eight_bit = (
+        dims == 2
+        and config.window == "auto"
+        and config.spacing is None
+        and channels in (1, 3)
+        and all(one.eight_bit and len(one.spatial) == 2 for one in known)
+    )
+    rules = Rules(
+        dims=dims,
+        channels=channels,
+        size=size,
+        spacing=spacing,
+        pad=pad,
+        window=config.window,
+        percentiles=config.percentiles,
+        bit_depth=bit_depth,
+        frame=config.frame,
+        ground=config.ground,
+        exif=config.exif,
+        crop=config.crop,
+        eight_bit=eight_bit,
+    )
+    if size is None:
+        rules = _as_recorded(rules, facts, name)
+    _one_scale(rules, known, notes)
+    return rules, notes
+
+
+def unfit(facts: Facts, config: ScanConfig) -> str:
+    """Why a readable item cannot become an image as the keys ask; empty where it can.
+
+    Args:
+        facts: What it is.
+        config: The section `data`.
+    """
+    spatial = facts.spatial
+    if config.dims == 3 and len(spatial) == 2:
+        return (
+            "it is a picture, not a volume (data.dims: 3). Name the folder of all its slices, or "
+            "train on pictures with data.dims=2"
+        )
+    several = len(spatial) == 3 and 1 not in spatial
+    if config.dims == 2 and several and config.frame == "error":
+        return (
+            f"it has {_x(spatial)} pixels, but pictures have one slice. Choose one with "
+            "data.frame=first or middle, or train on volumes with data.dims=3"
+        )
+    if config.channels != "auto" and facts.shape[0] not in (config.channels, 1, 3):
+        return f"it has {facts.shape[0]} channels, but data.channels asks for {config.channels}"
+    if config.channels != "auto" and config.channels not in (1, 3, facts.shape[0]):
+        return f"it has {facts.shape[0]} channels, but data.channels asks for {config.channels}"
+    if config.spacing is not None and facts.spacing is None:
+        return (
+            "it does not say its spacing, which data.spacing needs. Add it to the file "
+            "(PixelSpacing in DICOM, pixdim in NIfTI), or leave data.spacing unset"
+        )
+    return ""
+
+
+def _dims(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Literal[2, 3]:
+    if config.dims != "auto":
+        return config.dims
+    pictures = [item for item, one in facts.items() if len(one.spatial) == 2]
+    if len(pictures) == len(facts):
+        return 2
+    volumes = [item for item, one in facts.items() if len(one.spatial) == 3]
+    if pictures:
+        raise InputError(
+            f"{name}: {len(pictures):,} items are pictures ({pictures[0]}) and {len(volumes):,} "
+            f"are volumes ({volumes[0]}). Set data.dims to 2, with data.frame for the volumes, "
+            "or leave one kind out of the table"
+        )
+    return 3
+
+
+def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
+    if config.channels != "auto":
+        return config.channels
+    found = Counter(one.shape[0] for one in facts.values())
+    if len(found) == 1:
+        return next(iter(found))
+    if set(found) == {1, 3}:
+        return 3
+    examples = "; ".join(
+        f"{channels}: {next(i for i, one in facts.items() if one.shape[0] == channels)}"
+        for channels in sorted(found)
+    )
+    raise InputError(
+        f"{name}: items have different numbers of channels ({examples}). Set data.channels to 1 or "
+        "3, and leave out the items that have neither"
+    )
+
+
+def _bit_depth(
+    config: ScanConfig, known: Sequence[Facts], notes: list[str]
+) -> Literal[8, 12, 16] | None:
+    stored = [one for one in known if one.bits == 16 and one.kind != "dicom"]
+    if config.bit_depth == "window":
+        return None
+    if config.bit_depth != "auto":
+        return config.bit_depth
+    highest = max((one.high for one in stored), default=65_535.0)
+    depth: Literal[8, 12, 16] = 8 if highest <= 255 else 12 if highest <= 4095 else 16
+    if stored and config.window == "auto":
+        notes.append(
+            f"{len(stored):,} items are stored with 16 bits; their greatest value is "
+            f"{highest:,.0f}, so they are scaled as {depth}-bit images: {2**depth - 1:,} becomes 1 "
+            "(data.bit_depth)"
+        )
+    return depth
+
+
+def _per_axis(
+    numbers: N | tuple[N, ...] | None, dims: int, key: str, name: str
+) -> tuple[N, ...] | None:
+    if numbers is None:
+        return None
+    if not isinstance(numbers, tuple):
+        return (numbers,) * dims
+    if len(numbers) != dims:
+        raise InputError(
+            f"data.{key}: {name} has {dims} axes, but {len(numbers)} numbers are given: "
+            f"{list(numbers)}. Give one number, or {dims}"
+        )
+    return numbers
+
+
+def _as_recorded(rules: Rules, facts: Mapping[str, Facts], name: str) -> Rules:
+    """Without a size, all items must be alike; says which two are not.
+
+    What a crop or a spacing makes of them is only known from the pixels; it is checked there.
+    """
+    if rules.crop is not None or rules.spacing is not None:
+        raise InputError(
+            f"{name}: data.crop and data.spacing give images of different sizes. Set data.size"
+        )
+    shapes: dict[tuple[int, ...], str] = {}
+    for item, one in facts.items():
+        shapes.setdefault(one.spatial, item)
+    if len(shapes) > 1 and not (rules.dims == 2 and any(len(shape) == 3 for shape in shapes)):
+        (one_shape, one_item), (other_shape, other_item) = list(shapes.items())[:2]
+        example = ", ".join(["64"] * rules.dims)
+        raise InputError(
+            f"{name}: items have {len(shapes):,} different sizes, such as {_x(one_shape)} "
+            f"({one_item}) and {_x(other_shape)} ({other_item}), but a network needs one. Set "
+            f"data.size=[{example}], and data.spacing to keep their scale in mm"
+        )
+    return rules
+
+
+def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
+    names = Counter(rule_name(one.bits, one.modality, one.kind, rules) for one in known)
+    if len(names) > 1:
+        listed = ", ".join(f"{rule} {count:,}" for rule, count in names.most_common())
+        notes.append(
+            f"CHECK THE WINDOW: items are scaled by different rules, because they are of different "
+            f"kinds ({listed}); a network may learn the rule instead of the finding. Set "
+            "data.window to one rule for all"
+        )
+    elif not rules.eight_bit and rules.window == "auto" and names:
+        notes.append(f"values are scaled by the rule {next(iter(names))!r} (data.window)")
+
+
+def _x(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))

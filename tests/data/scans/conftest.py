@@ -1,0 +1,30 @@
+"""Rules of a data set, by what differs from the usual ones."""
+
+import pytest
+
+from medldr.data.scans.rules import Rules
+
+
+@pytest.fixture
+def rules():
+    """Make rules: ``rules(dims=2, size=(8, 8))``."""
+
+    def make(**changed):
+        values = {
+            "dims": 3,
+            "channels": 1,
+            "size": None,
+            "spacing": None,
+            "pad": False,
+            "window": "auto",
+            "percentiles": (0.5, 99.5),
+            "bit_depth": 16,
+            "frame": "error",
+            "ground": "white",
+            "exif": True,
+            "crop": None,
+            "eight_bit": False,
+        }
+        return Rules(**{**values, **changed})
+
+    return make
