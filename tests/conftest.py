@@ -41,6 +41,12 @@ def _no_internet(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path_factory, monkeypatch):
+    """What a test remembers is in a folder of its own, never in the home folder."""
+    monkeypatch.setenv("MEDLDR_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture(scope="session")
 def medmnist_root():
     """Folder with real MedMNIST files; the test is skipped, saying so, where it is absent."""

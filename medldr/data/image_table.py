@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.types import Task
+
+if TYPE_CHECKING:
+    from medldr.data.scans.facts import Facts
 
 
 class LazyImages(ABC):
@@ -20,10 +23,11 @@ class LazyImages(ABC):
 
     Attributes:
         shape: ``(N, C, [D,] H, W)``.
+        dtype: uint8, or float32 in [0, 1].
         stamp: Changes whenever a file behind the pixels is replaced (names, sizes, times).
     """
 
-    dtype = np.dtype(np.uint8)
+    dtype: np.dtype[Any] = np.dtype(np.uint8)
     shape: tuple[int, ...]
     stamp: str
 
@@ -35,13 +39,13 @@ class LazyImages(ABC):
     @property
     def nbytes(self) -> int:
         """Bytes of all pixels once they are read."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     def __len__(self) -> int:
         return self.shape[0]
 
     @abstractmethod
-    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[np.uint8]:
+    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[Any]:
         """Pixels of one row ``(C, [D,] H, W)`` or of several ``(n, C, [D,] H, W)``.
 
         Raises:
@@ -49,7 +53,7 @@ class LazyImages(ABC):
         """
 
 
-Images: TypeAlias = NDArray[np.uint8] | LazyImages
+Images: TypeAlias = NDArray[Any] | LazyImages
 """An array, in memory or memory-mapped, or pixels that are read when asked for."""
 
 
@@ -69,6 +73,30 @@ class BadFile(NamedTuple):
     reason: str
 
 
+class Look(NamedTuple):
+    """What one look at an image reveals.
+
+    Attributes:
+        constant: Whether all its pixels are equal.
+        digest: Of its pixels: equal images have equal ones.
+    """
+
+    constant: bool
+    digest: bytes
+
+
+class Looks(NamedTuple):
+    """What reading every file of a data set before training revealed.
+
+    Attributes:
+        by_id: A look at each image.
+        notes: What readers of any result should know of how the files were read.
+    """
+
+    by_id: Mapping[str, Look]
+    notes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class ImageTable:
     """All images of a dataset and what is known of each, row by row.
@@ -78,7 +106,8 @@ class ImageTable:
         task: Kind of labels. ``binary``: two classes, the second of them the positive one. A run on
             any other table of two classes is binary too; see `medldr.data.two_classes`.
         class_names: One name per class or per label.
-        images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
+        images: ``(N, C, [D,] H, W)`` uint8, or float32 in [0, 1] where 8 bits do not hold a scan;
+            in memory, memory-mapped, or read when asked for.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
         ids: ``(N,)`` text, unique.
         splits: ``(N,)`` text: one of `SPLITS`, or empty where the dataset has no splits of its own.
@@ -94,6 +123,10 @@ class ImageTable:
         bad_files: Files that were left out.
         metadata: Further columns ``(N,)`` of text by name (sex, age, device), those of
             `data.metadata` that results are divided by; empty where a value is missing.
+        looks: What is known from reading every file once; None where that was not done. With them
+            an id is the name of a file.
+        facts: ``(N,)`` what each file is (kind, size, spacing), where scans were read; else empty.
+        unused: Files beside those of the rows that no row refers to.
     """
 
     name: str
@@ -111,6 +144,9 @@ class ImageTable:
     shared_groups: tuple[tuple[str, str], ...] = ()
     bad_files: tuple[BadFile, ...] = ()
     metadata: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
+    looks: Looks | None = None
+    facts: tuple[Facts, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -15,9 +15,11 @@ _LOOKED_AT_UP_TO: Final = 1 << 30
 
 
 def findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
-    """Findings from reading every image: now if that is quick, otherwise as recorded at packing."""
+    """Findings from reading every image: as recorded when that was done, or now if it is quick."""
     if pack is not None:
         return pack.facts.findings
+    if table.looks is not None:
+        return tuple(check_table(table))
     images = table.images
     in_memory = isinstance(images, np.ndarray) and not isinstance(images, np.memmap)
     if in_memory and images.nbytes < _LOOKED_AT_UP_TO:

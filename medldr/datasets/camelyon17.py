@@ -4,9 +4,9 @@
 ``id_val``, one (``val``) selects, one (``test``) is read once. A patch is *tumor* if its central
 32 x 32 pixels hold any. Domains are hospitals, groups are slides.
 
-Patches are read on demand. Before that, each is checked to be present, whole and of the right size;
-any that is not is an error, or is left out and listed (`data.on_bad_file`). To leave out all that
-cannot be used, each is decoded once, which takes minutes; a pack makes this permanent.
+Patches are read on demand. Before that, each is decoded once, which takes minutes and is
+remembered; any that is absent, damaged or of another size is an error, or is left out and listed
+(`data.on_bad_file`).
 
 Source:
     Bandi et al., "From Detection of Individual Metastases to Classification of Lymph Node Status
@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -27,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from medldr.data.image_table import Looks
 from medldr.data.reading.picture import ABSENT
-from medldr.data.reading.pictures import PictureFiles
+from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
 from medldr.datasets._camelyon17 import counts as published
 from medldr.datasets._camelyon17.folder import NAME, PATCHES, find, locate, require_folder
 from medldr.datasets._camelyon17.predictions import submission
@@ -71,7 +73,12 @@ def load(config: Config) -> ImageTable:
         InputError: If the folder is absent or in another layout, metadata.csv is broken, a patch
             is absent or broken and may not be left out, or a split lacks a hospital of its own.
     """
-    return _read(config, None)
+    folder, rows, pictures = _listed(config)
+    examined = pictures.examined(title="checking patches")
+    bad = unusable(rows.paths, examined)
+    table = _table(config, folder, rows, pictures, bad)
+    good = [one for one in examined if not one.reason]
+    return replace(table, looks=Looks(looks_of(table.ids.tolist(), good)))
 
 
 def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
@@ -80,21 +87,21 @@ def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
     Raises:
         InputError: As `load`; but only `LazyImages.stamp` shows whether a patch was replaced.
     """
-    return _read(config, bad_files)
+    return _table(config, *_listed(config), bad_files)
 
 
-def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
+def _listed(config: Config) -> tuple[Path, Rows, PictureFiles]:
     require_wilds()
     folder = locate(config.root, download=config.download)
     rows = read_rows(folder, config.split_scheme)
-    pictures = PictureFiles(folder, rows.paths, published.SIZE)
-    skip = config.on_bad_file == "skip"
-    bad = known
-    if bad is None:
-        # A patch that is whole at both ends may still not decode, and must not stop an epoch then.
-        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="checking patches"))
+    return folder, rows, PictureFiles(folder, rows.paths, published.SIZE)
+
+
+def _table(
+    config: Config, folder: Path, rows: Rows, pictures: PictureFiles, bad: tuple[BadFile, ...]
+) -> ImageTable:
     if bad:
-        _refuse_bad(folder, bad, len(pictures), skip=skip)
+        _refuse_bad(folder, bad, len(pictures), skip=config.on_bad_file == "skip")
         kept = rows.without(bad)
         rows, pictures = rows.take(kept), pictures.take(kept)
     require_hospitals(folder, rows, config.split_scheme)
@@ -117,10 +124,6 @@ def _read(config: Config, known: tuple[BadFile, ...] | None) -> ImageTable:
         shared_groups=(("train", "id_val"),),
         bad_files=bad,
     )
-
-
-def _decoded(row: int, pixels: NDArray[np.uint8]) -> None:
-    """Nothing is done with a patch that can be decoded."""
 
 
 def present(config: Config) -> str:
@@ -161,9 +164,10 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
     rows = read_rows(folder, "official")
     pictures = PictureFiles(folder, rows.paths, published.SIZE)
     ids = rows.ids
-    bad = pictures.faults(
+    examined = pictures.examined(
         seen=lambda row, pixels: seen(ids[row], pixels), title="decoding the patches"
     )
+    bad = unusable(rows.paths, examined)
     good = rows.take(rows.without(bad))
     found = {
         key: int(((good.splits == key[0]) & (good.hospitals == key[1])).sum())

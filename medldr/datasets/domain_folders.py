@@ -10,7 +10,11 @@ compared with the published numbers of pictures, which identifies the release an
 to refuse.
 
 Pictures of any size and colour become ``size`` x ``size`` RGB when they are read; `medldr data
-pack` stores them so. Before that, each is checked to be whole.
+pack` stores them so. Before that, each is decoded once, which is remembered.
+
+Pictures of a tree of one's own are read as a person sees them: transparent pixels on a ground
+(`data.ground`), photographs upright (`data.exif`), 16 bits by one depth for all (`data.bit_depth`).
+Those of a known set are read as published codes read them, whatever is transparent or turned.
 
 In a medical tree a patient's pictures must stay together: `data.group_pattern` finds the patient
 in what follows the class, for example ``'^(P[0-9]+)_'``.
@@ -25,23 +29,27 @@ Source:
     squashed one, because all pictures of an array have one size. A `size` above the network's
     input narrows the difference; at validation there is none where both are equal.
     Truncated pictures are refused, where published codes fill them with grey.
+    Names of folders count as equal where a person reads the same; see `_domain_folders.names`.
 """
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
 
+from medldr.data.image_table import Looks
+from medldr.data.reading.own_picture import OwnRules
 from medldr.data.reading.picture import ABSENT
-from medldr.data.reading.pictures import PictureFiles
+from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
+from medldr.data.reading.proof import Examined
 from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
-from medldr.datasets._domain_folders.duplicates import Twins
+from medldr.datasets._domain_folders.config import Config
 from medldr.datasets._domain_folders.location import find, locate
+from medldr.datasets._domain_folders.proof import Proven, judge
 from medldr.datasets._domain_folders.rows import (
     domains_and_labels,
     groups,
@@ -49,7 +57,7 @@ from medldr.datasets._domain_folders.rows import (
     without_blacklist,
 )
 from medldr.datasets._domain_folders.tree import Tree, domain_names, read_tree
-from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen, check_held_out
+from medldr.datasets.base import BadFile, ImageTable, Seen, check_held_out
 from medldr.errors import InputError
 
 __all__ = ["Config", "examine", "load", "load_again", "present", "require"]
@@ -61,60 +69,22 @@ _NO_PATIENTS: Final = (
 )
 
 
-class Config(DatasetConfig):
-    """Keys of the dataset ``domain_folders``."""
-
-    name: Literal["domain_folders"] = "domain_folders"
-    set: Literal["pacs", "vlcs", "office_home", "terra_incognita", "domain_net"] | None = Field(
-        None, description="which known data set the tree holds; null: any tree"
-    )
-    size: int = Field(
-        224,
-        ge=8,
-        le=4096,
-        description="edge in pixels to which each picture is resized (not cropped)",
-    )
-    blacklist: Path | None = Field(
-        None, description="text file of pictures to leave out, one path domain/class/image per line"
-    )
-    group_pattern: str | None = Field(
-        None,
-        description="regular expression, searched in the path after the class; its first group is "
-        "the patient or other unit that no split divides",
-    )
-    group_scope: Literal["all", "domain"] = Field(
-        "all",
-        description="where equal group names mean the same patient: everywhere, or within a domain",
-    )
-    on_bad_file: Literal["error", "skip"] = Field(
-        "error",
-        description="broken pictures: error stops; skip leaves them out and lists them",
-    )
-
-    @field_validator("group_pattern")
-    @classmethod
-    def _has_a_group(cls, value: str | None) -> str | None:
-        if value is None:
-            return value
-        try:
-            count = re.compile(value).groups
-        except re.error as error:
-            raise ValueError(f"{value!r} is not a valid regular expression: {error}") from error
-        if not count:
-            raise ValueError(
-                f"{value!r} has no group: put parentheses around the patient, as in '^(P[0-9]+)_'"
-            )
-        return value
-
-
 def load(config: Config) -> ImageTable:
-    """List the pictures of a tree and check each, decoding it only if its ends do not suffice.
+    """List the pictures of a tree and prove each readable, from memory where it has not changed.
 
     Raises:
         InputError: If there is no such tree, it has another layout, a picture is broken
             and may not be left out, or blacklist or group pattern do not match it.
     """
-    return _read(config, None)
+    tree = _tree(config)
+    pictures = _pictures(config, tree)
+    examined = pictures.examined()
+    proven = _proven(config, tree, examined)
+    table = _table(config, tree, _scaled(config, pictures, proven), proven.bad)
+    out = {file.path for file in proven.bad}
+    good = [one for path, one in zip(tree.paths, examined, strict=True) if path not in out]
+    notes = tuple(f"{table.name}: {note}" for note in proven.notes)
+    return replace(table, looks=Looks(looks_of(table.ids.tolist(), good), notes))
 
 
 def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
@@ -123,17 +93,13 @@ def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
     Raises:
         InputError: As `load`; but only `LazyImages.stamp` shows whether a picture was replaced.
     """
-    return _read(config, bad_files)
-
-
-def _read(config: Config, known_bad: tuple[BadFile, ...] | None) -> ImageTable:
     tree = _tree(config)
-    pictures = _pictures(config, tree)
-    skip = config.on_bad_file == "skip"
-    bad = known_bad
-    if bad is None:
-        # A file that is whole at both ends may still not decode, and must not stop an epoch then.
-        bad = tuple(pictures.faults(seen=_decoded if skip else None, title="checking pictures"))
+    return _table(config, tree, _pictures(config, tree), bad_files)
+
+
+def _table(
+    config: Config, tree: Tree, pictures: PictureFiles, bad: tuple[BadFile, ...]
+) -> ImageTable:
     name, paths, notes = config.set or config.name, tree.paths, list(tree.notes)
     if bad:
         _refuse_bad(config, tree, bad)
@@ -159,8 +125,19 @@ def _read(config: Config, known_bad: tuple[BadFile, ...] | None) -> ImageTable:
         domains=domains,
         groups=groups(paths, config.group_pattern, config.group_scope),
         notes=(*release, *(f"{name}: {note}" for note in notes)),
-        hashes={f"pictures at {config.size} x {config.size}": pictures.digest()},
+        hashes={_how(config): pictures.digest()},
         bad_files=bad,
+    )
+
+
+def _how(config: Config) -> str:
+    """What, besides the files, decides the pixels."""
+    if config.set is not None:
+        return f"pictures at {config.size} x {config.size}"
+    turned = "upright" if config.exif else "as stored"
+    return (
+        f"own pictures at {config.size} x {config.size}, on {config.ground}, {turned}, bit_depth "
+        f"{config.bit_depth}"
     )
 
 
@@ -174,11 +151,22 @@ def _tree(config: Config) -> Tree:
 
 
 def _pictures(config: Config, tree: Tree) -> PictureFiles:
-    return PictureFiles(tree.folder, tree.paths, (config.size, config.size), resize=True)
+    own = OwnRules(config.ground, config.exif) if config.set is None else None
+    size = (config.size, config.size)
+    return PictureFiles(tree.folder, tree.paths, size, resize=True, own=own)
 
 
-def _decoded(row: int, pixels: NDArray[np.uint8]) -> None:
-    """Nothing is done with a picture that can be decoded."""
+def _proven(config: Config, tree: Tree, examined: Sequence[Examined]) -> Proven:
+    if config.set is not None:
+        return Proven(unusable(tree.paths, examined), 8, ())
+    return judge(tree.paths, examined, config.bit_depth, config.ground)
+
+
+def _scaled(config: Config, pictures: PictureFiles, proven: Proven) -> PictureFiles:
+    """The pictures, with a depth where they have rules of their own."""
+    if config.set is not None:
+        return pictures
+    return pictures.with_rules(OwnRules(config.ground, config.exif, proven.depth))
 
 
 def _refuse_bad(config: Config, tree: Tree, bad: tuple[BadFile, ...]) -> None:
@@ -186,9 +174,9 @@ def _refuse_bad(config: Config, tree: Tree, bad: tuple[BadFile, ...]) -> None:
         return
     listed = ", ".join(f"{file.path} ({file.reason})" for file in bad[:_LISTED])
     more = ", ..." if len(bad) > _LISTED else ""
-    cure = "Replace them with intact copies"
+    cure = "Put intact copies in place of damaged ones"
     if config.on_bad_file != "skip":
-        cure += ", or leave them out with data.on_bad_file=skip"
+        cure += ", or leave all of them out with data.on_bad_file=skip"
     raise InputError(
         f"{tree.folder}: {len(bad):,} of {len(tree.paths):,} pictures cannot be used: {listed}"
         f"{more}. {cure}"
@@ -215,7 +203,7 @@ def require(config: Config) -> None:
 
 
 def examine(config: Config, seen: Seen) -> dict[str, Any]:
-    """Compare a tree with what was published about it, and look for duplicate pictures.
+    """Compare a tree with what was published about it; every picture is decoded.
 
     Args:
         config: Where it is.
@@ -224,21 +212,25 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
     Returns:
         ``folder``; ``counts``, one record per domain with ``found`` (usable pictures) and
         ``published`` (None where nothing is known); ``missing`` and ``extra``, lists of paths;
-        ``unreadable``, a list of (path, reason); ``findings``, a text each.
+        ``unreadable``, a list of (path, reason).
 
     Raises:
         InputError: If there is no such tree, or it has another layout.
     """
     tree = _tree(config)
     pictures = _pictures(config, tree)
-    twins = Twins()
+    shown = np.zeros(len(pictures), dtype=bool)
 
     def look(row: int, pixels: NDArray[np.uint8]) -> None:
-        twins.see(tree.paths[row], pixels)
+        shown[row] = True
         seen(tree.paths[row], pixels)
 
-    bad = pictures.faults(seen=look, title="decoding the pictures")
+    proven = _proven(config, tree, pictures.examined(seen=look, title="decoding the pictures"))
+    bad, scaled = proven.bad, _scaled(config, pictures, proven)
     out = {file.path for file in bad}
+    for row in np.flatnonzero(~shown).tolist():  # their scale follows from all the others
+        if tree.paths[row] not in out:
+            seen(tree.paths[row], scaled[row])
     found = per_domain([path for path in tree.paths if path not in out])
     published: dict[str, int] = {}
     if config.set:
@@ -260,7 +252,6 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
         "missing": [file.path for file in bad if file.reason == ABSENT],
         "unreadable": [tuple(file) for file in bad if file.reason != ABSENT],
         "extra": sorted(tree.strays),
-        "findings": twins.findings(tree.folder),
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from medldr import plugins
-from medldr.data import count_rows, load_table
+from medldr.data import check_table, count_rows, load_table
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.datasets import camelyon17
 from medldr.datasets._camelyon17 import counts as published
@@ -376,6 +376,22 @@ def test_bad_patches_can_be_left_out_and_are_listed(camelyon17_folder):
         assert np.array_equal(table.images[row], whole.images[before])
 
 
+def test_a_second_start_decodes_no_patch_and_knows_what_looks_alike(camelyon17_folder, monkeypatch):
+    first, second, third, *_ = patches(camelyon17_folder)
+    second.write_bytes(first.read_bytes())
+    Image.new("RGB", (96, 96), (9, 9, 9)).save(third)
+    found = check_table(camelyon17.load(config(camelyon17_folder)))
+    assert any(f"1 constant train image: {third.stem}" in text for text in found)
+    assert any(f"{first.stem} " in text and f"{second.stem} " in text for text in found)
+
+    def decoded(*_, **__):
+        raise AssertionError("a patch was decoded")
+
+    for name in ("whole", "decode"):
+        monkeypatch.setattr("medldr.data.reading.pictures." + name, decoded)
+    assert check_table(camelyon17.load(config(camelyon17_folder))) == found
+
+
 # ---------------------------------------------------------------- what `data check` compares
 
 
@@ -395,7 +411,8 @@ def test_examining_decodes_every_patch_and_lists_what_is_too_much(camelyon17_fol
     content[len(content) // 2] ^= 0xFF  # first bytes, last bytes and size stay as they were
     victim.write_bytes(content)
     (victim.parent / "notes.txt").touch()
-    assert len(camelyon17.load(config(camelyon17_folder))) == 60
+    with pytest.raises(InputError, match=victim.name):  # before training, too
+        camelyon17.load(config(camelyon17_folder))
     found = examine(config(camelyon17_folder))
     ((path, reason),) = found["unreadable"]
     assert path.endswith(victim.name)

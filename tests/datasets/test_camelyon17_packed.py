@@ -46,7 +46,7 @@ def test_no_patch_is_opened_where_there_is_a_pack(section, monkeypatch):
     def opened(*_, **__):
         raise AssertionError("a patch was opened")
 
-    for name in ("faults", "__getitem__"):
+    for name in ("examined", "__getitem__"):
         monkeypatch.setattr(PictureFiles, name, opened)
     packed = load_table(section)
     assert isinstance(packed.images, np.memmap)

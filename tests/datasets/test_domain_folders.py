@@ -97,7 +97,7 @@ def test_hidden_files_are_passed_over_and_others_are_told(tree):
     (tree / "README.txt").touch()
     assert load(tree).notes == before.notes
     (tree / "scanner_a" / "labels.csv").touch()
-    (tree / "scanner_a" / "benign" / "moving.gif").touch()
+    (tree / "scanner_a" / "benign" / "moving.avi").touch()
     table = load(tree)
     assert np.array_equal(table.ids, before.ids)
     assert "their names are not those of pictures: 2." in notes(table)
@@ -250,7 +250,7 @@ def test_a_pack_holds_the_same_and_lies_beside_the_domains_unnoticed(tree, monke
         raise AssertionError("a picture was opened")
 
     pixels = table.images[:]
-    for name in ("faults", "__getitem__"):
+    for name in ("examined", "__getitem__"):
         monkeypatch.setattr(PictureFiles, name, opened)
     packed = load_table(section)
     assert isinstance(packed.images, np.memmap)

@@ -7,12 +7,13 @@ import io
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.image_table import BadFile, ImageTable
+from medldr.data.reading.duplicates import duplicates
 from medldr.data.reading.statistics import Look, each_part, look_at
 from medldr.data.two_classes import task_of
 from medldr.errors import InputError
@@ -36,10 +37,11 @@ def validate_table(table: ImageTable) -> None:
             f"{name}: a binary task has two classes, but there are {len(table.class_names)}: "
             f"{', '.join(table.class_names)}. With more than two the task is multi-class"
         )
-    if table.images.dtype != np.uint8 or table.images.ndim not in (4, 5):
+    if table.images.dtype not in (np.uint8, np.float32) or table.images.ndim not in (4, 5):
         raise InputError(
             f"{name}: images are {table.images.dtype} with shape {table.images.shape}; expected "
-            "uint8 (N, C, H, W), or (N, C, D, H, W) for volumes. Scale float images to 0..255."
+            "uint8 from 0 to 255 or float32 from 0 to 1, (N, C, H, W), or (N, C, D, H, W) for "
+            "volumes"
         )
     for column in ("images", "labels", "splits", "domains", "groups"):
         length = len(getattr(table, column))
@@ -77,29 +79,53 @@ def _validate_labels(table: ImageTable) -> None:
         )
 
 
-def check_table(table: ImageTable, known: Mapping[str, Look] | None = None) -> list[str]:
-    """What readers should know about the images: constant ones, and equal ones in several splits.
+class Findings(NamedTuple):
+    """What looking at every image found, a sentence each.
 
-    Every pixel is read, also where pictures have to be decoded for it.
+    Attributes:
+        wrong: What makes numbers from these images wrong.
+        notes: What readers of any number should know.
+    """
+
+    wrong: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def check_table(table: ImageTable, known: Mapping[str, Look] | None = None) -> list[str]:
+    """The same as `find_faults`, in one list, for those who only tell them."""
+    found = find_faults(table, known)
+    return [*found.wrong, *found.notes]
+
+
+def find_faults(table: ImageTable, known: Mapping[str, Look] | None = None) -> Findings:
+    """What readers should know about the images: constant ones, equal ones, how files were read.
+
+    Every pixel is read, also where pictures have to be decoded for it, unless that was done before.
 
     Args:
-        table: A valid table.
+        table: A valid table; where it has looks, these are taken.
         known: Looks at images by id, where they were read before; these are not read again.
 
     Returns:
-        One text per finding; empty where there is none. Nothing is dropped.
+        What is wrong, and what is to be known. Nothing is dropped.
     """
-    looks = dict(known or {})
+    by_id, said = table.looks if table.looks is not None else (known or {}, ())
+    looks = dict(by_id)
     ids = table.ids.tolist()
     rows = np.array([row for row, item in enumerate(ids) if item not in looks], dtype=np.int64)
     found = each_part(table.images, rows, look_at, title=f"reading {table.name}")
     looks.update(zip([ids[row] for row in rows], itertools.chain.from_iterable(found), strict=True))
     constant = np.array([looks[item].constant for item in ids], dtype=bool)
     digests = [looks[item].digest for item in ids]
-    return [*_constant_notes(table, constant), *_duplicate_notes(table, digests, ~constant)]
+    equal = duplicates(table, digests, np.flatnonzero(~constant).tolist())
+    same = _constant_notes(table, constant, by_name=bool(by_id))
+    return Findings(equal.wrong, (*said, *same, *equal.notes))
 
 
-def _constant_notes(table: ImageTable, constant: NDArray[np.bool_]) -> Iterator[str]:
+def _constant_notes(
+    table: ImageTable, constant: NDArray[np.bool_], *, by_name: bool
+) -> Iterator[str]:
+    """Images of a single colour: by name where files were looked at one by one, else by number."""
     for split in dict.fromkeys(table.splits.tolist()):
         of_split = np.flatnonzero(table.splits == split)
         found = np.flatnonzero(constant[of_split])  # counted within the split, as its file does
@@ -109,29 +135,11 @@ def _constant_notes(table: ImageTable, constant: NDArray[np.bool_]) -> Iterator[
         if len(found) == len(of_split):
             yield f"{table.name}: all {len(found)} {label} are constant: the file may be damaged"
             continue
-        listed = ", ".join(map(str, found[:_LISTED].tolist()))
+        names = table.ids[of_split[found]] if by_name else found
+        listed = ", ".join(map(str, names[:_LISTED].tolist()))
         more = ", ..." if len(found) > _LISTED else ""
         one = label[:-1] if len(found) == 1 else label
         yield f"{table.name}: {len(found)} constant {one}: {listed}{more}"
-
-
-def _duplicate_notes(
-    table: ImageTable, digests: list[bytes], looked_at: NDArray[np.bool_]
-) -> list[str]:
-    """Byte-equal images in two splits; constant ones are reported already."""
-    first: dict[bytes, int] = {}
-    pairs: list[tuple[int, int]] = []
-    for row in np.flatnonzero(looked_at).tolist():
-        known = first.setdefault(digests[row], row)
-        if table.splits[known] != table.splits[row]:
-            pairs.append((known, row))
-    if not pairs:
-        return []
-    examples = "; ".join(f"{table.ids[a]} = {table.ids[b]}" for a, b in pairs[:3])
-    return [
-        f"{table.name}: {len(pairs)} image(s) are byte-identical to one in another split, for "
-        f"example {examples}"
-    ]
 
 
 def list_bad_files(table: ImageTable) -> str:
@@ -143,18 +151,23 @@ def list_bad_files(table: ImageTable) -> str:
     return text.getvalue()
 
 
-def count_rows(table: ImageTable) -> list[dict[str, Any]]:
+def count_rows(table: ImageTable, splits: NDArray[np.str_] | None = None) -> list[dict[str, Any]]:
     """Rows per split and domain, in all and per class (multi-label: positives per label).
+
+    Args:
+        table: A valid table.
+        splits: ``(N,)`` split of each row; None: the data set's own.
 
     Returns:
         One flat record per split and domain, with keys ``split``, ``domain``, ``rows``, ``groups``
         and ``classes`` (name -> count).
     """
     records = []
-    order = [s for s in (*SPLITS, "") if (table.splits == s).any()]
+    of_row = table.splits if splits is None else splits
+    order = [s for s in (*SPLITS, "") if (of_row == s).any()]
     for split in order:
-        for domain in np.unique(table.domains[table.splits == split]).tolist():
-            here = (table.splits == split) & (table.domains == domain)
+        for domain in np.unique(table.domains[of_row == split]).tolist():
+            here = (of_row == split) & (table.domains == domain)
             labels = table.labels[here]
             counts = (
                 np.nansum(labels, axis=0).astype(int)
@@ -187,15 +200,12 @@ def stats(table: ImageTable) -> dict[str, Any]:
     train = table.splits == "train"
     rows = np.flatnonzero(train) if train.any() else np.arange(len(table))
     channels = table.images.shape[1]
-    # Counting each value is exact: no float sum over millions of pixels.
-    histogram = np.zeros((channels, 256), dtype=np.int64)
-    for counts in each_part(table.images, rows, _histogram, title=f"reading {table.name}"):
-        histogram += counts
-    value = np.arange(256) / 255
-    total = histogram.sum(1)
-    mean = histogram @ value / total
-    variance = (histogram * (value - mean[:, None]) ** 2).sum(1) / total
-    present = np.flatnonzero(histogram.sum(0))
+    counted = list(each_part(table.images, rows, _sums, title=f"reading {table.name}"))
+    count, first, second = np.sum([part.sums for part in counted], axis=0).T
+    # Whole numbers are summed as such, so nothing is rounded before the last division.
+    scale = 255 if table.images.dtype == np.uint8 else 1
+    mean = first / count / scale
+    variance = np.maximum(second / count / scale**2 - mean**2, 0)
     return {
         "name": table.name,
         "task": task_of(table),
@@ -204,12 +214,20 @@ def stats(table: ImageTable) -> dict[str, Any]:
         "rows": len(rows),
         "mean": mean.tolist(),
         "std": np.sqrt(variance).tolist(),
-        "min": int(present[0]),
-        "max": int(present[-1]),
+        "min": min(part.low for part in counted),
+        "max": max(part.high for part in counted),
     }
 
 
-def _histogram(block: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How often each value occurs, ``(C, 256)``."""
-    channels = (block[:, channel].reshape(-1) for channel in range(block.shape[1]))
-    return np.stack([np.bincount(values, minlength=256) for values in channels])
+class _Sums(NamedTuple):
+    sums: NDArray[Any]  # (C, 3): number of pixels, their sum, the sum of their squares
+    low: float
+    high: float
+
+
+def _sums(block: NDArray[Any]) -> _Sums:
+    """What mean and standard deviation of each channel are made of."""
+    exact = block.astype(np.int64 if block.dtype == np.uint8 else np.float64)
+    flat = exact.swapaxes(0, 1).reshape(block.shape[1], -1)
+    sums = [np.full(len(flat), flat.shape[1]), flat.sum(1), np.square(flat).sum(1)]
+    return _Sums(np.stack(sums, axis=1), block.min().item(), block.max().item())

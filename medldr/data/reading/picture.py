@@ -1,43 +1,36 @@
-"""One picture file: its pixels, or why it cannot be used.
+"""One picture of a published benchmark: its pixels as published codes see them.
 
 Source:
     Pictures become RGB the way WILDS and torchvision's ImageFolder make them, by Pillow's
     conversion: an alpha channel is dropped, not blended, grey is repeated, and the orientation that
     a camera notes is not applied. Our choice: of 16 bits the upper eight are kept, where Pillow
-    would cut everything above 255; pictures of real numbers are refused.
+    would cut everything above 255; pictures of real numbers are refused. Pictures of one's own are
+    read by other rules; see `own_picture`.
     Resizing is Pillow's bilinear filter over all pixels below one (antialiased), as
     torchvision's ``Resize((s, s))`` does it with a Pillow picture.
 """
 
 from __future__ import annotations
 
-import os
-import struct
+import io
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-_PNG_START = b"\x89PNG\r\n\x1a\n"
-_PNG_END = b"\x00\x00\x00\x00IEND\xaeB`\x82"
-_JPEG_START = b"\xff\xd8"
-_JPEG_END = b"\xff\xd9"
-_JPEG_SCAN = b"\xff\xda"
-_KINDS = ("PNG", "JPEG", "TIFF", "BMP", "PPM", "WEBP", "GIF")
-"""The formats that Pillow reads by itself; for some others it starts programs."""
+from medldr.data.scans.picture_file import (
+    ABSENT,
+    faults,
+    open_picture,
+    require_whole,
+    room_for,
+    without_texts,
+)
+from medldr.data.scans.scan import ScanError
 
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, Image.DecompressionBombError)
-"""What Pillow raises for broken files."""
-
-ABSENT: Final = "there is no such file"
-_CUT_OFF: Final = "the file is truncated"
-_EMPTY: Final = "the file is empty"
-
-
-class PictureError(Exception):
-    """Why a picture cannot be used, without its name."""
+__all__ = ["ABSENT", "decode", "squashed", "whole"]
 
 
 def decode(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArray[np.uint8]:
@@ -53,131 +46,69 @@ def decode(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArra
         ``(3, H, W)`` uint8.
 
     Raises:
-        PictureError: If it cannot be decoded or has another size.
+        ScanError: If it cannot be decoded or has another size.
     """
-    try:
-        with Image.open(path, formats=_KINDS) as picture:
-            if picture.size != size[::-1] and not resize:
-                raise PictureError(_wrong_size(picture.size[::-1], size))
-            rgb = _rgb(picture)
-            if rgb.size != size[::-1]:
-                rgb = rgb.resize(size[::-1], Image.Resampling.BILINEAR)
-            pixels = np.asarray(rgb)
-    except PictureError:
-        raise
-    except FileNotFoundError as error:
-        raise PictureError(ABSENT) from error
-    except _BROKEN as error:
-        raise PictureError(_plain(error, path)) from error
-    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
+    with faults(path):
+        rgb = _rgb_of(path, None if resize else size)
+        if rgb.size != size[::-1]:
+            rgb = rgb.resize(size[::-1], Image.Resampling.BILINEAR)
+        return _channels_first(rgb)
 
 
-def _rgb(picture: Image.Image) -> Image.Image:
-    mode = picture.mode
-    if mode == "F":
-        raise PictureError("its pixels are floating-point numbers. Save it with 8 or 16 bits")
-    if mode == "I" and picture.format != "PNG":  # a PNG has 16 bits at most
-        raise PictureError("its pixels have 32 bits. Save it with 8 or 16 bits")
-    if mode.startswith("I"):
-        values = np.asarray(picture) >> 8
-        return Image.fromarray(values.astype(np.uint8)).convert("RGB")
-    if mode == "P" and "transparency" in picture.info:
-        picture = picture.convert("RGBA")  # the same colours, without a warning
-    return picture.convert("RGB")
+def whole(path: Path, size: tuple[int, int] | None) -> NDArray[np.uint8]:
+    """One picture as RGB at its own size, if it is whole to its last checksum.
 
+    Args:
+        path: The file.
+        size: ``(H, W)`` that it must have; None: any.
 
-def _plain(error: BaseException, path: Path) -> str:
-    text = str(error).replace(f" {str(path)!r}", "").strip() or type(error).__name__
-    return f"unreadable ({text})"
+    Returns:
+        ``(3, H, W)`` uint8.
 
-
-def _wrong_size(found: tuple[int, int], wanted: tuple[int, int]) -> str:
-    return f"it is {found[0]} x {found[1]} pixels, not {wanted[0]} x {wanted[1]}"
-
-
-def whole(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArray[np.uint8] | str:
-    """The pixels of a picture that is whole to its last checksum, or why it is not."""
-    try:
-        if resize and _jpeg_is_padded(path):
-            return _CUT_OFF  # Pillow takes zeros for picture data and makes grey of them
-        pixels = decode(path, size, resize=resize)
-        with Image.open(path, formats=_KINDS) as picture:
-            picture.verify()  # the checksum of each chunk, which decoding does not look at
-    except PictureError as error:
-        return str(error)
-    except _BROKEN as error:
-        return _plain(error, path)
-    return pixels
-
-
-def ends_fault(path: Path, size: tuple[int, int]) -> str | None:
-    """What the ends of a file show: signature, size and last chunk of a PNG, else its existence."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            start = file.read(24)
-            length = file.seek(0, os.SEEK_END)
-            file.seek(max(0, length - len(_PNG_END)))
-            end = file.read()
-            if not length:
-                return _EMPTY
-            if path.suffix.lower() != ".png":
-                return None
-            if start[:8] != _PNG_START[: len(start)]:
-                return "unreadable (not a PNG file)"
-            if len(start) < 24:
-                return _CUT_OFF
-            width, height = struct.unpack(">II", start[16:24])
-            if (height, width) != size:
-                return _wrong_size((height, width), size)
-            if end != _PNG_END:
-                file.seek(0)
-                # Bytes after the last chunk do no harm.
-                return None if _PNG_END in file.read() else _CUT_OFF
-    except FileNotFoundError:
-        return ABSENT
-    except OSError as error:
-        return f"unreadable ({error.strerror})"
-    return None
-
-
-def tree_fault(path: Path, size: tuple[int, int]) -> str | None:
-    """Why a picture of any size and kind cannot be used, without decoding a PNG or a JPEG.
-
-    A file's name does not matter, only how it begins. The ends of other formats do not show
-    whether the file is whole, so those are decoded.
+    Raises:
+        ScanError: If it is absent or damaged, or has another size.
     """
+    with faults(path):
+        require_whole(path)
+        return _channels_first(_rgb_of(path, size))
+
+
+def squashed(pixels: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """A picture ``(3, h, w)`` at another size ``(H, W)``, whatever its aspect ratio."""
+    if pixels.shape[1:] == size:
+        return pixels
+    picture = Image.fromarray(np.ascontiguousarray(pixels.transpose(1, 2, 0)))
+    return _channels_first(picture.resize(size[::-1], Image.Resampling.BILINEAR))
+
+
+def _rgb_of(path: Path, size: tuple[int, int] | None) -> Image.Image:
     try:
-        with path.open("rb", buffering=0) as file:
-            start = file.read(24)
-            length = file.seek(0, os.SEEK_END)
-            file.seek(max(0, length - len(_PNG_END)))
-            end = file.read()
-            if not length:
-                return _EMPTY
-            if start[:8] == _PNG_START:
-                if end == _PNG_END:
-                    return None
-                file.seek(0)
-                return None if _PNG_END in file.read() else _CUT_OFF
-            if start[:2] == _JPEG_START and end.endswith(_JPEG_END):
-                return None
-    except FileNotFoundError:
-        return ABSENT
-    except OSError as error:
-        return f"unreadable ({error.strerror})"
-    found = whole(path, size, resize=True)
-    return found if isinstance(found, str) else None
+        return _rgb(path, size)
+    except ValueError as error:
+        if "MAX_TEXT" not in str(error):
+            raise
+    return _rgb(io.BytesIO(without_texts(path.read_bytes())), size)
 
 
-def _jpeg_is_padded(path: Path) -> bool:
-    """Whether a JPEG without an end marker ends in zeros, as after a copy that stopped."""
-    with path.open("rb", buffering=0) as file:
-        if file.read(2) != _JPEG_START:
-            return False
-        length = file.seek(0, os.SEEK_END)
-        file.seek(max(0, length - 16))
-        if any(file.read()):
-            return False
-        file.seek(0)
-        content = file.read()
-    return content.rfind(_JPEG_END) < content.rfind(_JPEG_SCAN)
+def _rgb(source: Path | BinaryIO, size: tuple[int, int] | None) -> Image.Image:
+    with open_picture(source) as picture:
+        if size is not None and picture.size != size[::-1]:
+            raise ScanError(
+                f"it is {picture.height} x {picture.width} pixels, not {size[0]} x {size[1]}"
+            )
+        with room_for(picture):
+            mode = picture.mode
+            if mode == "F":
+                raise ScanError("its pixels are floating-point numbers. Save it with 8 or 16 bits")
+            if mode == "I" and picture.format != "PNG":  # a PNG has 16 bits at most
+                raise ScanError("its pixels have 32 bits. Save it with 8 or 16 bits")
+            if mode.startswith("I"):
+                values = np.asarray(picture) >> 8
+                return Image.fromarray(values.astype(np.uint8)).convert("RGB")
+            if mode == "P" and "transparency" in picture.info:
+                return picture.convert("RGBA").convert("RGB")  # the same colours, and no warning
+            return picture.convert("RGB")
+
+
+def _channels_first(rgb: Image.Image) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(np.asarray(rgb).transpose(2, 0, 1))

@@ -1,8 +1,4 @@
-"""Picture files, returned in one size, read on demand, and checked before any long computation.
-
-Decoding is left to whoever needs the pixels. `PictureFiles.faults` finds files that are absent,
-truncated or of another size from the first and last bytes of each file, or by decoding it.
-"""
+"""Picture files, returned in one size, read on demand, and proved readable before training."""
 
 from __future__ import annotations
 
@@ -12,17 +8,23 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
+from typing import Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.image_table import BadFile, LazyImages
-from medldr.data.reading.picture import ABSENT, PictureError, decode, ends_fault, tree_fault, whole
-from medldr.data.reading.threads import in_threads
+from medldr.data.image_table import BadFile, LazyImages, Look
+from medldr.data.reading.own_picture import OwnRules, as_image, decode_own, examine_own
+from medldr.data.reading.picture import decode, squashed, whole
+from medldr.data.reading.proof import Examined, States, prove
+from medldr.data.reading.statistics import look_of
+from medldr.data.scans.scan import ScanError
 from medldr.errors import InputError
 
-_STEP = 256  # files of one piece of work of a thread
+_VERSION: Final = 1
+"""Raised whenever other pixels or other reasons are found, so that nothing remembered is used."""
 
 _CURE = "Replace it with an intact copy, or remove it and set data.on_bad_file=skip"
 
@@ -37,25 +39,34 @@ class PictureFiles(LazyImages):
         paths: ``(N,)`` relative paths with forward slashes.
         size: ``(H, W)`` in pixels that each picture must have.
         resize: Squash pictures of another size to it instead of refusing them.
+        own: How they are converted and squashed; None: as published benchmarks are, see `picture`.
 
     Attributes:
         folder: Folder that the paths are relative to.
         paths: ``(N,)`` relative paths.
         sizes: ``(N,)`` bytes of each file; -1 where there is none.
+        changed: ``(N,)`` time of its last change in ns.
         shape: ``(N, 3, H, W)``.
         stamp: sha256 over path, bytes and time of change of every file.
     """
 
     def __init__(
-        self, folder: Path, paths: Sequence[str], size: tuple[int, int], *, resize: bool = False
+        self,
+        folder: Path,
+        paths: Sequence[str],
+        size: tuple[int, int],
+        *,
+        resize: bool = False,
+        own: OwnRules | None = None,
     ) -> None:
         self.folder = Path(folder)
-        self._resize = resize
+        self._resize = resize or own is not None
+        self._own = own
         # Bytes in one block: a list of texts would be copied page by page into forked workers.
         self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
         self.shape = (len(paths), 3, *size)
-        self.sizes, changed = _listed(self.folder, paths)
-        self.stamp = _digest(self.paths, self.sizes, changed)
+        self.sizes, self.changed = _listed(self.folder, paths)
+        self.stamp = _digest(self.paths, self.sizes, self.changed)
 
     @property
     def paths(self) -> list[str]:
@@ -85,8 +96,10 @@ class PictureFiles(LazyImages):
             raise IndexError(f"row {row} of {len(self)} pictures")
         path = self.path(row)
         try:
-            return decode(path, (self.shape[2], self.shape[3]), resize=self._resize)
-        except PictureError as error:
+            if self._own is not None:
+                return decode_own(path, self._size, self._own)
+            return decode(path, self._size, resize=self._resize)
+        except ScanError as error:
             raise InputError(f"{path} cannot be used: {error}. {_CURE}") from error
 
     def digest(self) -> str:
@@ -98,48 +111,112 @@ class PictureFiles(LazyImages):
     def take(self, rows: NDArray[np.int64]) -> PictureFiles:
         """The pictures of some rows, with what is known of their files already."""
         part = copy.copy(self)
-        part._paths, part.sizes = self._paths[rows], self.sizes[rows]
+        part._paths = self._paths[rows]
+        part.sizes, part.changed = self.sizes[rows], self.changed[rows]
         part.shape = (len(rows), *self.shape[1:])
         # Whatever changes a file of the part changes the stamp of the whole.
         part.stamp = _digest([self.stamp], rows)
         return part
 
-    def faults(
+    def with_rules(self, own: OwnRules) -> PictureFiles:
+        """The same files, converted by other rules."""
+        other = copy.copy(self)
+        other._own = own
+        return other
+
+    def examined(
         self,
         *,
         seen: Callable[[int, NDArray[np.uint8]], None] | None = None,
         title: str = "checking pictures",
-    ) -> list[BadFile]:
-        """Every file that is absent, truncated, unreadable or of another size, in row order.
+    ) -> list[Examined]:
+        """What is known of each file after reading all of it once, now or before; see `prove`.
 
         Args:
             seen: Called, in threads, with the row and the pixels ``(3, H, W)`` of each picture that
-                is whole. Each one is really decoded for it, and its checksums are verified; unset,
-                only its first and last bytes are read, where these suffice.
+                is whole; with it, each one is really decoded now. Pictures that cannot be scaled
+                before their tree's depth is known are not passed.
             title: What is being done, for those who watch.
         """
-        size = (self.shape[2], self.shape[3])
+        paths = _Places(self)
 
-        def of(row: int) -> str | None:
-            if self.sizes[row] < 0:
-                return ABSENT
-            if seen is None:
-                look = tree_fault if self._resize else ends_fault
-                return look(self.path(row), size)
-            pixels = whole(self.path(row), size, resize=self._resize)
-            if isinstance(pixels, str):
-                return pixels
-            seen(row, pixels)
-            return None
+        def show(row: int, image: Callable[[], NDArray[np.uint8]]) -> None:
+            if seen is not None:
+                # No depth yet: a second look once it is known.
+                with contextlib.suppress(ScanError):
+                    seen(row, image())
 
-        def in_part(part: range) -> list[tuple[int, str]]:
-            found = ((row, of(row)) for row in part)
-            return [(row, reason) for row, reason in found if reason is not None]
+        def examine(row: int) -> Examined:
+            path = paths[row]
+            try:
+                if self._own is None:
+                    pixels = whole(path, None if self._resize else self._size)
+                    look = look_of(pixels)
+                    found = Examined("", look.digest.hex(), look.constant)
+                    show(row, lambda: squashed(pixels, self._size))
+                    return found
+                scan, found = examine_own(path, self._own)
+                depth = self._own.depth
+                show(row, lambda: as_image(scan, self._size, depth))
+                return found
+            except ScanError as error:
+                return Examined(reason=str(error))
 
-        parts = in_threads(in_part, len(self), step=_STEP, title=title)
-        return [
-            BadFile(os.fsdecode(self._paths[row]), reason) for part in parts for row, reason in part
-        ]
+        return prove(
+            paths,
+            self.paths,
+            self._rules(),
+            examine,
+            title,
+            folder=self.folder,
+            states=States(self.sizes, self.changed),
+            fresh=seen is not None,
+        )
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        return self.shape[2], self.shape[3]
+
+    def _rules(self) -> str:
+        """Whatever decides, besides a file, what is found in it."""
+        if self._own is not None:
+            how = f"own, on {self._own.ground}, {'upright' if self._own.exif else 'as stored'}"
+        else:
+            how = "published" + ("" if self._resize else " at {} x {}".format(*self._size))
+        return f"pictures {_VERSION}, Pillow {version('Pillow')}, {how}"
+
+
+class _Places(Sequence[Path]):
+    """Where each picture is, made when asked for: half a million paths take their time."""
+
+    def __init__(self, pictures: PictureFiles) -> None:
+        self._pictures = pictures
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    @overload
+    def __getitem__(self, rows: int) -> Path: ...
+
+    @overload
+    def __getitem__(self, rows: slice) -> list[Path]: ...
+
+    def __getitem__(self, rows: int | slice) -> Path | list[Path]:
+        if isinstance(rows, slice):
+            return [self._pictures.path(row) for row in range(len(self))[rows]]
+        return self._pictures.path(range(len(self))[rows])
+
+
+def unusable(paths: Sequence[str], examined: Sequence[Examined]) -> tuple[BadFile, ...]:
+    """Files that cannot be used, in row order."""
+    pairs = zip(paths, examined, strict=True)
+    return tuple(BadFile(path, one.reason) for path, one in pairs if one.reason)
+
+
+def looks_of(ids: Sequence[str], examined: Sequence[Examined]) -> dict[str, Look]:
+    """Looks by id, as `ImageTable` has them, of pictures that are whole."""
+    pairs = zip(ids, examined, strict=True)
+    return {item: Look(one.constant, bytes.fromhex(one.digest)) for item, one in pairs}
 
 
 def _listed(folder: Path, paths: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.image_table import Images, LazyImages
+from medldr.data.image_table import Images, LazyImages, Look
 from medldr.data.reading.threads import in_threads
+
+__all__ = ["Look", "each_part", "look_at", "look_of"]
 
 Made = TypeVar("Made")
 
 _BLOCK_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20  # decoded by one thread at a time
-
-
-class Look(NamedTuple):
-    """What one look at an image reveals.
-
-    Attributes:
-        constant: Whether all its pixels are equal.
-        digest: Of its pixels: equal images have equal ones.
-    """
-
-    constant: bool
-    digest: bytes
 
 
 def look_at(block: NDArray[np.uint8]) -> list[Look]:
@@ -42,6 +32,24 @@ def look_at(block: NDArray[np.uint8]) -> list[Look]:
     constant = (flat == flat[:, :1]).all(1).tolist()
     digests = (hashlib.blake2b(image.data, digest_size=16).digest() for image in flat)
     return list(map(Look, constant, digests))
+
+
+def look_of(picture: NDArray[Any]) -> Look:
+    """A look at one picture ``(1, H, W)`` or ``(3, H, W)`` at its own size and depth.
+
+    Grey counts as three equal channels; size and type of numbers are part of what is compared.
+
+    Example:
+        >>> grey, other = np.uint8([[[7, 7]]]), np.uint8([[[7], [7]]])
+        >>> look_of(grey) == look_of(grey.repeat(3, 0)), look_of(grey) == look_of(other)
+        (True, False)
+    """
+    planes = [np.ascontiguousarray(plane) for plane in picture]
+    digest = hashlib.blake2b(f"{picture.dtype} {picture.shape[1:]}".encode(), digest_size=16)
+    for plane in planes * (3 if len(planes) == 1 else 1):
+        digest.update(plane.data)
+    constant = all((plane == plane.flat[0]).all() for plane in planes)
+    return Look(bool(constant), digest.digest())
 
 
 def each_part(

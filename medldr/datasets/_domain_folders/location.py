@@ -14,6 +14,9 @@ from medldr.errors import InputError, did_you_mean
 PICTURES: Final = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 """What names of pictures end in, in small or capital letters: as torchvision's ImageFolder."""
 
+MORE_PICTURES: Final = (".jfif", ".gif")
+"""What they may end in too, in a tree that is none of the known sets."""
+
 LAYOUT: Final = "FOLDER/<domain>/<class>/<image>"
 
 _LISTED: Final = 8
@@ -41,11 +44,6 @@ class Listing:
         self.folders.sort()
         self.files.sort()
 
-    @property
-    def pictures(self) -> list[str]:
-        """Names of files that are pictures by their ending."""
-        return [name for name in self.files if is_picture(name)]
-
     def __str__(self) -> str:
         names = [*(f"{name}/" for name in self.folders), *self.files]
         if not names:
@@ -57,14 +55,18 @@ class Listing:
         return f"in {self.folder}: {', '.join(names[:_LISTED])}{more}"
 
 
-def is_picture(name: str) -> bool:
+def is_picture(name: str, known: Known | None = None) -> bool:
     """Whether a file is a picture, by what its name ends in.
 
+    Args:
+        name: The file's.
+        known: The set that it belongs to; None for any tree.
+
     Example:
-        >>> is_picture("scan.JPG"), is_picture("notes.txt")
-        (True, False)
+        >>> is_picture("scan.JPG"), is_picture("old.gif"), is_picture("notes.txt")
+        (True, True, False)
     """
-    return name.lower().endswith(PICTURES)
+    return name.lower().endswith(PICTURES if known is not None else PICTURES + MORE_PICTURES)
 
 
 def is_hidden(name: str) -> bool:

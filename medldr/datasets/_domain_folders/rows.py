@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.datasets._domain_folders.names import composed
 from medldr.datasets._domain_folders.tree import Tree
 from medldr.errors import InputError
 
@@ -35,7 +36,7 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
         ) from error
     listed = dict.fromkeys(_path(line, folder_name) for line in lines)
     listed.pop("", None)
-    known = set(tree.paths)
+    known = set(map(composed, tree.paths))
     absent = [path for path in listed if path not in known]
     if len(absent) == len(listed):
         example = f", such as {absent[0]}" if absent else ""
@@ -44,7 +45,7 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
             f"below {tree.folder}. Paths should look like {tree.paths[0]}; if the pictures were "
             "already deleted, leave data.blacklist unset"
         )
-    kept = [path for path in tree.paths if path not in listed]
+    kept = [path for path in tree.paths if composed(path) not in listed]
     if not kept:
         raise InputError(f"data.blacklist: {file} lists every picture below {tree.folder}")
     note = f"{len(tree.paths) - len(kept):,} pictures left out by data.blacklist."
@@ -54,10 +55,10 @@ def without_blacklist(tree: Tree, file: Path, folder_name: str) -> Tree:
 
 
 def _path(line: str, folder_name: str) -> str:
-    text = line.strip().replace("\\", "/")
+    text = composed(line.strip().replace("\\", "/"))
     if text.startswith("#"):
         return ""
-    return text.removeprefix("./").removeprefix(f"{folder_name}/")
+    return text.removeprefix("./").removeprefix(f"{composed(folder_name)}/")
 
 
 def groups(
@@ -78,7 +79,7 @@ def groups(
     compiled = re.compile(pattern)
     names, unnamed = [], []
     for path in paths:
-        domain, _, image = path.split("/", 2)
+        domain, _, image = composed(path).split("/", 2)
         found = compiled.search(image)
         name = found.group(1) if found else None
         if not name:
@@ -104,7 +105,7 @@ def domains_and_labels(
         (['a', 'b'], [0, 1])
     """
     number = {name: label for label, name in enumerate(class_names)}
-    parts = [path.split("/", 2) for path in paths]
+    parts = [composed(path).split("/", 2) for path in paths]
     domains = np.array([part[0] for part in parts], dtype=np.str_)
     return domains, np.array([number[part[1]] for part in parts], dtype=np.int64)
 
@@ -118,6 +119,6 @@ def per_domain(paths: list[str]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for path in paths:
-        domain = path.partition("/")[0]
+        domain = composed(path.partition("/")[0])
         found[domain] = found.get(domain, 0) + 1
     return found

@@ -18,12 +18,14 @@ from typing import Final, NamedTuple
 from medldr.datasets._domain_folders.benchmarks import Known
 from medldr.datasets._domain_folders.location import (
     LAYOUT,
+    MORE_PICTURES,
     PICTURES,
     Listing,
     holds_packs,
     is_hidden,
     is_picture,
 )
+from medldr.datasets._domain_folders.names import composed, require_domains, spelled_plainly
 from medldr.errors import InputError, did_you_mean
 
 _LISTED: Final = 5
@@ -34,8 +36,8 @@ class Tree(NamedTuple):
 
     Attributes:
         folder: Its top.
-        domains: Folders with pictures, sorted.
-        class_names: Of all domains, sorted; the number of one is its label.
+        domains: Folders with pictures, sorted; their names in composed form.
+        class_names: Of all domains, sorted; the number of one is its label. In composed form too.
         paths: ``(N,)`` path of each picture below `folder`, in row order.
         strays: Files that are not rows, as paths below `folder`.
         notes: What readers should know; without file names, which may identify patients.
@@ -64,16 +66,16 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
     notes: list[str] = []
     names = _domain_folders(top, known, notes)
     # Files next to the domains are not part of the set, but a picture there was meant to be.
-    strays = top.pictures
+    strays = [name for name in top.files if is_picture(name, known)]
     by_class: dict[str, dict[str, list[str]]] = {}
-    for domain in names:
-        by_class[domain], beside = _read_domain(folder, domain)
+    for name in names:
+        beside = _read_domain(folder, name, known, by_class.setdefault(composed(name), {}))
         strays += beside
     # Labels must not depend on which domain lacks a class, hence over all of them.
     _require_layout(folder, by_class, strays, known, nested=nested)
-    domains = tuple(domain for domain in names if any(by_class[domain].values()))
-    if len(domains) < len(names):
-        empty = ", ".join(domain for domain in names if domain not in domains)
+    domains = tuple(domain for domain, classes in by_class.items() if any(classes.values()))
+    if len(domains) < len(by_class):
+        empty = ", ".join(domain for domain in by_class if domain not in domains)
         notes.append(f"no picture in {empty}, so it is not a domain.")
     class_names = _classes(by_class, known, notes)
     notes += _lacks(by_class, domains, class_names)
@@ -100,14 +102,18 @@ def domain_names(folder: Path, known: Known | None) -> list[str]:
     Args:
         folder: Holds a folder for each domain.
         known: The set, if it is one of those known by name.
+
+    Raises:
+        InputError: If its folders are splits, or two of them are one domain.
     """
-    return _domain_folders(Listing(folder), known, [])
+    return list(dict.fromkeys(map(composed, _domain_folders(Listing(folder), known, []))))
 
 
 def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list[str]:
     names = [name for name in top.folders if not holds_packs(top.folder / name)]
     if known is None:
-        return names
+        require_domains(top.folder, {composed(name) for name in names})
+        return sorted(names, key=composed)
     others = [name for name in names if name not in known.domains]
     if others:
         notes.append(
@@ -116,16 +122,17 @@ def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list
     return list(known.domains)
 
 
-def _read_domain(folder: Path, domain: str) -> tuple[dict[str, list[str]], list[str]]:
-    """Pictures by class, in row order, and files that are not pictures."""
-    top = Listing(folder / domain)
-    strays = [f"{domain}/{name}" for name in top.files]
-    found: dict[str, list[str]] = {}
-    for name in top.folders:
-        found[name] = []
-        for path in _files(folder, f"{domain}/{name}"):
-            (found[name] if is_picture(path) else strays).append(path)
-    return found, strays
+def _read_domain(
+    folder: Path, name: str, known: Known | None, by_class: dict[str, list[str]]
+) -> list[str]:
+    """Add a domain's pictures by class, in row order; returns files that are not pictures."""
+    top = Listing(folder / name)
+    strays = [f"{name}/{file}" for file in top.files]
+    for inner in top.folders:
+        pictures = by_class.setdefault(composed(inner), [])
+        for path in _files(folder, f"{name}/{inner}"):
+            (pictures if is_picture(path, known) else strays).append(path)
+    return strays
 
 
 def _files(folder: Path, below: str) -> Iterator[str]:
@@ -169,9 +176,10 @@ def _require_layout(
     *,
     nested: bool,
 ) -> None:
-    loose = Counter(p.split("/")[0] for p in strays if p.count("/") == 1 and is_picture(p))
+    pictures = [path for path in strays if is_picture(path, known)]
+    loose = Counter(composed(p.split("/")[0]) for p in pictures if p.count("/") == 1)
     bare = [d for d in by_class if loose[d] and not any(by_class[d].values())]
-    at_top = [path for path in strays if "/" not in path and is_picture(path)]
+    at_top = [path for path in pictures if "/" not in path]
     paths = [p for classes in by_class.values() for of_class in classes.values() for p in of_class]
     if bare and len(bare) == len(by_class) and known is None:
         siblings = [n for n in Listing(folder.absolute().parent).folders if n != folder.name]
@@ -191,7 +199,7 @@ def _require_layout(
         what = f"{len(at_top)} pictures are directly in it" if at_top else "it contains no pictures"
         raise InputError(
             f"{folder}: {what}. Found {Listing(folder)}. Expected {LAYOUT}, with images whose "
-            f"names end in {', '.join(PICTURES)}"
+            f"names end in {', '.join(PICTURES if known is not None else PICTURES + MORE_PICTURES)}"
         )
     if known is not None:
         empty = [d for d in known.domains if not any(by_class[d].values())]
@@ -241,8 +249,7 @@ def _classes(
 def _require_one_spelling(holds: dict[str, set[str]]) -> None:
     spelled: dict[str, str] = {}
     for name in sorted(holds):
-        plain = "".join(c for c in name.casefold() if c not in " -_")
-        other = spelled.setdefault(plain, name)
+        other = spelled.setdefault(spelled_plainly(name), name)
         if other != name and not holds[other] & holds[name]:
             raise InputError(
                 f"{sorted(holds[other])[0]}/{other} and {sorted(holds[name])[0]}/{name} would be "

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from medldr.data import check_table, count_rows, list_bad_files, stats, validate_table
+from medldr.data.image_table import Looks
 from medldr.data.reading.statistics import _BLOCK_BYTES, look_at
 from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
@@ -134,8 +135,25 @@ def test_images_that_were_looked_at_before_are_not_read_again(make_table):
     known = dict(zip(table.ids.tolist(), look_at(table.images), strict=True))
     del known["item_7"], known["item_2"]
     shelf = Shelf(table.images)
-    assert check_table(replace(table, images=shelf), known) == check_table(table)
+    found = check_table(replace(table, images=shelf), known)
+    # Looked at one by one, so by name; else by number within the split.
+    assert found[:2] == [
+        "toy: 1 constant train image: item_0",
+        "toy: 1 constant test image: item_8",
+    ]
+    assert found[2:] == check_table(table)[2:]
     assert sorted(shelf.asked) == [2, 7]
+
+
+def test_looks_of_a_table_are_taken_and_no_image_is_read(make_table):
+    table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
+    table.images[7] = table.images[1]
+    by_id = dict(zip(table.ids.tolist(), look_at(table.images), strict=True))
+    shelf = Shelf(table.images)
+    looks = Looks(by_id, ("toy: said when they were read",))
+    found = check_table(replace(table, images=shelf, looks=looks))
+    assert found == ["toy: said when they were read", *check_table(table)]
+    assert shelf.asked == []
 
 
 def test_statistics_of_lazy_images_are_those_of_an_array(make_table, monkeypatch):

@@ -1,4 +1,4 @@
-"""Picture files: decoded as Pillow does, in any kind of indexing; faults found without decoding."""
+"""Picture files: decoded as Pillow does, in any kind of indexing; faults named beforehand."""
 
 import multiprocessing
 import os
@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from medldr.data.reading.picture import ABSENT
-from medldr.data.reading.pictures import PictureFiles
+from medldr.data.reading.pictures import PictureFiles, unusable
 from medldr.errors import InputError
 
 SIZE = (12, 20)  # height and width differ, so a swap is seen
@@ -134,9 +134,9 @@ def spoil(path, how):
         path.symlink_to("nowhere.png")
 
 
-def decoded(pictures):
-    """The faults that decoding every picture finds."""
-    return pictures.faults(seen=lambda row, pixels: None)
+def faults(pictures, **keys):
+    """Files that cannot be used, with the reason."""
+    return unusable(pictures.paths, pictures.examined(**keys))
 
 
 FAULTS = {
@@ -148,40 +148,39 @@ FAULTS = {
     "half": "the file is truncated",
     "zeros at the end": "the file is truncated",
     "without its last chunk": "the file is truncated",
-    "text": "not a PNG file",
+    "text": "not a PNG,",
     "another size": "it is 20 x 12 pixels, not 12 x 20",
 }
 
 
 @pytest.mark.parametrize("how", FAULTS)
-def test_faults_are_found_without_decoding(drawn, how):
+def test_faults_are_found_before_anything_is_used(drawn, how):
     folder, paths, _ = drawn
     spoil(folder / paths[4], how)
-    ((path, reason),) = PictureFiles(folder, paths, SIZE).faults()
+    ((path, reason),) = faults(PictureFiles(folder, paths, SIZE))
     assert path == paths[4]
     assert FAULTS[how] in reason
 
 
 @pytest.mark.parametrize("how", [how for how in FAULTS if how != "without its last chunk"])
-def test_decoding_finds_them_too_and_asking_for_the_row_names_the_file(drawn, how):
+def test_asking_for_the_row_of_a_broken_file_names_it(drawn, how):
     folder, paths, _ = drawn
     spoil(folder / paths[4], how)
     pictures = PictureFiles(folder, paths, SIZE)
-    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
     with pytest.raises(InputError, match=r"ü 4\.png cannot be used"):
         pictures[4]
     with pytest.raises(InputError, match=r"ü 4\.png cannot be used"):
         pictures[2:6]
 
 
-def test_a_changed_byte_inside_is_found_by_decoding_alone(drawn):
+def test_a_changed_byte_inside_is_found(drawn):
     folder, paths, _ = drawn
     content = bytearray((folder / paths[4]).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / paths[4]).write_bytes(content)
-    pictures = PictureFiles(folder, paths, SIZE)
-    assert pictures.faults() == []
-    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
+    ((path, reason),) = faults(PictureFiles(folder, paths, SIZE))
+    assert path == paths[4]
+    assert "the checksum of its part IDAT is wrong" in reason
 
 
 def test_bytes_after_the_last_chunk_do_no_harm(drawn):
@@ -189,27 +188,40 @@ def test_bytes_after_the_last_chunk_do_no_harm(drawn):
     with (folder / paths[4]).open("ab") as file:
         file.write(b"padding of some archiver")
     pictures = PictureFiles(folder, paths, SIZE)
-    assert pictures.faults() == []
+    assert faults(pictures) == ()
     assert np.array_equal(pictures[4], expected[4])
 
 
-def test_whole_files_have_no_faults_and_many_bad_ones_come_in_row_order(drawn, monkeypatch):
+def test_many_bad_ones_come_in_row_order(drawn, monkeypatch):
     folder, paths, _ = drawn
-    assert decoded(PictureFiles(folder, paths, SIZE)) == []
-    monkeypatch.setattr("medldr.data.reading.pictures._STEP", 2)  # several pieces of work
+    monkeypatch.setattr("medldr.data.reading.proof._STEP", 2)  # several pieces of work
+    assert faults(PictureFiles(folder, paths, SIZE)) == ()
     for path in paths[::2]:
         spoil(folder / path, "half")
-    found = PictureFiles(folder, paths, SIZE).faults()
-    assert [fault.path for fault in found] == paths[::2]
+    assert [fault.path for fault in faults(PictureFiles(folder, paths, SIZE))] == paths[::2]
 
 
-def test_decoding_shows_the_pixels_of_each_whole_picture_once(drawn):
+def test_the_pixels_of_each_whole_picture_are_shown_once_whatever_is_remembered(drawn):
     folder, paths, expected = drawn
     spoil(folder / paths[4], "half")
+    pictures = PictureFiles(folder, paths, SIZE)
+    before = pictures.examined()
     seen = []
-    PictureFiles(folder, paths, SIZE).faults(seen=lambda row, pixels: seen.append((row, pixels)))
+    assert pictures.examined(seen=lambda row, pixels: seen.append((row, pixels))) == before
     assert sorted(row for row, _ in seen) == [0, 1, 2, 3, 5, 6, 7, 8]
     assert all(np.array_equal(pixels, expected[row]) for row, pixels in seen)
+
+
+def test_a_picture_is_looked_at_as_it_is_given_out_and_grey_as_colour(tmp_path):
+    grey = np.arange(240, dtype=np.uint8).reshape(SIZE)
+    Image.fromarray(grey).save(tmp_path / "grey.png")
+    Image.fromarray(np.stack([grey] * 3, -1)).save(tmp_path / "colour.bmp")
+    Image.fromarray(grey // 200).save(tmp_path / "other.png")
+    Image.new("RGB", SIZE[::-1], (9, 8, 7)).save(tmp_path / "plain.png")
+    names = ["grey.png", "colour.bmp", "other.png", "plain.png"]
+    one, same, other, plain = PictureFiles(tmp_path, names, SIZE).examined()
+    assert one.digest == same.digest != other.digest
+    assert [found.constant for found in (one, same, other, plain)] == [False, False, False, True]
 
 
 def test_a_page_description_is_no_picture_whatever_it_is_called(drawn, monkeypatch):
@@ -217,7 +229,7 @@ def test_a_page_description_is_no_picture_whatever_it_is_called(drawn, monkeypat
     Image.new("RGB", SIZE[::-1]).save(folder / paths[4], format="EPS")
     monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", None)  # calling it is a TypeError
     pictures = PictureFiles(folder, paths, SIZE)
-    assert [fault.path for fault in decoded(pictures)] == [paths[4]]
+    assert [fault.path for fault in faults(pictures)] == [paths[4]]
     with pytest.raises(InputError, match=r"ü 4\.png cannot be used: unreadable"):
         pictures[4]
 
@@ -248,5 +260,5 @@ def test_other_kinds_of_pictures_are_read_too(tmp_path):
     grey = np.arange(240, dtype=np.uint8).reshape(SIZE)
     Image.fromarray(grey).save(tmp_path / "scan.tif")
     pictures = PictureFiles(tmp_path, ["scan.tif"], SIZE)
-    assert pictures.faults() == decoded(pictures) == []
+    assert faults(pictures) == ()
     assert np.array_equal(pictures[0], np.stack([grey] * 3))
