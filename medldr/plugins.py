@@ -41,6 +41,7 @@ name                 meaning
 ``CONTRACT_KEYS``    datasets, models: keys with which the contract tests build a small
                      one
 ``COLOUR_ONLY``      transforms: whether grey images and volumes are refused
+``TAKES_FLOAT``      transforms: whether images may be float32 in [0, 1]
 ===================  ======================================================
 """
 

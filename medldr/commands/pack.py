@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from medldr import plugins
@@ -66,6 +67,11 @@ def _source(section: DatasetConfig) -> ImageTable:
     module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     table: ImageTable = module.load(section)
     validate_table(table)
+    if table.images.dtype != np.uint8:
+        raise InputError(
+            f"{table.name} has images with more than 8 bits, which a pack cannot hold. They are "
+            "kept by data.cache (disk, memory) once they are read: no pack is needed"
+        )
     return table
 
 

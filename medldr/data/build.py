@@ -23,6 +23,7 @@ from medldr.data.loading.pixel_store import Pixels
 from medldr.data.loading.samplers import build_sampler
 from medldr.data.metadata import add_metadata
 from medldr.data.notes import findings, reading
+from medldr.data.reading.duplicates import divided_twins
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
 from medldr.data.two_classes import positive_class_notes, task_of
@@ -237,7 +238,8 @@ def build_data(config: RunConfig) -> Data:
     rows, split_notes = make_splits(table, seeded)
     found = reading(table, config.machine.workers)
     channels, *size = table.images.shape[1:]
-    pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)))
+    floating = table.images.dtype != np.uint8
+    pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)), floating=floating)
     spec = _specify(table, rows["train"], pipeline.output)
     weights.class_weights(config.training.class_weights, spec)  # an error now, not at step 1
     positive = positive_class_notes(table, config.evaluation.positive_class)
@@ -247,7 +249,14 @@ def build_data(config: RunConfig) -> Data:
         rows=rows,
         parts=target_parts(table, rows.get("test", np.empty(0, np.int64)), seeded),
         pipeline=pipeline,
-        notes=(*table.notes, *positive, *findings(table, pack), *split_notes, *found),
+        notes=(
+            *table.notes,
+            *positive,
+            *findings(table, pack),
+            *divided_twins(table, {"": rows}),
+            *split_notes,
+            *found,
+        ),
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
         pack=None if pack is None else pack.folder,

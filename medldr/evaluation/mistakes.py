@@ -14,7 +14,7 @@ import base64
 import io
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,12 +133,13 @@ def picture_mistakes(
     )
 
 
-def thumbnail(pixels: NDArray[np.uint8]) -> str:
+def thumbnail(pixels: NDArray[Any]) -> str:
     """A small picture as PNG in base64.
 
     Args:
         pixels: ``(C, H, W)``, or ``(C, D, H, W)``: then its middle slice along each axis, side by
-            side. Of other than one or three channels, the first is shown.
+            side; uint8, or floats from 0 to 1. Of other than one or three channels, the first is
+            shown.
 
     Example:
         >>> import base64
@@ -148,6 +149,8 @@ def thumbnail(pixels: NDArray[np.uint8]) -> str:
     from PIL import Image  # a run needs it at its end only
 
     shown = pixels if len(pixels) == 3 else pixels[:1]
+    if shown.dtype != np.uint8:
+        shown = np.round(shown * 255).astype(np.uint8)
     if shown.ndim == 3:
         parts = [shown]
     else:

@@ -11,10 +11,10 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.nn.functional import interpolate
 
 from medldr.errors import InputError
-from medldr.transforms.base import ImageShape
+from medldr.transforms._resize import resized
+from medldr.transforms.base import ImageShape, to_unit
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 """Mean of ImageNet's channels in [0, 1], as torchvision's networks expect them."""
@@ -66,32 +66,13 @@ class ColourRule:
             if uniform is None:
                 raise ValueError(f"this rule draws {self.draws} numbers per picture: give uniform")
             image = self.augmentation(image, uniform.to(image.device))
-        scaled = resized(to_unit(image), self.output.spatial_size)
+        # Floats are the augmentation's own tensor, already in [0, 1]; stored pixels must be kept.
+        unit = image if image.is_floating_point() else to_unit(image)
+        scaled = resized(unit, self.output.spatial_size)
         # Channel by channel: plain numbers need no copy to the device at every step.
         for channel, mean, std in zip(scaled.unbind(1), self.mean, self.std, strict=True):
             channel.sub_(mean).div_(std)
         return scaled.contiguous(memory_format=torch.channels_last)
-
-
-def to_unit(image: Tensor) -> Tensor:
-    """Pixels as float32 in [0, 1]; those that are floats already, as they are."""
-    return image if image.is_floating_point() else image.to(torch.float32).div_(255)
-
-
-def resized(image: Tensor, size: tuple[int, ...]) -> Tensor:
-    """Bilinear, with antialias when shrinking, as torchvision and Pillow resize a picture.
-
-    Args:
-        image: ``(B, 3, H, W)`` floats.
-        size: ``(H', W')``; the picture itself where it has this size.
-
-    Source:
-        The Resize of torchvision on a Pillow picture, which rounds its result to 8 bits; here it
-        is not rounded. Enlarging, as from 96 to 224, is the same with and without antialias.
-    """
-    if tuple(image.shape[2:]) == size:
-        return image
-    return interpolate(image, size=size, mode="bilinear", align_corners=False, antialias=True)
 
 
 def check_colour(shape: ImageShape, preset: str) -> None:
@@ -103,5 +84,5 @@ def check_colour(shape: ImageShape, preset: str) -> None:
     if shape.channels != 3 or len(shape.spatial_size) != 2:
         raise InputError(
             f"transform.name: {preset} is for colour pictures (3 x height x width), and these "
-            f"images are {shape}. Choose another preset, such as none or medmnist."
+            f"images are {shape}. Choose another preset, such as scan or none."
         )

@@ -52,10 +52,10 @@ class Pipeline:
         uniform: Tensor | None = None,
         entropy: Sequence[int] = (),
     ) -> Tensor:
-        """One stored image ``(C, [D,] H, W)`` uint8 through rule and chain, on the CPU.
+        """One stored image ``(C, [D,] H, W)`` through rule and chain, on the CPU.
 
         Args:
-            image: Stored pixels.
+            image: Stored pixels, uint8 or float32; see `medldr.transforms.base`.
             train: Whether this is a training sample.
             uniform: ``(rule.draws,)`` numbers from [0, 1), where the rule draws.
             entropy: What the chain's randomness is made of, such as (seed, epoch, index).
@@ -69,7 +69,7 @@ class Pipeline:
         return ruled if chain is None else chain(ruled, entropy)
 
     def evaluate(self, image: Tensor) -> Tensor:
-        """Stored images ``(B, C, [D,] H, W)`` uint8 as evaluation and prediction see them.
+        """Stored images ``(B, C, [D,] H, W)`` as evaluation and prediction see them.
 
         Returns:
             ``(B, C', [D',] H', W')`` float32, channels last in memory, on the images' device.
@@ -93,8 +93,15 @@ def build_pixel_rule(config: TransformConfig, shape: ImageShape) -> PixelRule:
     return rule
 
 
-def build_pipeline(config: TransformConfig, shape: ImageShape) -> Pipeline:
+def build_pipeline(
+    config: TransformConfig, shape: ImageShape, *, floating: bool = False
+) -> Pipeline:
     """Rule and chains of a ``transform`` section for stored images of this shape.
+
+    Args:
+        config: The section.
+        shape: Of a stored image.
+        floating: Whether stored pixels are float32 in [0, 1]; else they are uint8.
 
     Raises:
         InputError: If the preset does not fit the images, or a line of a list is wrong.
@@ -104,9 +111,23 @@ def build_pipeline(config: TransformConfig, shape: ImageShape) -> Pipeline:
         >>> build_pipeline(Config(size=224), ImageShape(3, (28, 28))).output
         ImageShape(channels=3, spatial_size=(224, 224))
     """
+    if floating:
+        _check_takes_float(config.name)
     return Pipeline(
         build_pixel_rule(config, shape),
         build_chain(config.train, "transform.train", random_allowed=True),
         build_chain(config.eval, "transform.eval", random_allowed=False),
         shape,
     )
+
+
+def _check_takes_float(preset: str) -> None:
+    # A preset has to say that it takes them: pixels from 0 to 1 that are divided by 255 once more
+    # would train, and silently on black images.
+    if not getattr(plugins.load("transforms", preset), "TAKES_FLOAT", False):
+        raise InputError(
+            f"transform.name: {preset} takes pictures of 8 bits (0 to 255), and the pixels of this "
+            "data set are decimal numbers from 0 to 1, as scans and pictures of more bits are. "
+            "Choose transform: scan, or use pictures that are all of 8 bits, as PNG and JPEG are "
+            "(with data.window: auto and no data.spacing)."
+        )

@@ -16,7 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr.transforms._colour import resized, to_unit
+from medldr.transforms._resize import resized
+from medldr.transforms.base import to_unit
 
 ATTEMPTS = 10
 DRAWS = 2 * ATTEMPTS + 2

@@ -1,8 +1,11 @@
 """What a transform preset offers: a `Config` and `build(config, shape) -> PixelRule`.
 
-A pixel rule turns stored uint8 pixels into what the network sees. The same function serves
-training, evaluation and prediction. It does no random augmentation: that is the ``train`` list
-of MONAI transforms, which every preset's `Config` inherits.
+A pixel rule turns stored pixels into what the network sees. The same function serves training,
+evaluation and prediction. Stored pixels are uint8 from 0 to 255, or float32 from 0 to 1 (scans of
+more than 8 bits, after their intensity window). Presets that can take both say so in their module:
+``TAKES_FLOAT = True``; all others are given uint8 alone. A rule may augment training samples by the
+numbers it is given (``draws``); the ``train`` list of MONAI transforms, which every preset's
+`Config` inherits, follows it.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ class TransformConfig(PluginSection):
 
     The lists name MONAI array transforms with their arguments, for example
     ``- RandFlip: {prob: 0.5, spatial_axis: 0}``. They act on each sample ``(C, [D,] H, W)``
-    after the preset's pixel rule; with the preset ``none`` they see raw values 0 to 255.
+    after the preset's pixel rule; with the preset ``none`` they see the stored values: 0 to 255, or
+    0 to 1 where the data set has floats.
     """
 
     train: tuple[Entry, ...] = Field(
@@ -55,7 +59,7 @@ class PixelRule(Protocol):
 
     Attributes:
         output: Shape of an image after the rule.
-        draws: Uniform random numbers that each training sample needs; 0 for most rules.
+        draws: Uniform random numbers that each training sample needs; 0 where nothing is random.
     """
 
     output: ImageShape
@@ -65,7 +69,7 @@ class PixelRule(Protocol):
         """Apply the rule.
 
         Args:
-            image: ``(B, C, [D,] H, W)`` uint8.
+            image: ``(B, C, [D,] H, W)`` uint8; or float32 in [0, 1], where the preset takes it.
             train: Whether this is a training batch (some rules of a protocol differ).
             uniform: ``(B, draws)`` numbers from [0, 1), one row per sample, which the loader
                 makes from (seed, epoch, index) alone. Needed in training where ``draws`` > 0.
@@ -84,6 +88,25 @@ def memory_format(spatial_dims: int) -> torch.memory_format:
 def to_float(image: Tensor) -> Tensor:
     """A float32 copy of ``(B, C, [D,] H, W)`` pixels, channels last in memory."""
     return image.to(torch.float32, memory_format=memory_format(image.ndim - 2), copy=True)
+
+
+def to_unit(image: Tensor) -> Tensor:
+    """Stored pixels on the scale from 0 to 1, whatever they are stored as.
+
+    Args:
+        image: ``(B, C, [D,] H, W)``: uint8, of which 255 becomes 1, or floats, which are in [0, 1]
+            already.
+
+    Returns:
+        float32 of the same shape, a new tensor, laid out in memory as the image is.
+
+    Example:
+        >>> stored = torch.tensor([0, 51, 255], dtype=torch.uint8).view(1, 1, 1, 3)
+        >>> to_unit(stored).flatten().tolist() == to_unit(stored / 255).flatten().tolist()
+        True
+    """
+    unit = image.to(torch.float32, copy=True)
+    return unit if image.is_floating_point() else unit.div_(255)
 
 
 def repeat_grey(image: Tensor, channels: int | None) -> Tensor:

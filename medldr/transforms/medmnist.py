@@ -31,7 +31,7 @@ class Config(TransformConfig):
 
 
 class Rule:
-    """Enlarge, repeat the grey channel, scale: 0 becomes -1 and 255 becomes 1."""
+    """Enlarge, repeat the grey channel, scale: 0 becomes -1 and 255 (of floats: 1) becomes 1."""
 
     draws = 0
 
@@ -45,7 +45,10 @@ class Rule:
         if self.size is not None:
             # Each new pixel's centre decides: exact 8 x 8 blocks from 28 to 224, as in Pillow.
             image = interpolate(image, size=self.output.spatial_size, mode="nearest-exact")
-        return to_float(repeat_grey(image, self.channels)).sub_(127.5).div_(127.5)
+        levels = to_float(repeat_grey(image, self.channels))
+        if image.is_floating_point():
+            levels.mul_(255)  # exact for multiples of 1/255: equal pictures give equal input
+        return levels.sub_(127.5).div_(127.5)
 
 
 def build(config: Config, shape: ImageShape) -> Rule:
@@ -89,3 +92,6 @@ def grey_to(wanted: int | None, found: int) -> int:
             "Leave transform.channels unset."
         )
     return wanted
+
+
+TAKES_FLOAT = True

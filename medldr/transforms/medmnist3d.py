@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
-from medldr.transforms.base import ImageShape, TransformConfig, repeat_grey, to_float
+from medldr.transforms.base import ImageShape, TransformConfig, memory_format, repeat_grey, to_unit
 from medldr.transforms.medmnist import grey_to
 
 
@@ -40,7 +40,8 @@ class Rule:
 
     def __call__(self, image: Tensor, *, train: bool, uniform: Tensor | None = None) -> Tensor:
         """Apply the rule; see `medldr.transforms.base.PixelRule`."""
-        scaled = to_float(repeat_grey(image, self.channels)).div_(255)
+        scaled = to_unit(repeat_grey(image, self.channels))
+        scaled = scaled.contiguous(memory_format=memory_format(scaled.ndim - 2))
         if not self.shape_transform:
             return scaled
         if not train:
@@ -66,3 +67,6 @@ def build(config: Config, shape: ImageShape) -> Rule:
         tensor([0.2500, 0.7500])
     """
     return Rule(config, ImageShape(grey_to(config.channels, shape.channels), shape.spatial_size))
+
+
+TAKES_FLOAT = True

@@ -6,7 +6,7 @@ Evaluation and prediction resize the whole picture to ``size``, whatever its asp
 with ImageNet's normalisation.
 
 Not for scans: a turn of the hue by up to 0.3 makes other stains, and CT and X-ray have no colour.
-Take ``camelyon17`` or ``rand_augment`` for histology, ``medmnist`` or ``none`` for grey images.
+Take ``camelyon17`` or ``rand_augment`` for histology, ``scan`` for grey images.
 
 Source:
     DomainBed (Gulrajani and Lopez-Paz 2021) and SWAD (Cha et al. 2021), which share the training

@@ -1,4 +1,4 @@
-"""Preset ``none``: the stored pixels as float32, 0 to 255.
+"""Preset ``none``: the stored pixels as float32: 0 to 255, or 0 to 1 where they are floats.
 
 For scaling of your own, in the lists of MONAI transforms.
 """
@@ -19,7 +19,7 @@ class Config(TransformConfig):
 
 
 class Rule:
-    """Float32 values 0 to 255."""
+    """The stored values, as float32."""
 
     draws = 0
 
@@ -41,3 +41,6 @@ def build(config: Config, shape: ImageShape) -> Rule:
         tensor([7.])
     """
     return Rule(shape)
+
+
+TAKES_FLOAT = True

@@ -32,8 +32,8 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.transforms._colour import IMAGENET_MEAN, IMAGENET_STD, ColourRule, check_colour, to_unit
-from medldr.transforms.base import ImageShape, TransformConfig
+from medldr.transforms._colour import IMAGENET_MEAN, IMAGENET_STD, ColourRule, check_colour
+from medldr.transforms.base import ImageShape, TransformConfig, to_unit
 
 AUGMENTATION = {
     "id": "targeted",

@@ -39,8 +39,8 @@ def test_class_names_can_be_replaced_and_nothing_else_changes(make_run, table):
 
 
 def test_a_broken_table_is_refused_before_anything_else(make_run, table):
-    with pytest.raises(InputError, match="images are float32"):
-        build_data(make_run(replace(table, images=table.images.astype(np.float32))))
+    with pytest.raises(InputError, match="images are float64"):
+        build_data(make_run(replace(table, images=table.images.astype(np.float64))))
 
 
 def test_class_weights_that_cannot_be_are_refused_before_the_first_step(make_run, table):

@@ -233,7 +233,7 @@ def test_nothing_is_left_of_it_when_every_part_is_off(pictures):
 
 @pytest.mark.parametrize("shape", [ImageShape(1, (28, 28)), ImageShape(3, (8, 28, 28))], ids=str)
 def test_grey_images_and_volumes_are_refused_with_the_cure(shape):
-    with pytest.raises(InputError, match=r"transform\.name: natural is for colour.*none or medmn"):
+    with pytest.raises(InputError, match=r"transform\.name: natural is for colour.*such as scan"):
         build_pixel_rule(Config(), shape)
 
 

@@ -1,11 +1,11 @@
-"""Where the uint8 pixels are while a run lasts: one copy at most, on the device that uses them."""
+"""Where the pixels are while a run lasts: one copy at most, on the device that uses them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -27,7 +27,8 @@ class Pixels:
     never kept: worker processes read batches ahead of time.
 
     Args:
-        images: ``(N, C, [D,] H, W)`` uint8; in memory, memory-mapped, or read when asked for.
+        images: ``(N, C, [D,] H, W)`` uint8 or float32; in memory, memory-mapped, or read when asked
+            for.
 
     Attributes:
         host: The array as a tensor; None where there is none.
@@ -48,7 +49,7 @@ class Pixels:
         return len(self._images)
 
     def row(self, row: int) -> Tensor:
-        """Stored pixels of one row, ``(C, [D,] H, W)`` uint8 on the host."""
+        """Stored pixels of one row, ``(C, [D,] H, W)`` on the host."""
         if self.host is not None:
             return self.host[row]
         return torch.from_numpy(self._images[row])
@@ -74,7 +75,7 @@ class Pixels:
             workers: Processes that read files ahead of time.
 
         Yields:
-            ``(B, C, [D,] H, W)`` uint8, on the device or on the host.
+            ``(B, C, [D,] H, W)`` as stored, on the device or on the host.
 
         Raises:
             InputError: If a file cannot be read; names it.
@@ -102,8 +103,7 @@ class Pixels:
         """The array, or the rows of a split on a device, and the place of each of ``rows`` in it.
 
         Returns:
-            uint8 images on the device (or on the host) and ``(len(rows),)`` int64 places in
-            them.
+            The images on the device (or on the host) and ``(len(rows),)`` int64 places in them.
         """
         host = self.host
         if host is None:
@@ -112,7 +112,7 @@ class Pixels:
             return host, torch.from_numpy(rows)
         key = (split, str(device))
         if key not in self._resident:
-            needed = host[0].numel() * len(rows)
+            needed = host[0].nbytes * len(rows)
             if needed > free_bytes(device) // 2:
                 return host, torch.from_numpy(rows)
             self._resident[key] = (
@@ -122,7 +122,7 @@ class Pixels:
         return self._resident[key]
 
 
-def _is_mapped(images: Images) -> TypeGuard[NDArray[np.uint8]]:
+def _is_mapped(images: Images) -> TypeGuard[NDArray[Any]]:
     """Whether pixels come from a file as they are touched."""
     array: object = images
     while isinstance(array, np.ndarray):
@@ -135,7 +135,7 @@ def _is_mapped(images: Images) -> TypeGuard[NDArray[np.uint8]]:
 def copied(host: Tensor, rows: NDArray[np.int64], device: torch.device) -> Tensor:
     """Rows on a device, block by block: no second copy of a split on the host."""
     copy = torch.empty((len(rows), *host.shape[1:]), dtype=host.dtype, device=device)
-    step = max(1, BLOCK_BYTES // max(1, host[0].numel()))
+    step = max(1, BLOCK_BYTES // max(1, host[0].nbytes))
     for start in range(0, len(rows), step):
         block = torch.from_numpy(rows[start : start + step])
         copy[start : start + len(block)] = host[block].to(device)
@@ -143,7 +143,7 @@ def copied(host: Tensor, rows: NDArray[np.int64], device: torch.device) -> Tenso
 
 
 def one_ahead(
-    images: NDArray[np.uint8], batches: Iterable[NDArray[np.int64]], *, pin: bool
+    images: NDArray[Any], batches: Iterable[NDArray[np.int64]], *, pin: bool
 ) -> Iterator[Tensor]:
     """Batches of a memory-mapped array; the next is read from the disk while one is worked on."""
 

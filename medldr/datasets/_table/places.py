@@ -1,0 +1,179 @@
+"""Where the items of a table are: a file or a folder for each path that it names.
+
+A path is relative to the root, or absolute, or begins with ``~``; Windows' separators will do.
+After a ``#`` follows the part that is meant: ``series#1.2.840.1`` or ``scans.npz#images[3]``; a
+file whose own name has a ``#`` is found first.
+
+Source:
+    Our choice: a path may lead out of the root through ``..``, because the table is the user's own
+    and says which files to read; it is not a download. A name that is there in other capital
+    letters only is refused, with the name that is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from medldr.datasets._domain_folders.location import Listing, is_hidden
+from medldr.datasets._domain_folders.names import composed
+from medldr.datasets._table.columns import ENDINGS
+from medldr.datasets._table.listing import Folders
+from medldr.errors import did_you_mean
+
+ABSENT: Final = "there is no such file"
+DEAD: Final = "it is a link that leads nowhere"
+_MOST_FOLDERS: Final = 200
+
+
+class Place(NamedTuple):
+    """One item.
+
+    Attributes:
+        path: A file, or a folder with a series of slices.
+        part: What is meant of it; empty for all of it.
+    """
+
+    path: Path
+    part: str = ""
+
+
+class Found(NamedTuple):
+    """Where all rows are.
+
+    Attributes:
+        places: ``(N,)``; None for a row without a file.
+        paths: ``(N,)`` path of each below the root, with forward slashes and the part.
+        absent: Why a row has no file, by its number.
+        unused: Files beside those of the rows, of readable kinds, that no row refers to.
+    """
+
+    places: list[Place | None]
+    paths: list[str]
+    absent: dict[int, str]
+    unused: tuple[str, ...]
+
+
+def find_places(texts: Sequence[str], root: Path, others: Iterable[str] = ()) -> Found:
+    """Find the file or folder of each path; every folder is listed once.
+
+    Args:
+        texts: ``(N,)`` paths as written.
+        root: The folder to which they are relative; has to exist.
+        others: Further paths of the table (masks), whose files are in use, too.
+    """
+    top = os.path.abspath(root)
+    folders = Folders(top)
+    places: list[Place | None] = []
+    paths, absent = [], {}
+    used: set[str] = set()
+    for row, text in enumerate(texts):
+        place, why = _place(folders, text)
+        places.append(place)
+        if place is None:
+            absent[row] = why
+        else:
+            used.add(str(place.path))
+        paths.append(_below(top, text))
+    beside = {os.path.dirname(path) for path in used}
+    for text in set(others):
+        place, _ = _place(folders, text)
+        if place is not None:
+            used.add(str(place.path))
+    return Found(places, paths, absent, tuple(_unused(folders, beside, used)))
+
+
+def _place(folders: Folders, text: str) -> tuple[Place | None, str]:
+    why = ABSENT
+    for path, part in _readings(text):
+        found = folders.find(_plain(path))
+        if found is not None and found[1] != "dead":
+            return Place(Path(found[0]), part), ""
+        if found is not None:
+            why = DEAD
+    return None, why
+
+
+def _readings(text: str) -> Iterator[tuple[str, str]]:
+    """A path and a part, in each way in which a text may be meant."""
+    # A backslash is a letter on Linux, so the text as written comes first.
+    for path in dict.fromkeys((text, text.replace("\\", "/"))):
+        yield path, ""
+        rest = path
+        while "#" in rest:
+            rest = rest.rpartition("#")[0]
+            yield rest, path[len(rest) + 1 :]
+
+
+def _plain(path: str) -> str:
+    """Without ``~``, and without names that lead nowhere else.
+
+    Example:
+        >>> _plain("./a//b/../c.png/")
+        'a/b/../c.png'
+    """
+    path = os.path.expanduser(path)
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    return ("/" if path.startswith("/") else "") + "/".join(names)
+
+
+def _below(top: str, text: str) -> str:
+    path = _plain(text.replace("\\", "/"))
+    return composed(path.removeprefix(f"{top}/"))
+
+
+def _unused(folders: Folders, beside: Iterable[str], used: set[str]) -> Iterator[str]:
+    stems = {_pair(path) for path in used}
+    for folder in sorted(beside):
+        content = folders.content(folder)
+        for name, kind in sorted(content.kinds.items()) if content is not None else ():
+            path = os.path.join(folder, name)
+            if kind != "file" or is_hidden(name) or not name.lower().endswith(ENDINGS):
+                continue
+            if path not in used and _pair(path) not in stems:
+                yield os.path.relpath(path, folders.root).replace(os.sep, "/")
+
+
+def _pair(path: str) -> str:
+    """The same text for both files of an Analyze or NIfTI pair."""
+    for ending in (".hdr", ".img", ".hdr.gz", ".img.gz"):
+        if path.lower().endswith(ending):
+            return path[: -len(ending)] + "\0pair"
+    return path
+
+
+def near_name(root: Path, text: str) -> str:
+    """What to say of a path that is absent: the nearest name in its folder.
+
+    Args:
+        root: The folder to which it is relative.
+        text: The path as written.
+
+    Returns:
+        A text that continues the sentence that it is absent; empty where nothing is near.
+    """
+    path = Path(os.path.abspath(root)) / _plain(text.partition("#")[0].replace("\\", "/"))
+    if not path.parent.is_dir():
+        return f", and no folder {path.parent}"
+    try:
+        hint = did_you_mean(path.name, os.listdir(path.parent))
+    except PermissionError:
+        hint = ", and its folder may not be listed"
+    return f".{hint}" if hint.startswith(" ") else hint
+
+
+def near_root(root: Path, text: str) -> Path | None:
+    """Another root in which a path exists: a folder below or above, one or two levels away.
+
+    Args:
+        root: The folder in which it does not exist.
+        text: The path as written.
+    """
+    top = Path(os.path.abspath(root))
+    below = [top / name for name in Listing(top).folders[:_MOST_FOLDERS]]
+    for other in (*below, *list(top.parents)[:2]):
+        if _place(Folders(str(other)), text)[0] is not None:
+            return other
+    return None
