@@ -51,17 +51,31 @@ def data_fetch(
 
 @data_app.command("check")
 def data_check(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A data part, a run or a sweep, for example camelyon17 or study.yaml."),
+    ],
     overrides: FolderAndOverrides = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="The page to write; unset: NAME_check.html.")
+    ] = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    show_ids: Annotated[
+        bool, typer.Option("--show-ids", help="Show names of files and patients on the page.")
+    ] = False,
 ) -> None:
-    """Read a whole data set and report what is wrong or unusual in it.
+    """Read a whole data set, report what is wrong or unusual in it, and write a page of it.
 
-    Published counts are shown next to the counts found. The exit code is 2 if files are missing or
-    unreadable, and 3 if these are left out (data.on_bad_file=skip).
+    Published counts are shown next to the counts found. The exit code is 2 if a run would be
+    refused, for example because files are unreadable; 3 if such files are left out
+    (data.on_bad_file=skip), or if images are equal that should not be: in two splits or domains, or
+    with two labels.
     """
-    from medldr.commands.data import check
+    from medldr.commands.check import check
 
-    raise typer.Exit(check(name, overrides or ()))
+    place = page or Path(f"{Path(name).stem}_check.html")
+    code = check(name, overrides or (), None if no_page else place, show_ids=show_ids)
+    raise typer.Exit(code)
 
 
 @data_app.command("pack")
@@ -89,6 +103,62 @@ def data_pack(
     from medldr.commands.pack import pack
 
     raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
+
+
+@data_app.command("split")
+def data_split(
+    name: Annotated[str, typer.Argument(help="A data part or a run, for example pacs.")],
+    overrides: FolderAndOverrides = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="The manifest to write, for example splits.json.")
+    ] = Path("splits.json"),
+    folds: Annotated[
+        int | None,
+        typer.Option("--folds", help="Make this many folds; each item is tested in one of them."),
+    ] = None,
+    leave_one_domain_out: Annotated[
+        bool,
+        typer.Option("--leave-one-domain-out", help="Make a fold per domain that tests on it."),
+    ] = False,
+    val: Annotated[
+        float | None,
+        typer.Option("--val", help="Share of all items that validates; unset: data.val_fraction."),
+    ] = None,
+    test: Annotated[
+        float | None,
+        typer.Option("--test", help="Share of all items to test; unset: data.test_fraction."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="Seed of the division; unset: data.split_seed."),
+    ] = None,
+    replace_splits: Annotated[
+        bool,
+        typer.Option("--replace-splits", help="Make splits although the data set has its own."),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace another manifest of that name.")
+    ] = False,
+) -> None:
+    """Divide a data set once, and write which items train, validate and test to a manifest.
+
+    Groups (patients, slides) stay whole; classes and domains keep their proportions in every part.
+    Runs use the manifest with data.manifest=FILE and, where it holds several folds, data.fold.
+    """
+    from medldr.commands.split import split
+
+    split(
+        name,
+        overrides or (),
+        out=out,
+        folds=folds,
+        leave_one_domain_out=leave_one_domain_out,
+        val=val,
+        test=test,
+        seed=seed,
+        replace_splits=replace_splits,
+        force=force,
+    )
 
 
 @data_app.command("card")

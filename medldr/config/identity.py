@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -12,7 +13,8 @@ from typing import Any, Final, NamedTuple
 from medldr.config.schema import RunConfig
 from medldr.config.section import PluginSection, Section
 from medldr.config.yaml_text import write_yaml
-from medldr.folders.files import write_text
+from medldr.errors import InputError
+from medldr.folders.files import read_json, write_text
 from medldr.folders.run_identity import RunIdentity
 
 NOT_HASHED: Final = ("seed", "label", "machine", "pinned", "config_version")
@@ -26,12 +28,16 @@ def run_hash(config: RunConfig) -> str:
 
     They come from the SHA-256 of the canonical JSON (sorted keys, no spaces) of `config_version`
     and of all values that differ from their defaults, without `seed`, `label`, `data.root`,
-    `data.download`, `data.packed`, `model.allow_download` and the section `machine`, and without
-    what only describes the data or adds to results that stay the same: `data.metadata`,
+    `data.download`, `data.packed`, `data.cache`, `model.allow_download` and the section `machine`,
+    and without what only describes the data or adds to results that stay the same: `data.metadata`,
     `data.card`, `evaluation.subgroups`, `evaluation.bands` and `evaluation.prevalence`. The
     protocol id is included; the values it pins are included anyway. For `training.init_from`, only
     the folder's name counts if it has the form of `run_name`: it identifies the run, wherever the
-    folder is.
+    folder is. For `data.manifest`, only which ids each split holds counts, and for `data.file` only
+    its name, wherever they are.
+
+    Raises:
+        InputError: If `data.manifest` names a file that is missing or no manifest.
     """
     plain: dict[str, Any] = {"subgroups": None, "bands": {}, "prevalence": None}
     undescribed = config.evaluation.model_copy(update=plain)
@@ -41,6 +47,13 @@ def run_hash(config: RunConfig) -> str:
     # Where the files are, not what is in them, and what describes them without changing a result.
     for key in ("root", "download", "packed", "metadata", "card"):
         values["data"].pop(key, None)
+    # Where images are kept changes none of them, and a table is known by its name: what is in it is
+    # part of the data's own hash, which a resumed run is held to.
+    values["data"].pop("cache", None)
+    if "file" in values["data"]:
+        values["data"]["file"] = Path(values["data"]["file"]).name
+    if getattr(config.data, "manifest", None) is not None:
+        values["data"]["manifest"] = _manifest_ids(Path(values["data"]["manifest"]))
     values["model"].pop("allow_download", None)
     start = config.training.init_from
     if start is not None and _RUN_NAME.fullmatch(start.name):
@@ -48,6 +61,30 @@ def run_hash(config: RunConfig) -> str:
     payload = {"config_version": config.config_version, "values": values}
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _manifest_ids(path: Path) -> str:
+    """What a manifest states of its own splits; a run that reads it checks that it is true."""
+    try:
+        facts = path.stat()
+    except OSError as error:
+        raise InputError(
+            f"data.manifest: {path} cannot be read ({error.strerror}), and its content is part of "
+            "what identifies the run. Put the file back, or set data.manifest to where it is"
+        ) from error
+    return _stated_ids(path, facts.st_mtime_ns, facts.st_size)
+
+
+@functools.lru_cache(maxsize=16)  # all runs of a sweep name the same file
+def _stated_ids(path: Path, changed: int, size: int) -> str:
+    content = read_json(path)
+    found = content.get("ids_sha256") if isinstance(content, dict) else None
+    if not isinstance(found, str):
+        raise InputError(
+            f"data.manifest: {path} is no manifest of splits. Give a file that `medldr data split` "
+            "wrote"
+        )
+    return found
 
 
 def identify(config: RunConfig) -> RunIdentity:

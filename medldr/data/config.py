@@ -46,6 +46,15 @@ class DatasetConfig(PluginSection):
     test_fraction: float = Field(
         0.15, ge=0, lt=1, description="test fraction, where the dataset has no splits of its own"
     )
+    manifest: Path | None = Field(
+        None,
+        description="file of splits that `medldr data split` wrote, used in place of any other; "
+        "its content identifies the run, not where it lies",
+    )
+    fold: str | None = Field(
+        None,
+        description="fold of data.manifest: its number from 0, or the domain that it leaves out",
+    )
     train_fraction: float = Field(1.0, gt=0, le=1, description="fraction of the training rows used")
     exclude: tuple[str, ...] = Field((), description="ids of items or groups to leave out")
     class_names: tuple[str, ...] | None = Field(

@@ -7,10 +7,12 @@ requests them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from medldr.config import RunConfig
 from medldr.data import Data
+from medldr.data.config import DatasetConfig
+from medldr.data.splits.from_manifest import held_out_domains
 from medldr.errors import InputError
 from medldr.evaluation import domain_means, held_out_curves, score
 from medldr.evaluation.predictions.predict import predict
@@ -126,7 +128,7 @@ def _looks(config: RunConfig, rules: Sequence[Rule]) -> list[str]:
     """Notes on what read the held-out domains during training, and why."""
     notes = []
     if config.evaluation.domain_curves:
-        held_out: Sequence[str] = getattr(config.data, "held_out", ())
+        held_out = held_out_domains(cast(DatasetConfig, config.data))
         notes.append(
             f"evaluation.domain_curves: the held-out domains ({', '.join(held_out)}) were scored "
             "at every validation so reports can choose among runs (leave-one-domain-out); "

@@ -9,6 +9,9 @@ A dataset's own splits may keep a domain from training, too, as Camelyon17's do:
 of a hospital that is not seen, and ``id_val`` of those that are. When domains are held out there,
 validation rows of a domain without training rows stay ``val``, and its test rows are left out.
 
+A manifest (``data.manifest``) replaces any splits of the dataset's own, and is treated like them;
+a fold that leaves a domain out holds that domain out.
+
 With ``data.split_rule: domainbed`` every row of a held-out domain is ``test``, and the others are
 ``train`` and ``id_val`` by `medldr.data.splits.domainbed`; there is no ``id_test``.
 
@@ -30,6 +33,7 @@ from medldr.data.image_table import ImageTable
 from medldr.data.splits import stratify as _stratify
 from medldr.data.splits.crossing import crossing_groups
 from medldr.data.splits.domainbed import domainbed_splits
+from medldr.data.splits.from_manifest import held_out_domains, manifest_splits
 from medldr.errors import InputError, did_you_mean
 from medldr.types import SPLITS
 
@@ -51,21 +55,27 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
 
     Raises:
         InputError: If an excluded id or a held-out domain is unknown, nothing is left to train or
-            test on, a group is in two splits, or a class has no training row.
+            test on, a group is in two splits, a class has no training row, or a manifest does not
+            suit the table.
     """
     notes: list[str] = []
-    used = _without_excluded(table, config.exclude, notes)
-    own = bool((table.splits[used] != "").any())
+    used = without_excluded(table, config.exclude, notes)
+    made = config.manifest is not None
+    own = made or bool((table.splits[used] != "").any())
+    config = config.model_copy(update={"held_out": held_out_domains(config)})
     if config.held_out:
         there = sorted(set(table.domains[used].tolist()) - {""})
         check_held_out(config.held_out, table.name, there)
-    if config.split_rule == "domainbed":
+    if config.split_rule == "domainbed" and not made:
         split = domainbed_splits(table, used, config, notes)
     else:
-        split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
+        if made:
+            split = manifest_splits(table, used, config, notes)
+        else:
+            split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
         if config.held_out:
             split = _hold_out(table, used, split, config, own, notes)
-    if own and not np.isin(split, ("val", "id_val")).any():
+    if own and not made and not np.isin(split, ("val", "id_val")).any():
         _carve_validation(table, used, split, config, notes)
     notes += crossing_groups(table, split)
     rows = {name: np.flatnonzero(split == name) for name in SPLITS if (split == name).any()}
@@ -104,7 +114,12 @@ def _divide(
     return _stratify.divide(strata, table.groups[rows], fractions, generator)
 
 
-def _without_excluded(table: ImageTable, exclude: tuple[str, ...], notes: list[str]) -> Rows:
+def without_excluded(table: ImageTable, exclude: tuple[str, ...], notes: list[str]) -> Rows:
+    """Rows that `data.exclude` leaves in, ascending.
+
+    Raises:
+        InputError: If it names an item or group that the table lacks.
+    """
     if not exclude:
         return np.arange(len(table))
     groups = table.groups[table.groups != ""]
@@ -113,7 +128,7 @@ def _without_excluded(table: ImageTable, exclude: tuple[str, ...], notes: list[s
         if name not in known:
             raise InputError(
                 f"data.exclude: {table.name} has no item or group {name!r}."
-                f"{did_you_mean(name, known)} Ids look like {table.ids[0]!r}."
+                f"{did_you_mean(name, known)} Ids look like {str(table.ids[0])!r}."
             )
     out = np.isin(table.ids, exclude) | np.isin(table.groups, exclude)
     notes.append(f"{out.sum()} of {len(table)} rows left out by data.exclude.")

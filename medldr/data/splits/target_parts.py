@@ -23,6 +23,7 @@ from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
 from medldr.data.splits import stratify as _stratify
 from medldr.data.splits.domainbed import held_back
+from medldr.data.splits.from_manifest import held_out_domains
 
 PARTS: Final = ("target_in", "target_out")
 """What is scored, and what is left to an oracle."""
@@ -42,7 +43,7 @@ def target_parts(
         test: Rows of the split ``test``, ascending.
         config: Held-out domains, rule and seed of the split.
     """
-    if not config.held_out:
+    if not held_out_domains(config):
         return {}
     out = held_back(table, test, config) if config.split_rule == "domainbed" else None
     if out is None:

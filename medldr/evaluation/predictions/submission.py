@@ -52,6 +52,8 @@ def _unfit(data: Any, table: ImageTable, oracle: bool) -> str | None:
         return "the weights were chosen on the test split, which the benchmark forbids"
     if data.exclude:
         return "the benchmark requires every row, but data.exclude leaves some out"
+    if data.manifest is not None:
+        return "the benchmark defines its own splits, but data.manifest makes others"
     if data.held_out:
         return "the benchmark defines its own splits, but data.held_out makes others"
     if table.bad_files:

@@ -28,6 +28,7 @@ from medldr.reporting.sections.sweep import sets
 from medldr.reporting.sections.sweep.classes import classes
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.differences import differences
+from medldr.reporting.sections.sweep.folds import folds
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.table import Table
 from medldr.reporting.wording import split_name
@@ -71,6 +72,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     ours = [*sweep_published(study, found), *held_out_published(results.held_out)]
     sections = (
         grids.result(results),
+        folds(results),
         held_out(results.held_out, metrics[0]),
         selection(study),
         missing_runs(study, found),

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from medldr.config.method import method_title
-from medldr.config.sections import MODIFIED, dataset_name, held_out
+from medldr.config.sections import MODIFIED, dataset_name, held_out, section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
+from medldr.folders.fold_axis import FOLD, without_fold
 from medldr.folders.lifecycle import read_current
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
+from medldr.folders.table_names import RUN, joined
 
 ASIDE = ".before-"
 """Part of the name of a run that was moved aside for another one."""
@@ -129,8 +131,14 @@ def _member(name: str, opened: OpenFolder) -> tuple[Member, _Place]:
     if not label:
         raise InputError(f"{opened.files.path} does not record a label")
     place = _Place(dataset, plain, ", ".join(held_out(config)), stated != plain)
+    data = section(config, "data")
+    fold = str(data["fold"]) if data.get("manifest") and data.get("fold") is not None else None
+    if fold is not None:
+        label = without_fold(label, f"fold-{fold}")
     row = row_name(label, dataset, plain) or method_title(config)
-    return Member(run=name, label=label, seed=seed, row=row, column=""), place
+    # The fold comes first, so that configurations which share it are told apart by the last one.
+    values = {RUN: row} if fold is None else {FOLD: fold, RUN: row}
+    return Member(name, label, seed, joined(values), "", row_values=values), place
 
 
 def row_name(label: str, dataset: str, protocol: str) -> str:

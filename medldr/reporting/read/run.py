@@ -16,6 +16,7 @@ from medldr.folders.metrics_log import LogRow, read_log
 from medldr.folders.mistakes_record import Mistakes, read_mistakes
 from medldr.folders.privacy import hide_ids, hide_in_command, hide_in_config, ids_of, read_ids
 from medldr.folders.run_record import RunRecord, Selection, read_run_record
+from medldr.reporting.read.held_out_folds import with_held_out
 from medldr.types import Predictions
 
 
@@ -108,6 +109,7 @@ def read_run(
         )
     if config is None:
         config = read_yaml(files.config).values if files.config.is_file() else {}
+    stated, config = config, with_held_out(config, record)
     log, problems = read_log(files.metrics)
     evaluation, table = read_results(files, record)
     rules = () if record is None else record.selections
@@ -130,7 +132,7 @@ def read_run(
         skipped_files=_count_lines(files),
         problems=tuple(problems),
         ids=ids,
-        stated=config,
+        stated=stated,
         notes=tuple(dict.fromkeys(hide_ids(note, ids) for notes in said for note in notes)),
     )
 

@@ -73,9 +73,10 @@ def chosen_settings(
 
 
 def _pick(row: str, column: str, settings: dict[Setting, list[Entry]]) -> Pick:
-    logs = {s: [e.files.log for e in of if e.files is not None] for s, of in settings.items()}
+    logs = {name: [log for entry in of for log in entry.logs] for name, of in settings.items()}
     # A setting that lacks a seed must not win by chance.
-    whole = {name: found for name, found in logs.items() if len(found) == len(settings[name])}
+    done = {name for name, of in settings.items() if all(e.files is not None for e in of)}
+    whole = {name: found for name, found in logs.items() if name in done}
     lacking = tuple(name for name in settings if name not in whole)
     for key, said in KEYS.items():
         best = {name: [_highest(log, key) for log in found] for name, found in whole.items()}

@@ -10,11 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from medldr.evaluation import Run
+from medldr.folders.metrics_log import LogRow
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles
 
 Setting: TypeAlias = tuple[str, ...]
 """The names of its values, one for each axis that is searched."""
+
+
+STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
+"""Why a run has no result, the worst first."""
 
 
 class Pick(NamedTuple):
@@ -51,6 +56,9 @@ class Entry:
         files: The rest of its folder; None unless done.
         planned: Its configuration where it is not done; empty where no file says it.
         setting: Which of the settings of its row it has, where one is chosen among several.
+        folds: Where it stands for several folds, each of them by its name, without predictions.
+        decided: Where it stands for folds of a binary task, its decisions; see
+            `medldr.reporting.read.pooled_decisions`.
     """
 
     member: Member
@@ -61,6 +69,16 @@ class Entry:
     files: RunFiles | None = None
     planned: Mapping[str, Any] = field(default_factory=dict)
     setting: Setting = ()
+    folds: Mapping[str, Entry] = field(default_factory=dict)
+    decided: Run | None = None
+
+    @property
+    def logs(self) -> list[tuple[LogRow, ...]]:
+        """What was logged while it trained: one log, or one of each fold; empty unless done."""
+        if self.files is None:
+            return []
+        each = (fold.files for fold in self.folds.values())
+        return [files.log for files in each if files is not None] or [self.files.log]
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -14,10 +14,13 @@ from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.files import read_json
+from medldr.folders.fold_axis import FOLD
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.sweep_record import Member, Sweep, SweepFolder, read_sweep
 from medldr.metrics import METRICS
+from medldr.reporting.read.held_out_folds import also_planned
 from medldr.reporting.read.loose_runs import Configs, OpenFolder, lay_out
+from medldr.reporting.read.pooled_folds import fold_notes, pool_folds
 from medldr.reporting.read.run import read_run
 from medldr.reporting.read.searched_settings import chosen_settings
 from medldr.reporting.read.study import Entry, Pick, Study
@@ -45,9 +48,13 @@ def read_study(folder: SweepFolder) -> Study:
         _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run), configs))
         for m in members
     ]
-    ids = _ids(folder, entries)
-    names = {name for member in members for name in (member.run, member.label)} | METRICS.keys()
-    clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in entries]
+    finished = [entry.config for entry in entries if entry.files is not None]
+    explained = [replace(e, planned=also_planned(finished, e.planned)) for e in entries]
+    pooled = pool_folds(folder, explained)
+    ids = _ids(folder, entries) if any(entry.error for entry in pooled) else frozenset[str]()
+    names = {name for m in members for name in (m.run, m.label, m.row_values.get(FOLD, ""))}
+    names |= METRICS.keys() | {entry.member.run for entry in pooled}
+    clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in pooled]
     if not sweep.layout.search:
         return _printed(sweep, clean, unreadable)
     shown, others, picks = chosen_settings(clean, sweep.layout.search)
@@ -105,9 +112,7 @@ def _ending(folder: SweepFolder, name: str, starts: int) -> tuple[int, str]:
 
 
 def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:
-    """Every id and group name that any run of the sweep knows; read only if an error needs it."""
-    if not any(entry.error for entry in entries):
-        return frozenset()
+    """Every id and group name that any run of the sweep knows."""
     found: set[str] = set()
     for entry in entries:
         files = folder.run(entry.member.run)
@@ -133,6 +138,7 @@ def _printed(
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
     lost = [name for name in spoken if name is not None and name not in rows]
     notes += [f"The sweep file names a row {name!r} that matches no run." for name in lost]
+    notes += fold_notes(every)
     shown = replace(
         layout,
         reference=rows.get(layout.reference or ""),

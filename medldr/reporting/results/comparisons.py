@@ -14,10 +14,8 @@ from medldr.evaluation.comparison.records import Difference, Method
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.privacy import hide_names
+from medldr.reporting.read.pooled_decisions import at_thresholds
 from medldr.reporting.read.study import Entry, Study
-
-STATES = ("failed", "unreadable", "no result", "interrupted", "running", "not run")
-"""Why a run has no result, the worst first."""
 
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 """Of a long hash the first eight digits say as much to a reader."""
@@ -141,6 +139,11 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     ]
     controls = [method_of[row] for row in study.layout.controls if row in method_of]
     made = compare(runs, reference=reference, contrasts=pairs, controls=controls)
+    decided = [entry.decided for entry in entries if entry.decided is not None]
+    if len(decided) == len(runs):  # folds of a binary task
+        decided = _one_method_per_row(decided, row_of_run)
+        of_decisions = compare(decided, reference=reference, contrasts=pairs, controls=controls)
+        made = at_thresholds(made, of_decisions)
     result = Comparison.of(made).renamed(row_of)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:

@@ -10,6 +10,7 @@ from medldr import plugins
 from medldr.config import PluginSection
 from medldr.data.config import DatasetConfig
 from medldr.data.packs.pack import find_pack
+from medldr.data.splits.from_manifest import held_out_domains
 from medldr.errors import InputError
 from medldr.folders.lifecycle import is_done
 from medldr.folders.sweep_record import SweepFolder
@@ -50,6 +51,7 @@ def absent_files(folder: SweepFolder, planned: Sequence[Planned]) -> list[str]:
 def _absence(data: PluginSection) -> str | None:
     require = getattr(plugins.load("datasets", data.name), "require", None)
     try:
+        held_out_domains(cast(DatasetConfig, data))  # reads the manifest and finds the fold in it
         if find_pack(cast(DatasetConfig, data)) is None and require is not None:
             require(data)
     except InputError as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
+from medldr.folders.fold_axis import FOLD
 from medldr.folders.table_names import JOINT, RUN
 from medldr.metrics import ALIASES, METRICS
 from medldr.sweeps.plan.labels import last_word
@@ -25,7 +26,8 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
 
     If the file does not choose, an axis over data makes the columns; otherwise the entries do if
     axes make rows; otherwise each run appears under its data set. Everything left over makes the
-    rows, as do the axes under ``search``, whose values the report removes from the rows again.
+    rows, as do the axes under ``search``, whose values the report removes from the rows again, and
+    ``data.fold``, whose runs it pools unless they make the columns.
 
     Example:
         >>> names = {"algorithm": ["erm", "mixup"], "run": ["a", "b"]}
@@ -47,14 +49,16 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
             columns = (RUN,) if RUN in free and (table.rows or axes) else ()
     left = tuple(key for key in [*several, *axes] if key not in columns)
     rows = table.rows or left or (RUN,)
-    rows += tuple(key for key in table.search if key not in rows)
-    if all(key in table.search for key in rows):
+    pooled = [FOLD] if FOLD in names and FOLD not in columns else []
+    aside = (*table.search, *pooled)
+    rows += tuple(key for key in aside if key not in rows)
+    if all(key in aside for key in rows):
         rows = (RUN, *rows)
     return table.model_copy(update={"columns": columns, "rows": rows})
 
 
 def methods(table: TableContent) -> tuple[str, ...]:
-    """What makes the rows once one setting of each is chosen.
+    """What makes the rows once one setting of each is chosen and folds are pooled.
 
     Example:
         >>> names = {"algorithm": ["erm"], "training.lr": ["a", "b"], "run": ["x"]}
@@ -62,7 +66,7 @@ def methods(table: TableContent) -> tuple[str, ...]:
         >>> table.rows, methods(table)
         (('algorithm', 'training.lr'), ('algorithm',))
     """
-    return tuple(key for key in table.rows or () if key not in table.search)
+    return tuple(key for key in table.rows or () if key not in (*table.search, FOLD))
 
 
 def side_values(keys: Sequence[str], names: Names) -> list[tuple[str, ...]]:
@@ -99,6 +103,11 @@ def check_sides(table: TableContent, names: Names, report: Report) -> None:
                 near = [name for name in names if last_word(name) == key]
                 hint = f" Did you mean {near[0]!r}?" if near else did_you_mean(key, names)
                 said = f"{key!r} is not an axis of this sweep.{hint} Known: {', '.join(names)}"
+            elif side != "columns" and key == FOLD:
+                said = (
+                    f"{key!r} makes no {side}: its folds are pooled for each method. Leave it out, "
+                    f"or set table.columns: {key} to show each fold by itself"
+                )
             elif side == "columns" and key in (table.rows or ()):
                 said = f"{key!r} already makes the rows"
             elif side == "search" and key in (table.columns or ()):

@@ -20,7 +20,9 @@ def files(monkeypatch):
     def build(offered, bad_files=(), oracle=False, **keys):
         module = SimpleNamespace() if offered is None else SimpleNamespace(submission=offered)
         monkeypatch.setattr(plugins, "load", lambda kind, name: module)
-        data = SimpleNamespace(**{"name": "x", "exclude": (), "held_out": ()} | keys)
+        data = SimpleNamespace(
+            **{"name": "x", "exclude": (), "held_out": (), "manifest": None} | keys
+        )
         config = SimpleNamespace(data=data, seed=4)
         table = SimpleNamespace(bad_files=bad_files)
         return submission_files(config, table, TABLES, oracle=oracle)
@@ -45,6 +47,7 @@ def test_a_dataset_that_offers_none_has_none_and_no_note(files):
     [
         ({"exclude": ("slide_20",)}, "data.exclude leaves some out"),
         ({"held_out": ("hospital_0",)}, "data.held_out makes others"),
+        ({"manifest": "splits.json"}, "data.manifest makes others"),
         ({"bad_files": (BadFile("a.png", "cut off"),) * 3}, "3 files were left out"),
         ({"oracle": True}, "chosen on the test split"),
     ],

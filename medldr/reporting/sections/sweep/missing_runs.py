@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from medldr.reporting.document import Bullets, Section
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.read.study import Entry, Study
-from medldr.reporting.results.comparisons import STATES, Column
+from medldr.reporting.read.study import STATES, Entry, Study
+from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.rows import count
 from medldr.reporting.table import DASH, Cell, Row, Table
 

@@ -41,7 +41,7 @@ def curves(results: Results) -> Section | None:
     styles = looks(study.rows, study.reference, study.layout.controls)
     for number, column in enumerate(results.columns, 1):
         cells = {row: study.of(row, column.name) for row in study.rows}
-        logs = {row: [e.files.log for e in of if e.files is not None] for row, of in cells.items()}
+        logs = {row: [log for e in of for log in e.logs] for row, of in cells.items()}
         drawings += overlay_figures(logs, styles, column.name, number)
     return section("sweep", "curves", Figures(drawings))
 

@@ -1,0 +1,186 @@
+"""The manifest of splits: which items train, validate and test, made once and written to a file.
+
+A run names the file (`data.manifest`) and, where it holds several, a fold (`data.fold`). Only its
+content counts, never where it lies: its own SHA-256 is in it, so an edited file is refused, and
+`medldr.config.identity` tells runs of different manifests apart.
+
+Source:
+    Our format. It holds ids and no groups: those of a data set are checked again when it is used
+    (`medldr.data.splits.crossing`), and names of patients stay where they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from medldr.errors import InputError
+from medldr.folders.files import write_text
+from medldr.folders.records import check_record, read_content
+from medldr.types import SplitName
+
+FORMAT: Final = 1
+
+Rule = Literal["one division", "folds", "leave one domain out"]
+
+CURE: Final = "Make it again with `medldr data split`"
+
+Folds = Mapping[str, Mapping[SplitName, Sequence[str]]]
+"""The ids of each split of each fold, by name."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Made(_Part):
+    """How a manifest was made.
+
+    Attributes:
+        medldr: The version that made it.
+        rule: What its folds are.
+        seed: Seed of every choice.
+        val: Part of all items that validates.
+        test: Part of all items that is tested; None where the folds decide it.
+    """
+
+    medldr: str
+    rule: Rule
+    seed: int = Field(ge=0)
+    val: float = Field(gt=0, lt=1)
+    test: float | None = Field(None, ge=0, lt=1)
+
+
+class Manifest(_Part):
+    """The content of a manifest.
+
+    Attributes:
+        format: Number of the format.
+        dataset: The data set's own name when it was made.
+        made: How it was made.
+        folds: By the name of the fold (``0``, ``1``, or the domain that is left out) the ids of
+            each split, in the order of the data set.
+        ids_sha256: SHA-256 of which ids each split of each fold holds, whatever their order.
+        sha256: SHA-256 of everything else in the file.
+    """
+
+    format: Literal[1] = FORMAT
+    dataset: str
+    made: Made
+    folds: dict[str, dict[SplitName, tuple[str, ...]]] = Field(min_length=1)
+    ids_sha256: str
+    sha256: str
+
+    @property
+    def leaves_domains_out(self) -> bool:
+        """Whether each fold is named after the domain that it tests on and never trains on."""
+        return self.made.rule == "leave one domain out"
+
+
+def make_manifest(dataset: str, made: Made, folds: Folds) -> Manifest:
+    """A manifest with its checksums.
+
+    Example:
+        >>> made = Made(medldr="1", rule="one division", seed=0, val=0.5, test=0.0)
+        >>> manifest = make_manifest("toy", made, {"0": {"train": ["a"], "val": ["b"]}})
+        >>> manifest.ids_sha256 == hash_ids({"0": {"val": ["b"], "train": ["a"]}})
+        True
+    """
+    plain = {
+        "format": FORMAT,
+        "dataset": dataset,
+        "made": made.model_dump(),
+        "folds": {name: {s: list(ids) for s, ids in fold.items()} for name, fold in folds.items()},
+        "ids_sha256": hash_ids(folds),
+    }
+    return Manifest.model_validate({**plain, "sha256": _hash_content(plain)})
+
+
+def hash_ids(folds: Folds) -> str:
+    """SHA-256 of which ids each split of each fold holds, whatever their order."""
+    digest = hashlib.sha256()
+    for fold in sorted(folds):
+        for split in sorted(folds[fold]):
+            ids = json.dumps(sorted(folds[fold][split]), ensure_ascii=False)
+            digest.update(f"{json.dumps([fold, split])}{ids}\n".encode())
+    return digest.hexdigest()
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """The file of a manifest: equal manifests, equal bytes."""
+    return manifest.model_dump_json(indent=1) + "\n"
+
+
+def write_manifest(path: Path, manifest: Manifest, *, force: bool = False) -> bool:
+    """Write a manifest, whole or not at all.
+
+    Args:
+        path: The file.
+        manifest: What it will hold.
+        force: Replace another file of that name.
+
+    Returns:
+        False where the file holds just that already.
+
+    Raises:
+        InputError: If another file is there.
+        StorageError: If it cannot be written.
+    """
+    text = manifest_text(manifest)
+    if path.is_dir():
+        raise InputError(f"--out: {path} is a folder; name a file in it, such as splits.json")
+    if path.exists():
+        if path.read_bytes() == text.encode():
+            return False
+        if not force:
+            raise InputError(
+                f"--out: {path} exists and holds something else. Runs that refer to it would mean "
+                "other splits: choose another name, or replace it with --force"
+            )
+    write_text(path, text)
+    return True
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check a manifest.
+
+    Raises:
+        InputError: If it is missing, no manifest, or was edited; names the file and the cure.
+    """
+    try:
+        facts = path.stat()
+    except OSError as error:
+        raise InputError(
+            f"data.manifest: {path} cannot be read ({error.strerror}). Put the file back, or make "
+            "one with `medldr data split`"
+        ) from error
+    return _read(path, facts.st_mtime_ns, facts.st_size)
+
+
+@functools.lru_cache(maxsize=4)  # splits, parts and checks of one run ask for the same file
+def _read(path: Path, changed: int, size: int) -> Manifest:
+    content = read_content(path, CURE)
+    manifest = check_record(content, path, Manifest, CURE)
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    if _hash_content(rest) != manifest.sha256 or hash_ids(manifest.folds) != manifest.ids_sha256:
+        raise InputError(
+            f"data.manifest: {path} was changed after it was made: its content does not have the "
+            f"SHA-256 that it states. Restore the file. To make other splits: {CURE.lower()}"
+        )
+    for name, fold in manifest.folds.items():
+        ids = [item for members in fold.values() for item in members]
+        if len(set(ids)) < len(ids):
+            twice = next(item for item in ids if ids.count(item) > 1)
+            raise InputError(f"data.manifest: {path}: fold {name!r} holds {twice!r} twice. {CURE}")
+    return manifest
+
+
+def _hash_content(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,269 @@
+"""The folds of one method and seed as one run: each item is tested once, by the model of its fold.
+
+The rest of a report takes such a run like any other. What is pooled are the predictions of the test
+parts, one per item, so metrics and their intervals are of all items, and methods are compared
+item by item.
+
+Source:
+    Our choice. A fold decides at its own threshold, from its own validation part, before its
+    decisions are pooled (`medldr.reporting.read.pooled_decisions`): no other one existed when its
+    model was made. Probabilities are pooled as they are; the report gives the mean over folds
+    beside what it computes from them, because an AUC of all ranks scores of different models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from medldr.config.sections import held_out, section
+from medldr.errors import InputError
+from medldr.evaluation import Run
+from medldr.evaluation.comparison.runs import same_task
+from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.predictions.table import join
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.folders.files import RunFolder, read_json
+from medldr.folders.fold_axis import FOLD, without_fold
+from medldr.folders.run_record import RunRecord
+from medldr.folders.sweep_record import Member, SweepFolder
+from medldr.folders.table_names import joined
+from medldr.reporting.read.pooled_decisions import OWN_THRESHOLDS, decided_run, with_decisions
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.read.study import STATES, Entry
+from medldr.types import Predictions
+
+if TYPE_CHECKING:
+    from medldr.config import EvaluationConfig
+
+SHOWN: Final = 3
+"""Ids that a message names."""
+
+
+def pool_folds(folder: SweepFolder, entries: Sequence[Entry]) -> list[Entry]:
+    """Entries in their order, with one in place of all that differ in their fold alone.
+
+    A row of a single fold is no cross-validation and stays a run like any other. Where a fold has
+    no result, the pooled entry has none either, and says which folds they are.
+
+    Args:
+        folder: Folder of the sweep.
+        entries: Its runs; where folds make rows, `row_values` names them.
+    """
+    cells: dict[tuple[str, str, int], dict[str, Entry]] = {}
+    places: list[Entry | tuple[str, str, int]] = []
+    for entry in entries:
+        values = dict(entry.member.row_values)
+        fold = values.pop(FOLD, None)
+        if fold is None:
+            places.append(entry)
+            continue
+        member = replace(entry.member, row=joined(values), row_values=values)
+        cell = (member.row, member.column, member.seed)
+        if cell not in cells:
+            places.append(cell)
+        cells.setdefault(cell, {})[fold] = replace(entry, member=member)
+    return [place if isinstance(place, Entry) else _one(folder, cells[place]) for place in places]
+
+
+def fold_notes(entries: Sequence[Entry]) -> list[str]:
+    """What a reader of any number must know where folds were pooled; empty where none were."""
+    counts = sorted({len(entry.folds) for entry in entries if entry.folds and entry.run})
+    if not counts:
+        return []
+    number = " or ".join(map(str, counts))
+    return [
+        f"Pooled over {number} folds: every item is tested once, by the model of the fold that had "
+        "not seen it."
+    ]
+
+
+def _one(folder: SweepFolder, folds: Mapping[str, Entry]) -> Entry:
+    name, first = next(iter(folds.items()))
+    if len(folds) == 1:
+        return first
+    member = _member(first.member, name, [entry.member.run for entry in folds.values()])
+    # Their predictions are pooled; only their numbers are still needed.
+    kept = {fold: replace(entry, run=None) for fold, entry in folds.items()}
+    lost = {fold: entry for fold, entry in folds.items() if entry.run is None}
+    config = _common_config(folds)
+    if lost:
+        worst = min((entry.state for entry in lost.values()), key=STATES.index)
+        each = ", ".join(f"{f} {e.state}{_because(e.error)}" for f, e in lost.items())
+        error = f"{len(lost)} of {len(folds)} folds without a result: {each}"
+        return Entry(member, worst, error, planned=config, folds=kept)
+    try:
+        run, files = _pooled(folder, member, folds)
+    except InputError as error:
+        return Entry(member, "unreadable", f"the folds: {error}", planned=config, folds=kept)
+    decided = decided_run(run, {f: e.run for f, e in folds.items() if e.run is not None})
+    if decided is not None:
+        scored = with_decisions(run.evaluation, decided, _scoring(first, run.evaluation))
+        run, files = replace(run, evaluation=scored), replace(files, evaluation=scored)
+        decided = replace(decided, evaluation=scored)
+    return Entry(member, "done", run=run, files=files, folds=kept, decided=decided)
+
+
+def _because(error: str) -> str:
+    return f" ({error})" if error else ""
+
+
+def _member(first: Member, fold: str, runs: Sequence[str]) -> Member:
+    """A member that stands for all folds; seeds of one method have the same label and hash."""
+    same = sorted(run.rpartition("-s")[0] for run in runs)
+    digits = hashlib.sha256("\n".join(same).encode()).hexdigest()[:8]
+    label = without_fold(first.label, fold)
+    return replace(first, run=f"{label}-{digits}-s{first.seed}", label=label, after=())
+
+
+def _common_config(folds: Mapping[str, Entry]) -> dict[str, Any]:
+    """The configuration of the first fold without what is its own: fold, and domain left out."""
+    config = next(iter(folds.values())).config
+    own: dict[str, Any] = {"fold": None}
+    if len({held_out(entry.config) for entry in folds.values()}) > 1:
+        own["held_out"] = []
+    return {**config, "data": {**section(config, "data"), **own}} if config else {}
+
+
+def _pooled(
+    folder: SweepFolder, member: Member, folds: Mapping[str, Entry]
+) -> tuple[Run, RunFiles]:
+    runs = {fold: entry.run for fold, entry in folds.items() if entry.run is not None}
+    files = [entry.files for entry in folds.values() if entry.files is not None]
+    same_task(list(runs.values()))
+    if len({run.facts.data_hash for run in runs.values()}) > 1:
+        raise InputError(
+            "they were trained on different data (their data_hash differs), so their predictions "
+            "are not of one data set. Train them again on the same data"
+        )
+    tables = _tables(runs)
+    _each_once(tables, {f: folder.run(entry.member.run) for f, entry in folds.items()})
+    first = next(iter(runs.values()))
+    content = evaluate(
+        tables,
+        _scoring(next(iter(folds.values())), first.evaluation),
+        selection=_selection(list(runs.values())),
+        seen=_seen(list(runs.values())),
+    )
+    if content["operating_point"] is not None:
+        content["operating_point"]["reason"] = OWN_THRESHOLDS
+    evaluation = EvaluationRecord.model_validate(content)
+    hashes = "\n".join(f"{fold} {run.facts.split_hash}" for fold, run in sorted(runs.items()))
+    *_, digits, _ = member.run.rsplit("-", 2)
+    record: RunRecord = first.facts.model_copy(
+        update={
+            "label": member.label,
+            "hash": digits,
+            "split_hash": hashlib.sha256(hashes.encode()).hexdigest(),
+            "selections": {},
+            "selection": evaluation.selection,
+        }
+    )
+    run = Run(member.run, member.label, digits, member.seed, tables, evaluation, record)
+    pooled = replace(
+        files[0],
+        name=member.run,
+        config=_common_config(folds),
+        record=record,
+        log=(),
+        evaluation=evaluation,
+        further={},
+        mistakes=None,
+        problems=tuple(dict.fromkeys(text for each in files for text in each.problems)),
+        ids=frozenset().union(*(each.ids for each in files)),
+        notes=tuple(dict.fromkeys(text for each in files for text in each.notes)),
+    )
+    return run, pooled
+
+
+def _tables(runs: Mapping[str, Run]) -> dict[str, Predictions]:
+    """The test items of all folds; items of seen domains too where no fold tests one again."""
+    found = {}
+    for split in ("id_test", "test"):
+        of_folds = [run.predictions.get(split) for run in runs.values()]
+        there = [table for table in of_folds if table is not None]
+        if split == "test" and len(there) < len(runs):
+            lacking = [fold for fold, run in runs.items() if split not in run.predictions]
+            raise InputError(
+                f"{', '.join(lacking)} has no predictions of the test split. Add test to "
+                "evaluation.splits"
+            )
+        if len(there) < len(runs):
+            continue
+        table = join(there)
+        if split == "test" or len(set(table.id.tolist())) == len(table):
+            # Parts of held-out domains are those of single folds.
+            found[split] = replace(table, part=np.full(len(table), "", np.str_))
+    return found
+
+
+def _each_once(tables: Mapping[str, Predictions], folders: Mapping[str, RunFolder]) -> None:
+    """Every item of the folds is tested in one of them, and in one only."""
+    tested = tables["test"].id.tolist()
+    twice = [item for item, count in Counter(tested).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"{_items(twice)} tested more than once, so the folds are not those of one manifest. "
+            "Take them from one that `medldr data split --folds` made"
+        )
+    known = set(tested).union(*(table.id.tolist() for table in tables.values()))
+    for fold, files in folders.items():
+        if not files.splits.is_file():
+            continue
+        parts = read_json(files.splits).get("splits", {})
+        never = sorted({item for ids in parts.values() for item in ids} - known)
+        if never:
+            raise InputError(
+                f"{_items(never)} of {fold} tested in none of the folds {', '.join(folders)}. Add "
+                "the other folds of the manifest to axes.data.fold, or show each fold by itself "
+                "with table.columns: data.fold"
+            )
+
+
+def _items(ids: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
+    return f"{len(ids):,} item{' is' if len(ids) == 1 else 's are'} ({shown})"
+
+
+def _scoring(entry: Entry, scored: EvaluationRecord) -> EvaluationConfig:
+    """How the folds were scored: as the first one says, and as its `evaluation.json` records."""
+    from medldr.config import EvaluationConfig  # only where there are folds: it loads every section
+
+    stated = {} if entry.files is None else dict(section(entry.files.stated, "evaluation"))
+    recorded: dict[str, Any] = {"splits": ("id_test", "test"), "bins": scored.calibration.bins}
+    if scored.intervals is not None:
+        recorded["draws"] = scored.intervals.draws
+        recorded["bootstrap_seed"] = scored.intervals.seed
+    point = scored.operating_point
+    if point is not None and point.specificity is not None:
+        recorded |= {"specificity": point.specificity, "prevalence": point.prevalence}
+        recorded["positive_class"] = scored.positive_class
+    config: EvaluationConfig = EvaluationConfig.model_validate({**stated, **recorded})
+    return config
+
+
+def _selection(runs: Sequence[Run]) -> dict[str, Any] | None:
+    """The rule of the folds, without what each chose by it."""
+    chosen = runs[0].evaluation.selection
+    if chosen is None:
+        return None
+    return {
+        "rule": chosen.rule,
+        "split": chosen.split,
+        "oracle": any(run.oracle for run in runs),
+    }
+
+
+def _seen(runs: Sequence[Run]) -> set[str]:
+    """Domains that a model was tested on after it had been trained on images of them."""
+    return {
+        name
+        for run in runs
+        for name, entry in run.evaluation.splits["test"].domains.items()
+        if entry.seen
+    }
