@@ -55,7 +55,7 @@ _TABLE: Final = (
         definition="mean recall over the classes that occur; multi-label: mean over labels of "
         "(sensitivity + specificity) / 2",
         undefined="no label with both positives and negatives",
-        cards=("multi-class",), selects=True, short="Bal. acc.",
+        cards=("multi-class",), published=True, selects=True, short="Bal. acc.",
     ),
     Metric(
         "macro_f1", "Macro F1",

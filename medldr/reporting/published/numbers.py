@@ -43,6 +43,12 @@ OTHER_METHODS = {
 }
 """Methods that only others have."""
 
+OTHER_MODELS = {
+    "virchow2_lora": "Virchow2 with LoRA",
+    "best_of_several": "the best of several networks",
+}
+"""Networks that only others have."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -58,7 +64,7 @@ class Published:
         search: What was searched for the best settings of the number; empty: they are known, and
             ours.
         domain: The held-out domain, or ``mean`` over all of them; empty for a fixed test split.
-        metric: ``accuracy`` or ``auc``.
+        metric: One of `METRICS`.
         value: As a fraction of one.
         sd: Standard deviation over seeds; None where none was printed.
         se: Standard error over trials; None where none was printed.
@@ -85,7 +91,7 @@ class Published:
     def title(self) -> str:
         """Method and network in words."""
         method = OTHER_METHODS.get(self.method) or row_titles().get(self.method, self.method)
-        return f"{method}, {model_title(self.model)}"
+        return f"{method}, {OTHER_MODELS.get(self.model) or model_title(self.model)}"
 
 
 def published(dataset: str, **asked: str | None) -> tuple[Published, ...]:

@@ -66,7 +66,8 @@ def ours_and_published(own: Sequence[OwnRow], counts: str) -> Table | None:
         return None
     augmented = any(entry.augmentation for group in groups for entry in group.values())
     words = ["Protocol", *(["Augmentation"] if augmented else []), "Same protocol"]
-    columns = ["Method", *words, *(metric_facts(key).heading for key in METRICS)]
+    metrics = [key for key in METRICS if any(key in group for group in groups)]
+    columns = ["Method", *words, *(metric_facts(key).heading for key in metrics)]
     table = Table(
         f"Ours and published, test split, n = {counts}",
         columns,
@@ -79,14 +80,14 @@ def ours_and_published(own: Sequence[OwnRow], counts: str) -> Table | None:
         return [protocol, *([Cell(augmentation)] if augmented else []), same, *numbers]
 
     for row in own:
-        numbers = [table.number(key, row.numbers.get(key)) for key in METRICS]
+        numbers = [table.number(key, row.numbers.get(key)) for key in metrics]
         protocol, augmentation = Cell(row.ours.protocol or "none"), row.ours.augmentation or "other"
         of_row = cells(protocol, augmentation, Cell(), numbers)
         table.rows.append(Row(row.heading, of_row, style="reference"))
     for group in groups:
         entry = next(iter(group.values()))
         mark = table.sign(f"{entry.source}: {entry.note}.")
-        numbers = [published_cell(group.get(key)) for key in METRICS]
+        numbers = [published_cell(group.get(key)) for key in metrics]
         of_row = cells(
             Cell(entry.protocol, mark=mark), entry.augmentation, _same(entry, own), numbers
         )
