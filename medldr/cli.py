@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from medldr.commands.data_group import data_app
+from medldr.commands.new import new
 from medldr.commands.plan import plan
 from medldr.errors import InputError
 from medldr.version import __version__
@@ -27,6 +28,7 @@ app = typer.Typer(
     help="Train and evaluate medical image classifiers that must work in unseen hospitals.",
 )
 app.add_typer(data_app, name="data")
+app.command()(new)
 app.command()(plan)
 
 Config = Annotated[

@@ -1,13 +1,11 @@
-"""`medldr data fetch | check | stats`: inspect a data set before training on it."""
+"""`medldr data fetch | stats`, and the tables that they and `medldr data check` print."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -21,13 +19,9 @@ from medldr.config import (
     packaged_names,
 )
 from medldr.data.config import DatasetConfig
-from medldr.data.image_table import ImageTable
 from medldr.data.load_table import load_table
-from medldr.data.reading.check import check_table, count_rows
+from medldr.data.reading.check import count_rows
 from medldr.data.reading.check import stats as pixel_stats
-from medldr.data.reading.statistics import Look, look_at
-from medldr.data.splits.make import make_splits
-from medldr.data.two_classes import positive_class_notes
 from medldr.errors import InputError, did_you_mean
 
 _LISTED = 1000  # files of one kind that are printed
@@ -67,66 +61,6 @@ def fetch(name: str, overrides: Sequence[str]) -> None:
     module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     table = load_table(section)
     Console().print(f"{table.name}: {len(table):,} images, verified, {module.present(section)}")
-
-
-def check(name: str, overrides: Sequence[str]) -> int:
-    """Read a whole data set and print what is wrong or unusual in it.
-
-    Published counts are compared with the files, one by one.
-
-    Returns:
-        0, even if there are notes; 3 if files are missing or unreadable and the configuration
-        leaves them out.
-
-    Raises:
-        InputError: If the data cannot be used.
-    """
-    section = data_section(name, overrides)
-    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
-    console = Console()
-    bad = 0
-    looks: dict[str, Look] = {}
-    if hasattr(module, "examine"):
-
-        def seen(item: str, pixels: NDArray[np.uint8]) -> None:
-            (looks[item],) = look_at(pixels[None])
-
-        bad = print_examination(name, module.examine(section, seen), console)
-        if bad and getattr(section, "on_bad_file", "error") != "skip":
-            are = "file is" if bad == 1 else "files are"
-            raise InputError(
-                f"{name}: {bad:,} {are} missing or unreadable. Replace them with intact copies, "
-                "or leave them out with data.on_bad_file=skip"
-            )
-    table = load_table(section)
-    # Refuse whatever a run would refuse.
-    held_out = _held_out_in_turn(table, section.with_seed(0))
-    splits = {to: make_splits(table, held) for to, held in held_out}
-    print_counts(table.name, count_rows(table), console)
-    for to, one in splits.items():
-        used = ", ".join(f"{split} {len(rows):,}" for split, rows in one.rows.items())
-        console.print(
-            f"images a run would use{to}: {used}", highlight=False, markup=False, soft_wrap=True
-        )
-    of_splits = dict.fromkeys(note for one in splits.values() for note in one.notes)
-    positive = positive_class_notes(table, None)
-    notes = [*table.notes, *positive, *check_table(table, looks), *of_splits]
-    for note in notes:
-        console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False)
-    console.print(f"{len(table):,} images read, {len(notes)} note{'' if len(notes) == 1 else 's'}")
-    return 3 if bad else 0
-
-
-def _held_out_in_turn(
-    table: ImageTable, section: DatasetConfig
-) -> Iterator[tuple[str, DatasetConfig]]:
-    """Each section a run may have, and its text; DomainBed's splits need a held-out domain."""
-    domains = sorted(set(table.domains.tolist()) - {""})
-    if section.split_rule != "domainbed" or section.held_out or not domains:
-        yield "", section
-        return
-    for domain in domains:
-        yield f" with {domain} held out", section.model_copy(update={"held_out": (domain,)})
 
 
 def stats(name: str, overrides: Sequence[str]) -> None:

@@ -1,0 +1,209 @@
+"""`medldr data check`: look at a whole data set before training on it, and write a page of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.markup import escape
+
+from medldr import plugins
+from medldr.commands.data import data_section, print_counts, print_examination
+from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
+from medldr.config.yaml import read_yaml
+from medldr.data.config import DatasetConfig
+from medldr.data.image_table import ImageTable
+from medldr.data.inspection import Inspection, inspect_table
+from medldr.data.load_table import load_table
+from medldr.data.reading.check import count_rows
+from medldr.data.reading.statistics import Look, look_at
+from medldr.data.splits.from_manifest import held_out_domains
+from medldr.data.splits.make import make_splits
+from medldr.errors import InputError
+from medldr.folders.files import write_text
+
+_LISTED: Final = 20
+_PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False, "soft_wrap": True}
+
+
+class Target(NamedTuple):
+    """What is checked.
+
+    Attributes:
+        sections: Sections `data` of one data set that differ in how they divide it.
+        run: A run that uses it; None where only a data part is named.
+    """
+
+    sections: tuple[DatasetConfig, ...]
+    run: RunConfig | None
+
+
+def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: bool) -> int:
+    """Read a whole data set and print what is wrong or unusual in it; published counts beside it.
+
+    Args:
+        name: A data part, a run, a sweep, or a YAML file of one.
+        overrides: The folder of the files first, if it is not the usual one; ``KEY=VALUE`` texts.
+        page: The page to write; None for none.
+        show_ids: Whether the page may show names of files and patients.
+
+    Returns:
+        0 if nothing is wrong, even if there are notes; 3 if files were left out, or if images are
+        equal that should not be.
+
+    Raises:
+        InputError: If the data cannot be used by a run.
+    """
+    target = find_target(name, overrides)
+    section = target.sections[0]
+    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    console = Console()
+    bad = 0
+    looks: dict[str, Look] = {}
+    if hasattr(module, "examine"):
+
+        def seen(item: str, pixels: NDArray[np.uint8]) -> None:
+            (looks[item],) = look_at(pixels[None])
+
+        bad = print_examination(name, module.examine(section, seen), console)
+        if bad and getattr(section, "on_bad_file", "error") != "skip":
+            are = "file is" if bad == 1 else "files are"
+            raise InputError(
+                f"{name}: {bad:,} {are} missing or unusable, for the reasons above. Replace them "
+                "with intact copies, or leave them out with data.on_bad_file=skip"
+            )
+    table = load_table(section)
+    plans = {to: make_splits(table, one) for to, one in _plans(table, target.sections)}
+    found = inspect_table(table, plans, looks, target.run)
+    bad = bad or len(table.bad_files)
+    _print(found, console)
+    if page is not None:
+        write_page(found, page, show_ids=show_ids)
+        console.print(f"page: {page}", **_PLAIN)
+    return 3 if bad or found.wrong else 0
+
+
+def write_page(found: Inspection, path: Path, *, show_ids: bool) -> None:
+    """Write the page of what was found.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    from medldr.reporting.pages.data_check import data_check_page
+    from medldr.reporting.writers.html import html_page
+
+    table = found.table
+    names = {*table.ids.tolist(), *table.groups.tolist(), *(file.path for file in table.bad_files)}
+    ids = frozenset() if show_ids else frozenset(names - {""})
+    write_text(path, html_page(data_check_page(found, ids)))
+
+
+def find_target(name: str, overrides: Sequence[str]) -> Target:
+    """The data of a data part, a run or a sweep.
+
+    Raises:
+        InputError: If there is none of that name, or a sweep has several data sets.
+    """
+    if name in packaged_names("data"):
+        return Target((data_section(name, overrides),), None)
+    if name in packaged_names("sweep") or _is_sweep(name):
+        return _of_sweep(name, _named(overrides))
+    section = data_section(name, overrides)  # says what there is, where nothing is of this name
+    run = load_config(name, _named(overrides))
+    return Target((section,), run)
+
+
+def _named(overrides: Sequence[str]) -> list[str]:
+    """Changes as a run takes them: a folder is `data.root`."""
+    return [
+        text if text.startswith("data.") else f"data.{text}" if "=" in text else f"data.root={text}"
+        for text in overrides
+    ]
+
+
+def _is_sweep(name: str) -> bool:
+    path = Path(name).expanduser()
+    if not path.is_file() or path.suffix not in (".yaml", ".yml"):
+        return False
+    values = read_yaml(path).values
+    return bool({"common", "runs", "axes"} & set(values))
+
+
+def _of_sweep(name: str, overrides: Sequence[str]) -> Target:
+    from medldr.sweeps.plan.expand import expand
+    from medldr.sweeps.plan.file import load_sweep
+
+    planned = expand(load_sweep(name, overrides), "runs")
+    sections: dict[str, DatasetConfig] = {}
+    sets: dict[str, str] = {}
+    for one in planned:
+        section = cast(DatasetConfig, one.config.data).with_seed(one.config.seed)
+        undivided = section.model_copy(update={"held_out": (), "fold": None, "split_seed": 0})
+        sets.setdefault(undivided.model_dump_json(), section.name)
+        sections.setdefault(section.model_dump_json(), section)
+    if len(sets) > 1:
+        raise InputError(
+            f"{name} has {len(sets)} data sets or readings of one ({', '.join(sets.values())}). "
+            "Check them one by one: medldr data check NAME"
+        )
+    return Target(tuple(sections.values()), planned[0].config)
+
+
+def _plans(
+    table: ImageTable, sections: Sequence[DatasetConfig]
+) -> Iterator[tuple[str, DatasetConfig]]:
+    """Each section a run may have, and its text; DomainBed's splits need a held-out domain."""
+    domains = sorted(set(table.domains.tolist()) - {""})
+    for section in (one.with_seed(0) for one in sections):
+        if section.split_rule == "domainbed" and not section.held_out and domains:
+            for domain in domains:
+                yield f" with {domain} held out", section.model_copy(update={"held_out": (domain,)})
+            continue
+        seed = f", split seed {section.split_seed}" if len(sections) > 1 else ""
+        yield _text(section) + (seed if section.split_seed else ""), section
+
+
+def _text(section: DatasetConfig) -> str:
+    held_out = held_out_domains(section)
+    if held_out:
+        return f" with {', '.join(held_out)} held out"
+    return f" in fold {section.fold}" if section.fold is not None else ""
+
+
+def _print(found: Inspection, console: Console) -> None:
+    table = found.table
+    print_counts(table.name, count_rows(table), console)
+    for to, rows in found.plans.items():
+        used = ", ".join(f"{split} {len(of_split):,}" for split, of_split in rows.items())
+        console.print(f"images a run would use{to}: {used}", **_PLAIN)
+    _print_files(table, console)
+    for text in found.wrong:
+        console.print(f"[red]wrong[/red] {escape(text)}", highlight=False, soft_wrap=True)
+    for text in found.notes:
+        console.print(f"[yellow]note[/yellow] {escape(text)}", highlight=False)
+    count = len(found.notes)
+    said = f"{len(table):,} images read, {count} note{'' if count == 1 else 's'}"
+    if found.wrong:
+        said += f", {len(found.wrong)} of what is wrong"
+    console.print(said)
+
+
+def _print_files(table: ImageTable, console: Console) -> None:
+    """Files that were left out, and files that no row refers to."""
+    lists: Mapping[str, Sequence[str]] = {
+        "left out": [f"{file.path}: {file.reason}" for file in table.bad_files],
+        "not referred to by any row": table.unused,
+    }
+    for what, lines in lists.items():
+        if not lines:
+            continue
+        one = "file" if len(lines) == 1 else "files"
+        console.print(f"{len(lines):,} {one} {what}", **_PLAIN)
+        for line in lines[:_LISTED]:
+            console.print(f"  {line}", **_PLAIN)
+        if len(lines) > _LISTED:
+            console.print(f"  and {len(lines) - _LISTED:,} more", **_PLAIN)

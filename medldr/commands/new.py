@@ -1,0 +1,103 @@
+"""`medldr new`: from a folder or a table of scans to a study that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from medldr.commands.new_study.study import Study
+
+_LISTED: Final = 10
+_PLAIN: Final[dict[str, Any]] = {"markup": False, "highlight": False}
+
+
+def new(
+    place: Annotated[
+        Path, typer.Argument(help="A folder of scans, or their table.", metavar="DIR_OR_TABLE")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The sweep file to write.")] = Path(
+        "study.yaml"
+    ),
+    table: Annotated[
+        Path | None, typer.Option(help="The table in the folder, if it has several.")
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Column with the files.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of the class; several labels: A,B,C.")
+    ] = None,
+    domain: Annotated[str | None, typer.Option(help="Column of the hospital or scanner.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column of the patient.")] = None,
+    split: Annotated[str | None, typer.Option(help="Column of the split.")] = None,
+    folders: Annotated[
+        str | None,
+        typer.Option(
+            help="Without a table: what the levels of folders mean, of split, domain, label and "
+            "group, for example domain,label."
+        ),
+    ] = None,
+    kind: Annotated[str | None, typer.Option(help="scan, microscopy or photo.")] = None,
+    positive: Annotated[str | None, typer.Option(help="The positive one of two classes.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take the best guess.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Look at scans of your own and write a commented sweep file that runs as it is.
+
+    It reads every file once, finds labels, hospitals, patients and splits, asks for what it cannot
+    tell (on a terminal), and says in the file what was found and why each key is as it is.
+    """
+    import sys
+
+    from medldr.commands.new_study.ask import Asker
+    from medldr.commands.new_study.options import Options
+    from medldr.commands.new_study.study import make_study
+    from medldr.errors import InputError
+
+    if out.suffix not in (".yaml", ".yml"):
+        raise InputError(f"--out: {out} should end in .yaml")
+    if out.exists() and not force:
+        raise InputError(f"{out} exists already. Give another name with --out, or add --force")
+    named = {"path": path, "label": label, "domain": domain, "group": group, "split": split}
+    options = Options(
+        place=place,
+        table=table,
+        columns={role: name for role, name in named.items() if name},  # type: ignore[misc]
+        folders=tuple(part.strip() for part in folders.split(",")) if folders else (),
+        kind=kind,
+        positive=positive,
+    )
+    interactive = not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    write(make_study(options, Asker(interactive=interactive)), out)
+
+
+def write(study: Study, out: Path) -> None:
+    """Write the file of a study and say what it is, what to look at and what to do next."""
+    import torch
+    from rich.text import Text
+
+    from medldr.commands.new_study.document import found, sweep_name, text
+    from medldr.folders.files import write_text
+    from medldr.folders.provenance import cores
+    from medldr.reporting.writers.terminal import console
+
+    write_text(out, text(study, out, gpu=torch.cuda.is_available(), cores=cores()))
+    print_to = console()
+    print_to.print(f"{study.name}: {found(study)}", **_PLAIN)
+    for domain in study.held_out.names.values():
+        print_to.print(f"  held out in turn: {domain}", **_PLAIN)
+    for line in study.private[:_LISTED]:
+        print_to.print(f"  {line}", **_PLAIN)
+    if len(study.private) > _LISTED:
+        print_to.print(f"  and {len(study.private) - _LISTED:,} more", **_PLAIN)
+    for caution in study.cautions:
+        print_to.print(Text.assemble(("CHECK ", "bold red"), caution))
+    print_to.print(f"\n{out} written. Read it, then:", **_PLAIN)
+    for command in (
+        f"data check {out}",
+        f"sweep {out} --dry-run",
+        f"sweep {out}",
+        f"report runs/{sweep_name(out)}",
+    ):
+        print_to.print(f"  medldr {command}", **_PLAIN)

@@ -1,0 +1,191 @@
+"""Which column of a table is the label, the split, the patient and the domain.
+
+Source:
+    Our choice: a column is taken for what its name says, if its cells could be that (every row in a
+    known split, at least two domains). Named columns win over guesses; no column is used twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from medldr.commands.new_study.ask import TOLD, Asker
+from medldr.commands.new_study.finding import Finding, remark
+from medldr.commands.new_study.words import SUBGROUPS, Role, are_splits, rank, words
+from medldr.data.metadata_columns import MOST_VALUES, is_number
+from medldr.data.sheets import Sheet
+from medldr.datasets._table.counting import some
+from medldr.datasets._table.split_words import split_of
+from medldr.errors import InputError, did_you_mean
+
+_MOST_CLASSES: Final = 20
+"""Values of a column that is taken for the label although its name doesn't say so."""
+_LISTED: Final = 8
+_OPTIONAL: Final[tuple[Role, ...]] = ("split", "group", "domain")
+_ASKED: Final[Mapping[Role, str]] = {
+    "label": "Which column is the class of each scan",
+    "split": "Which column is the split",
+    "group": "Which column is the patient",
+    "domain": "Which column is the hospital or scanner",
+}
+
+
+def guess_columns(
+    sheet: Sheet,
+    taken: Sequence[str],
+    given: Mapping[Role, str],
+    asker: Asker,
+    *,
+    label: Finding | None = None,
+) -> list[Finding]:
+    """The keys `label`, `split`, `group` and `domain` of a table.
+
+    Args:
+        sheet: The table.
+        taken: Columns that mean something already: that of the paths.
+        given: Columns that the user named; several labels are separated by commas.
+        asker: Who chooses where several columns suit.
+        label: What is the label, where that is known; None: it is looked for.
+
+    Raises:
+        InputError: If a named column does not exist, or nothing says which one is the label.
+    """
+    for role, name in given.items():
+        for part in name.split(",") if role == "label" else [name]:
+            if part not in sheet.names:
+                raise InputError(
+                    f"--{role}: {sheet.path} has no column {part!r}."
+                    f"{did_you_mean(part, sheet.names)} Columns: {', '.join(sheet.names)}"
+                )
+    used = {*taken, *(part for name in given.values() for part in name.split(","))}
+    found = [label or _label(sheet, used, given, asker)]
+    used.update([found[0].value] if isinstance(found[0].value, str) else found[0].value)
+    for role in _OPTIONAL:
+        findings = _optional(sheet, role, used, given, asker)
+        used.update(one.value for one in findings if one.used)
+        found += findings
+    further = [
+        name for name in sheet.names if name not in used and not SUBGROUPS.isdisjoint(words(name))
+    ]
+    if further:
+        why = "Uncomment to see results by these columns, too."
+        found.append(Finding("columns", further, why, used=False))
+    return found
+
+
+def _label(sheet: Sheet, used: set[str], given: Mapping[Role, str], asker: Asker) -> Finding:
+    if "label" in given:
+        names = given["label"].split(",")
+        return Finding("label", names if len(names) > 1 else names[0], TOLD)
+    suited = _suited(sheet, "label", used)
+    if suited:
+        return _chosen(sheet, "label", suited, asker)
+    few = [
+        name
+        for name in sheet.names
+        if name not in used
+        and 2 <= len(_different(sheet, name)) <= _MOST_CLASSES
+        and not any(rank(name, role) is not None for role in _OPTIONAL)
+    ]
+    if few and asker.interactive:
+        answer = asker.choose(_ASKED["label"], few, few[0])
+        return Finding("label", answer.value, answer.why)
+    candidates = f" Columns with few values: {', '.join(few)}." if few else ""
+    raise InputError(
+        f"{sheet.path}: no column is called label, class, diagnosis or the like, so say which one "
+        f"holds the class, with --label COLUMN.{candidates} Columns: {', '.join(sheet.names)}"
+    )
+
+
+def _optional(
+    sheet: Sheet, role: Role, used: set[str], given: Mapping[Role, str], asker: Asker
+) -> list[Finding]:
+    if role in given:
+        return [Finding(role, given[role], TOLD)]
+    suited, findings = [], []
+    for name in _suited(sheet, role, used):
+        wrong = _unfit(sheet, name, role)
+        if not wrong:
+            suited.append(name)
+        else:
+            findings.append(remark(f"The column {name!r} is not taken for data.{role}: {wrong}."))
+    if suited:
+        findings.insert(0, _chosen(sheet, role, suited, asker))
+    return findings
+
+
+def _suited(sheet: Sheet, role: Role, used: set[str]) -> list[str]:
+    """Columns whose names say so, the best first."""
+    ranked = [(found, name) for name in sheet.names if (found := rank(name, role)) is not None]
+    return [name for _, name in sorted(ranked, key=lambda pair: pair[0]) if name not in used]
+
+
+def _chosen(sheet: Sheet, role: Role, suited: list[str], asker: Asker) -> Finding:
+    best, *others = suited
+    if role == "label":
+        best = next((name for name in others if _names_for(sheet, best, name)), best)
+        others = [name for name in suited if name != best]
+    why = f"The column's name says so. It holds {_values(sheet, best, role)}."
+    empty = sheet.column(best).count("")
+    if empty and role == "group":
+        why += f" {empty:,} rows have none: each of these counts as a patient of its own."
+    if others:
+        answer = asker.choose(_ASKED[role], suited, best)
+        if answer.value != best:
+            return Finding(role, answer.value, answer.why)
+        why += f" {', '.join(map(repr, others))} would suit as well. {answer.why}"
+    return Finding(role, best, why)
+
+
+def _values(sheet: Sheet, name: str, role: Role) -> str:
+    """How many values a column has and, unless they are patients, which ones."""
+    counts = Counter(cell for cell in sheet.column(name) if cell)
+    number = f"{len(counts):,} different {'value' if len(counts) == 1 else 'values'}"
+    if role == "group":
+        return number
+    return f"{number}: {some((f'{value} ({n:,})' for value, n in sorted(counts.items())), _LISTED)}"
+
+
+def _names_for(sheet: Sheet, numbers: str, other: str) -> bool:
+    """Whether a column holds numbers, and the other one the names that they stand for."""
+    pairs = set(zip(sheet.column(numbers), sheet.column(other), strict=True))
+    left, right = _different(sheet, numbers), _different(sheet, other)
+    digits = all(map(is_number, left)) and not any(map(is_number, right))
+    return digits and len(pairs) == len(left) == len(right)
+
+
+def _unfit(sheet: Sheet, name: str, role: Role) -> str:
+    """Why a column cannot be what its name says; empty where it can."""
+    cells, different = sheet.column(name), _different(sheet, name)
+    empty = cells.count("")
+    if role == "group":
+        return "" if different else "it is empty"
+    if empty:
+        return f"{empty:,} of {len(cells):,} rows have none"
+    if role == "domain":
+        if len(different) < 2:
+            return f"all rows are of {next(iter(different))!r}"
+        return f"it has {len(different):,} values" if 2 * len(different) > len(cells) else ""
+    strange = sorted(value for value in different if split_of(value) is None)
+    if strange:
+        numbers = " (`medldr data split` makes splits of numbered folds)" * is_number(strange[0])
+        return f"{len(strange):,} of its {len(different):,} values name no split{numbers}"
+    return "" if are_splits(sorted(different)) else "it names a single split"
+
+
+def _different(sheet: Sheet, name: str) -> set[str]:
+    return set(sheet.column(name)) - {""}
+
+
+def looks_ordinal(classes: Sequence[str], label: str) -> bool:
+    """Whether classes may be grades: three or more numbers, or a column called so.
+
+    Example:
+        >>> looks_ordinal(["0", "1", "2"], "label"), looks_ordinal(["a", "b"], "grade")
+        (True, False)
+    """
+    graded = not {"grade", "stage", "score", "severity"}.isdisjoint(words(label))
+    numbers = all(is_number(name) for name in classes)
+    return 2 < len(classes) <= MOST_VALUES and (graded or numbers)

@@ -1,0 +1,206 @@
+"""The text of a study's sweep file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from medldr.commands.new_study.cost import about, seconds
+from medldr.commands.new_study.finding import Finding
+from medldr.commands.new_study.images import SMALL_STEM
+from medldr.commands.new_study.kind import RECIPES
+from medldr.commands.new_study.study import Study
+from medldr.commands.new_study.write import comment, entry, joined, section
+
+METHODS: Final = ("erm", "latentdr_sa", "latentdr_pool", "erm_half_lr")
+SEEDS: Final = (0, 1, 2)
+BATCH: Final = {2: 32, 3: 8}
+"""Images of a batch of the recipes."""
+_CONTROL: Final = "erm_half_lr"
+_FLIPS: Final = {
+    "scan": "Nothing is mirrored, because organs have sides.",
+    "photo": "Nothing is mirrored; transform.flip names axes where left and right mean nothing.",
+    "microscopy": "All mirrors and quarter turns are drawn in training, for slides have no up.",
+}
+
+
+def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
+    """The file of a study.
+
+    Args:
+        study: All decisions.
+        out: The file, to whose folder paths are relative.
+        gpu: Whether this machine has one.
+        cores: Of its processor.
+    """
+    return joined(
+        [
+            _head(study, out),
+            entry("title", _title(study)),
+            _common(study, out, gpu=gpu),
+            _runs(),
+            _axes(study),
+            _seeds(study, gpu=gpu, cores=cores),
+            _table(study),
+        ]
+    )
+
+
+def sweep_name(out: Path) -> str:
+    """The name that a sweep takes from its file, and its folder below runs."""
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "_", out.stem).strip("._+-") or "sweep"
+
+
+def found(study: Study) -> str:
+    """What the data hold, in one sentence of counts."""
+    table = study.table
+    groups = len(set(table.groups.tolist()) - {""})
+    domains = len(set(table.domains.tolist()) - {""})
+    what = "pictures" if study.dims == 2 else "volumes"
+    parts = [f"{len(table):,} {what}", f"{len(table.class_names):,} classes"]
+    parts += [f"{domains:,} domains"] if domains else []
+    parts += [f"{groups:,} patients"] if groups else []
+    return ", ".join(parts)
+
+
+def _head(study: Study, out: Path) -> Iterator[str]:
+    yield from comment(f"A study of {study.name}: {found(study)}.")
+    yield "#"
+    yield from comment("Written by `medldr new`; every line may be changed. What to do with it:")
+    yield f"#   medldr data check {out.name}"
+    yield f"#   medldr sweep {out.name}"
+    yield f"#   medldr report runs/{sweep_name(out)}"
+    for one in study.cautions:
+        yield "#"
+        yield from comment(f"CHECK: {one}")
+    yield ""
+
+
+def _title(study: Study) -> str:
+    return f"{study.name}, one domain left out" if study.held_out.names else study.name
+
+
+def _common(study: Study, out: Path, *, gpu: bool) -> Iterator[str]:
+    yield ""
+    yield "common:"
+    kind = study.kind
+    yield from comment(f"{kind.why} Kind: {kind.name}. {_FLIPS[kind.name]}", 2)
+    yield from entry("extends", [recipe(study), "data/table"], 2)
+    yield "  data:"
+    yield from section(study.data, out.parent, 4)
+    if study.positive is not None:
+        yield "  evaluation:"
+        yield from section([study.positive], out.parent, 4)
+    yield from _model(study, gpu=gpu)
+
+
+def recipe(study: Study) -> str:
+    """The packaged recipe for such images."""
+    if study.dims == 3:
+        return RECIPES[3]
+    return RECIPES.get(study.kind.name, RECIPES[2])
+
+
+def small_stem(study: Study, *, gpu: bool) -> bool:
+    """Whether the network has no pooling at its start: small images, if they can be afforded."""
+    return study.size < SMALL_STEM[study.dims] and (study.dims == 2 or gpu)
+
+
+def _model(study: Study, *, gpu: bool) -> Iterator[str]:
+    keys: list[Finding] = []
+    if study.size < SMALL_STEM[study.dims]:
+        used = small_stem(study, gpu=gpu)
+        why = "Small images: a network that does not shrink them at its start sees more."
+        why += "" if used else " In 3D it takes forty times as long, too long without a GPU."
+        keys.append(Finding("stem", "small", why, used=used))
+    slow = "This machine has no GPU; for a first look, uncomment width and epochs."
+    if not gpu:
+        keys.append(Finding("width", 0.25, slow, used=False))
+    yield from _section("model", keys)
+    training: list[Finding] = []
+    if study.held_out.train < BATCH[study.dims]:
+        why = f"Only {study.held_out.train:,} images train, less than a batch of the recipe."
+        training.append(Finding("batch_size", max(2, study.held_out.train // 2), why))
+    if not gpu:
+        training.append(Finding("epochs", 5, "", used=False))
+    yield from _section("training", training)
+
+
+def _section(name: str, keys: list[Finding]) -> Iterator[str]:
+    """A section; commented out if no key of it is used."""
+    if any(one.used for one in keys):
+        yield f"  {name}:"
+        yield from section(keys, Path(), 4)
+        return
+    for one in keys:
+        yield from comment(one.why, 2)
+    if keys:
+        yield from entry(name, {one.key: one.value for one in keys}, 2, used=False)
+
+
+def _runs() -> Iterator[str]:
+    yield ""
+    yield from comment(
+        "LatentDR halves the learning rate, as in its paper; erm_half_lr is the control that tells "
+        "this effect from that of the method. `medldr list algorithms` names others."
+    )
+    yield "runs:"
+    for method in METHODS:
+        yield f"  - {{label: {method}, extends: [algorithm/{method}]}}"
+
+
+def _axes(study: Study) -> Iterator[str]:
+    yield ""
+    yield from comment(study.held_out.why)
+    if study.held_out.names:
+        yield "axes:"
+        listed = {name: [domain] for name, domain in study.held_out.names.items()}
+        yield from entry("data.held_out", listed, 2)
+
+
+def _seeds(study: Study, *, gpu: bool, cores: int) -> Iterator[str]:
+    axes = max(1, len(study.held_out.names))
+    runs = len(METHODS) * axes * len(SEEDS)
+    times = {
+        where: seconds(
+            study.held_out.train,
+            study.size,
+            study.dims,
+            small_stem=small_stem(study, gpu=gpu),
+            cores=count,
+        )
+        for where, count in (("a GPU", None), (f"{cores} cores", cores))
+    }
+    each = " or ".join(f"{about(time)} on {where}" for where, time in times.items())
+    product = f"{len(METHODS)} methods x {axes} domains x {len(SEEDS)} seeds"
+    if not study.held_out.names:
+        product = f"{len(METHODS)} methods x {len(SEEDS)} seeds"
+    yield ""
+    yield from comment(
+        f"{runs:,} runs: {product}. By a rough estimate, each takes at most {each}. Fewer seeds "
+        "tell less: with one, no difference can be tested."
+    )
+    yield from entry("seeds", list(SEEDS))
+
+
+def _table(study: Study) -> Iterator[str]:
+    names = study.held_out.names
+    table: dict[str, Any] = {"rows": "run"}
+    if names:
+        table["columns"] = "data.held_out"
+    table |= {
+        "reference": "erm",
+        "controls": [_CONTROL],
+        "contrasts": [["latentdr_sa", _CONTROL], ["latentdr_pool", _CONTROL]],
+        "metrics": ["auc", "balanced_accuracy"],
+    }
+    titles = {name: domain for name, domain in names.items() if name != domain}
+    if titles:
+        table["titles"] = titles
+    yield ""
+    yield from comment(
+        "AUC depends on no threshold; balanced accuracy counts every class alike, however rare."
+    )
+    yield from entry("table", table)

@@ -1,0 +1,160 @@
+"""Size, spacing and window of the images, from what all files are.
+
+Source:
+    Our choice. Pictures of 64 to 224 pixels and volumes of 32 to 96 voxels an edge are what the
+    recipes are for, and never more than the files have. Where the files of a set have different
+    spacings but show about the same extent in mm, all are brought to one scale in mm; where they
+    do not, each is stretched to the same number of pixels, because a scale that holds the largest
+    would leave little of the smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.commands.new_study.finding import Finding, remark
+from medldr.data.scans.facts import Facts
+
+SIZES: Final = {2: (64, 96, 128, 224), 3: (32, 48, 64, 96)}
+SMALL_STEM: Final = {2: 64, 3: 33}
+"""Images of shorter edges go into a network without the pooling at its start."""
+
+_SAME: Final = 0.01
+"""Spacings that differ by less, relative to each other, are the same."""
+_SIMILAR: Final = 1.25
+"""Extents are similar where the 90th percentile is at most so many times the 10th."""
+_AIR: Final = -500.0
+"""No scan but a CT has whole numbers below this."""
+_STRETCHED: Final = 1.25
+
+
+def dims_of(facts: Sequence[Facts]) -> int:
+    """2 where most items are pictures, or volumes of a single slice; else 3.
+
+    Args:
+        facts: Of each item.
+    """
+    flat = sum(_flat(one) for one in facts)
+    return 2 if 2 * flat >= len(facts) else 3
+
+
+def image_keys(facts: Sequence[Facts]) -> list[Finding]:
+    """The keys that say how files become images.
+
+    Args:
+        facts: Of each usable item; at least one.
+    """
+    dims = dims_of(facts)
+    found = []
+    if dims == 2 and any(len(one.spatial) == 3 and _flat(one) for one in facts):
+        found.append(Finding("dims", 2, "Every file holds a single slice."))
+    edges = np.array([_edges(one, dims) for one in facts if len(_edges(one, dims)) == dims])
+    size, why = _size(edges, dims)
+    found.append(Finding("size", size, why))
+    found += _spacing(facts, dims, size)
+    return [*found, *_window(facts)]
+
+
+def _flat(facts: Facts) -> bool:
+    return len(facts.spatial) == 2 or 1 in facts.spatial
+
+
+def _edges(facts: Facts, dims: int) -> tuple[int, ...]:
+    spatial = facts.spatial
+    if dims == 2 and len(spatial) == 3 and 1 in spatial:
+        at = spatial.index(1)
+        return (*spatial[:at], *spatial[at + 1 :])
+    return spatial
+
+
+def _size(edges: NDArray[np.int64], dims: int) -> tuple[int, str]:
+    """Pixels along each axis: by the shorter edge of pictures, by the middle one of volumes."""
+    chosen = edges.min(axis=1) if dims == 2 else np.sort(edges, axis=1)[:, 1]
+    typical = int(np.median(chosen))
+    size = max((one for one in SIZES[dims] if one <= typical), default=typical)
+    kinds = np.unique(edges, axis=0)
+    what = "pictures" if dims == 2 else "volumes"
+    if len(kinds) == 1:
+        why = f"All {what} have {_x(kinds[0])} {_pixels(dims)}."
+    else:
+        why = (
+            f"The {what} have {_x(edges.min(axis=0))} to {_x(edges.max(axis=0))} {_pixels(dims)}; "
+            f"the median {'shorter' if dims == 2 else 'middle'} edge is {typical}."
+        )
+    aspect = float(np.median(edges.max(axis=1) / edges.min(axis=1)))
+    if aspect >= _STRETCHED and dims == 2:
+        why += (
+            f" They are not square (typically {aspect:.1f} : 1) and are stretched; two numbers "
+            "keep the proportions, height first."
+        )
+    if size < int(chosen.min()) or size < typical:
+        why += " Larger images cost more and may show more."
+    return size, why
+
+
+def _spacing(facts: Sequence[Facts], dims: int, size: int) -> list[Finding]:
+    known = [one for one in facts if one.spacing is not None and len(one.spacing) == dims]
+    if not known:
+        return []
+    if len(known) < len(facts):
+        return [
+            remark(
+                f"{len(facts) - len(known):,} of {len(facts):,} files do not say their spacing in "
+                "mm, so data.spacing cannot be used; all are stretched to one size."
+            )
+        ]
+    spacings = np.array([one.spacing for one in known], dtype=np.float64)
+    if (spacings.max(axis=0) <= (1 + _SAME) * spacings.min(axis=0)).all():
+        return [remark(f"All files have a spacing of {_mm(spacings[0])} mm.")]
+    extents = spacings * np.array([_edges(one, dims) for one in known])
+    low, high = np.percentile(extents, (10, 90), axis=0)
+    ranges = (
+        f"Spacings differ ({_mm(spacings.min(axis=0))} to {_mm(spacings.max(axis=0))} mm); most "
+        f"scans extend over {_mm(low)} to {_mm(high)} mm."
+    )
+    middle = [float(f"{value / size:.3g}") for value in np.median(extents, axis=0)]
+    if (high <= _SIMILAR * low).all():
+        why = (
+            f"{ranges} With this spacing the typical extent fills the image; borders are added or "
+            "cut (data.fit)."
+        )
+        return [Finding("spacing", middle, why)]
+    why = (
+        f"{ranges} That is too different for one scale in mm, so each scan is stretched to one "
+        "size. Where sizes in mm matter, set a spacing: this one shows the typical extent."
+    )
+    return [Finding("spacing", middle, why, used=False)]
+
+
+def _window(facts: Sequence[Facts]) -> list[Finding]:
+    tomography = [one for one in facts if one.kind == "dicom" and one.modality == "CT"]
+    if len(tomography) == len(facts):
+        why = "All are CT: air to dense bone becomes 0 to 1. Also: bone, lung, soft_tissue, brain."
+        return [Finding("window", "ct", why)]
+    others = [one for one in facts if one.kind in ("nifti", "array")]
+    low = min((one.low for one in others if "float" not in one.mode), default=0.0)
+    if low < _AIR:
+        count = sum(one.low < _AIR and "float" not in one.mode for one in others)
+        why = (
+            f"{count:,} files hold whole numbers down to {low:,.0f}, as CT does. If all are CT, "
+            "uncomment this (or bone, lung, soft_tissue, brain): one scale for all, in Hounsfield "
+            "units. As it is, each volume has its own, from its percentiles."
+        )
+        return [Finding("window", "ct", why, used=False)]
+    return []
+
+
+def _pixels(dims: int) -> str:
+    return "pixels" if dims == 2 else "voxels"
+
+
+def _x(numbers: NDArray[np.int64]) -> str:
+    return " x ".join(f"{number}" for number in numbers.tolist())
+
+
+def _mm(numbers: NDArray[np.float64]) -> str:
+    return " x ".join(f"{number:.3g}" for number in numbers.tolist())

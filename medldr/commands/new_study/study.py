@@ -1,0 +1,200 @@
+"""A study of one's own: every decision that its file states, and what says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medldr.commands.new_study.ask import GUESS, TOLD, Asker
+from medldr.commands.new_study.cautions import cautions
+from medldr.commands.new_study.columns import looks_ordinal
+from medldr.commands.new_study.finding import Finding, settings
+from medldr.commands.new_study.held_out import HeldOut, choose_held_out
+from medldr.commands.new_study.images import dims_of, image_keys
+from medldr.commands.new_study.kind import Kind, kind_of_images
+from medldr.commands.new_study.options import Options
+from medldr.commands.new_study.patients import group_pattern
+from medldr.commands.new_study.shared import held_out_keys, shared_groups
+from medldr.commands.new_study.source import data_keys
+from medldr.data.image_table import ImageTable
+from medldr.data.scans.images import ScanImages
+from medldr.data.scans.resolve import resolve
+from medldr.data.two_classes import swapped, task_of
+from medldr.datasets._table.counting import counted
+from medldr.datasets._table.describe import NO_LABEL
+from medldr.datasets.table import Config, load
+from medldr.errors import InputError, did_you_mean
+
+_PROVISIONAL: Final = 64
+"""A size with which any files can be read; the one that suits them is not known before."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that a file says.
+
+    Attributes:
+        name: The data set's.
+        table: Its images.
+        dims: 2 or 3.
+        data: Keys of the section `data`.
+        kind: Kind of images.
+        positive: The positive one of two classes; None for another number.
+        held_out: Domains that are held out.
+        cautions: What readers should look at, a sentence or some each.
+        private: What only the terminal shows, because it names files or patients.
+    """
+
+    name: str
+    table: ImageTable
+    dims: int
+    data: list[Finding]
+    kind: Kind
+    positive: Finding | None
+    held_out: HeldOut
+    cautions: list[str]
+    private: list[str]
+
+    @property
+    def size(self) -> int:
+        """Pixels along each axis."""
+        return int(settings(self.data)["size"])
+
+
+def make_study(options: Options, asker: Asker) -> Study:
+    """Look at everything, ask what cannot be seen, decide.
+
+    Every file is read, which is remembered: checking and training need not read them again.
+
+    Args:
+        options: What the user said.
+        asker: Who decides what cannot be seen.
+
+    Raises:
+        InputError: If the data cannot be read or make no study, with the cure.
+    """
+    data = data_keys(options, asker)
+    table = _read(data)
+    said: list[str] = []
+    data += _left_out(table, asker, said)
+    data += _groups(table, data)
+    if "group_pattern" in settings(data):
+        table = _read(data)
+        said.append("Patients are guessed from names of files (data.group_pattern).")
+    if not isinstance(table.images, ScanImages):
+        raise TypeError("scans are not read before a batch asks for them")
+    dims = dims_of(table.facts)
+    name = table.name
+    names = [name, *table.class_names, *sorted(set(table.domains.tolist()))]
+    kind = kind_of_images(table.facts, table.images.sources, names, dims, options.kind, asker)
+    data += image_keys(table.facts)
+    if kind.grey:
+        data.append(Finding("channels", 1, "All channels are alike."))
+    data += held_out_keys(table, asker)
+    shared, total = shared_groups(table)
+    if shared:
+        said.append(f"{shared:,} of {total:,} names of patients occur in several domains.")
+    if "group_scope" in settings(data):
+        table = _read(data)
+    label = settings(data).get("label", "label")
+    if isinstance(label, str) and looks_ordinal(table.class_names, label):
+        why = "If classes are grades in this order, uncomment for metrics of ordered classes."
+        data.append(Finding("ordinal", True, why, used=False))
+    config = _config(data)
+    _, notes = resolve(config, dict(zip(table.ids.tolist(), table.facts, strict=True)), table.name)
+    said += [note for note in (*table.notes, *notes) if "CHECK" in note]
+    held_out = choose_held_out(table, config)
+    found = cautions(table, held_out.tested)
+    return Study(
+        name=name,
+        table=table,
+        dims=dims,
+        data=data,
+        kind=kind,
+        positive=_positive(table, options.positive, asker),
+        held_out=held_out,
+        cautions=[*said, *found, *held_out.cautions],
+        private=[
+            *(f"left out: {one.path}: {one.reason}" for one in table.bad_files),
+            *held_out.private,
+        ],
+    )
+
+
+def _config(data: list[Finding]) -> Config:
+    return Config(**settings(data))
+
+
+def _read(data: list[Finding]) -> ImageTable:
+    """Every item that can be used; the others are in `ImageTable.bad_files`."""
+    config = _config(data)
+    lenient = {"on_bad_file": "skip", "on_missing_label": "skip", "cache": "off"}
+    table = load(config.model_copy(update={**lenient, "size": _PROVISIONAL}))
+    if table.task != "multi-label" and len(table.class_names) < 2:
+        raise InputError(f"{table.name} has the single class {table.class_names[0]!r}")
+    return table
+
+
+def _left_out(table: ImageTable, asker: Asker, said: list[str]) -> list[Finding]:
+    """Rows without a label, and files that cannot be used: left out, if nobody objects."""
+    found = []
+    unlabelled = sum(one.reason == NO_LABEL for one in table.bad_files)
+    unusable = len(table.bad_files) - unlabelled
+    for count, key, what in (
+        (unlabelled, "on_missing_label", "without a label"),
+        (unusable, "on_bad_file", "without a file, or with one that cannot be used"),
+    ):
+        if count:
+            total = len(table) + len(table.bad_files)
+            text = f"{counted(count, 'scan', 'scans')} of {total:,} {what}"
+            agreed = asker.confirm(f"{text}. Go on without?")
+            found.append(Finding(key, "skip", f"Left out: {text}. {agreed}"))
+            said.append(f"Left out: {text} (data.{key}).")
+    return found
+
+
+def _groups(table: ImageTable, data: list[Finding]) -> list[Finding]:
+    """A pattern that finds patients in names of files, where nothing else names them."""
+    if (table.groups != "").any():
+        return []
+    file = settings(data).get("file")
+    guessed = None
+    if file is None or Path(file).suffix.lower() != ".npz":
+        guessed = group_pattern(table.ids.tolist())
+    if guessed is None:
+        why = "The patient in names of files, such as P12 in P12_003.png, if they hold one."
+        return [Finding("group_pattern", r"(?:^|/)(P[0-9]+)_[^/]*$", why, used=False)]
+    pattern, count = guessed
+    why = (
+        f"Names of files begin with what looks like {count:,} patients, several images each. "
+        f"{GUESS} If it is no patient, remove this line."
+    )
+    return [Finding("group_pattern", pattern, why)]
+
+
+def _positive(table: ImageTable, given: str | None, asker: Asker) -> Finding | None:
+    """The positive one of two classes: the one that does not read like the negative one."""
+    names = list(table.class_names)
+    if task_of(table) != "binary":
+        if given is not None:
+            raise InputError(
+                f"--positive is for two classes; {table.name} has {len(names):,}: "
+                f"{', '.join(names)}"
+            )
+        return None
+    if given is not None:
+        if given not in names:
+            raise InputError(
+                f"--positive: {table.name} has no class {given!r}.{did_you_mean(given, names)} "
+                f"Classes: {', '.join(names)}"
+            )
+        return Finding("positive_class", given, TOLD)
+    first, second = names
+    if swapped(names) or swapped(names[::-1]):
+        best, other = (first, second) if swapped(names) else (second, first)
+        why = f"Sensitivity is that of this class, because {other!r} reads like the negative one."
+        return Finding("positive_class", best, why)
+    answer = asker.choose("Which class is the finding (positive)", names, second)
+    why = f"Sensitivity is that of this class. {answer.why}"
+    return Finding("positive_class", answer.value, why)

@@ -1,0 +1,204 @@
+"""What the levels of a tree of folders mean, by the names that they have and that recur.
+
+Source:
+    Our choice. Folders called train and test are splits. Names that recur in most of the folders
+    above them are classes below domains (or the reverse, where the words say so); names that do
+    not are patients below classes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from medldr.commands.new_study.ask import Asker
+from medldr.commands.new_study.finding import Finding
+from medldr.commands.new_study.words import are_splits, like_classes, like_domains
+from medldr.data.scans.dicom_open import open_dicom
+from medldr.data.scans.scan import ScanError
+from medldr.datasets._domain_folders.location import Listing
+from medldr.datasets._table.columns import ENDINGS
+from medldr.datasets._table.folders import is_slice
+from medldr.datasets._table.levels import layout
+from medldr.errors import InputError
+
+_RECUR: Final = 0.5
+_MOST_CLASSES: Final = 20
+_SERIES: Final = ("SeriesInstanceUID",)
+
+Names = tuple[str, ...]
+
+
+class Guessed(NamedTuple):
+    """Levels of a tree.
+
+    Attributes:
+        levels: What each means, from the top.
+        why: What says so.
+    """
+
+    levels: tuple[str, ...]
+    why: str
+
+
+def guess_tree(root: Path, asker: Asker) -> list[Finding]:
+    """The keys `root` and `folders` of a tree of scans.
+
+    Args:
+        root: Its top, or a folder that holds nothing but it.
+        asker: Who decides where two readings are possible.
+
+    Raises:
+        InputError: If there are no scans below it, or no level that could be the class.
+    """
+    listing = Listing(root)
+    while len(listing.folders) == 1 and not any(map(_is_scan, listing.files)):
+        inner = root / listing.folders[0]
+        deeper = Listing(inner)
+        if not deeper.folders:
+            break
+        root, listing = inner, deeper
+    series: list[Names] = []
+    found = _names(root, (), series)
+    if not found:
+        raise InputError(
+            f"{root} holds no table (.csv, .tsv, .jsonl, .parquet) and no scans. Found {listing}"
+        )
+    if not all(found):
+        raise InputError(
+            f"{root} holds scans beside each other and no table that says what they are. Write a "
+            "CSV with the columns path and label (and site, patient), or put them into folders: "
+            f"{layout('FOLDER', ('domain', 'label'))}. Found {listing}"
+        )
+    guessed = guess_levels(found)
+    levels = guessed.levels
+    why = f"{guessed.why} As a path: {layout(root.name, levels)}."
+    if series and "group" not in levels:
+        patients = ", ".join((*levels, "group"))
+        why += (
+            f" Below are {len(series):,} folders of DICOM slices, each one scan; if each is of "
+            f"another patient, write folders: [{patients}]."
+        )
+    if {"domain", "label"} <= set(levels):
+        other = {"domain": "label", "label": "domain"}
+        options = [",".join(levels), ",".join(other.get(level, level) for level in levels)]
+        question = f"What are the folders, from the top? {layout(root.name, levels)} or the reverse"
+        answer = asker.choose(question, options, options[0])
+        levels = tuple(answer.value.split(","))
+        why += f" {answer.why}"
+    elif "domain" not in levels:
+        why += " No level is taken for hospitals or scanners."
+    return [Finding("root", root, ""), Finding("folders", list(levels), why)]
+
+
+def guess_levels(items: Sequence[Names]) -> Guessed:
+    """What the levels of folders mean.
+
+    Args:
+        items: ``(N,)`` names of the folders above each item, from the top; at least one each.
+
+    Raises:
+        InputError: If all levels are splits.
+
+    Example:
+        >>> guess_levels([("a", "cat"), ("a", "dog"), ("b", "cat"), ("b", "dog")]).levels
+        ('domain', 'label')
+        >>> guess_levels([("cat", "p1"), ("cat", "p2"), ("dog", "p3")]).levels
+        ('label', 'group')
+    """
+    depth = min(map(len, items))
+    names = [sorted({item[level] for item in items}) for level in range(depth)]
+    split = next((level for level in range(depth) if are_splits(names[level])), None)
+    rest = [level for level in range(depth) if level != split]
+    if not rest:
+        raise InputError(
+            "the folders are called like splits (train, test), and none is called like a class, so "
+            "nothing says what the scans are. Write a table with the columns path and label"
+        )
+    meant, why = _meanings(items, rest, names)
+    if split is not None:
+        meant[split] = "split"
+        why = f"Folders are called {', '.join(names[split])}, which are splits. {why}"
+    return Guessed(tuple(meant[level] for level in sorted(meant)), why)
+
+
+def _meanings(
+    items: Sequence[Names], rest: list[int], names: Sequence[Sequence[str]]
+) -> tuple[dict[int, str], str]:
+    top = rest[0]
+    if len(rest) == 1:
+        return {top: "label"}, f"There is one level of folders: {len(names[top]):,} classes."
+    second, third = rest[1], rest[2] if len(rest) > 2 else None
+    if _recurring(items, top, second) >= _RECUR:
+        upper, lower = "domain", "label"
+        reverse = like_classes(names[top]) + like_domains(names[second])
+        if reverse > like_domains(names[top]) + like_classes(names[second]):
+            upper, lower = lower, upper
+        meant = {top: upper, second: lower}
+        why = (
+            f"The {len(names[second]):,} names of the second level recur in most of the "
+            f"{len(names[top]):,} folders of the first, as those of classes and of domains do."
+        )
+        if third is not None and _recurring(items, second, third) < _RECUR:
+            meant[third] = "group"
+            why += " Those of the third do not recur: they are patients."
+        return meant, why
+    few = third is not None and len(names[third]) <= _MOST_CLASSES
+    if third is not None and few and _recurring(items, second, third) >= _RECUR:
+        why = "Names of the second level do not recur, as those of patients; those of the third do."
+        return {top: "domain", second: "group", third: "label"}, why
+    why = (
+        f"Names of the second level do not recur in the {len(names[top]):,} folders of the first: "
+        "they are patients, below their classes."
+    )
+    return {top: "label", second: "group"}, why
+
+
+def _recurring(items: Sequence[Names], upper: int, lower: int) -> float:
+    """The share of a folder's names that most other folders have, too, as a mean over folders."""
+    below: dict[Names, set[str]] = {}
+    for item in items:
+        below.setdefault(item[: upper + 1], set()).add(item[lower])
+    if len(below) < 2:
+        return 0.0
+    counts = Counter(name for found in below.values() for name in found)
+    most = {name for name, count in counts.items() if 2 * count >= max(3, len(below))}
+    return sum(len(found & most) / len(found) for found in below.values()) / len(below)
+
+
+def _names(folder: Path, above: Names, series: list[Names]) -> list[Names]:
+    """Names of the folders above each item; a series of DICOM slices is one item.
+
+    Args:
+        folder: What is listed, with all below it.
+        above: Names of the folders that lead to it.
+        series: Gets the folders that hold one series each.
+    """
+    listing = Listing(folder)
+    files = [name for name in listing.files if _is_scan(name)]
+    slices = [name for name in files if is_slice(name)]
+    found = [above] * len(files)
+    if len(above) > 1 and len(slices) == len(files) and _is_series(folder, slices):
+        found = [above[:-1]]
+        series.append(above)
+    for name in listing.folders:
+        found += _names(folder / name, (*above, name), series)
+    return found
+
+
+def _is_scan(name: str) -> bool:
+    return name.lower().endswith(ENDINGS) or is_slice(name)
+
+
+def _is_series(folder: Path, slices: Sequence[str]) -> bool:
+    """Whether the first and the last file of a folder are of one DICOM series."""
+    if len(slices) < 2:
+        return False
+    try:
+        ends = [open_dicom(folder / name, _SERIES)[0] for name in (slices[0], slices[-1])]
+    except ScanError:
+        return False
+    first, last = (str(end.get("SeriesInstanceUID", "")) for end in ends)
+    return bool(first) and first == last

@@ -1,0 +1,162 @@
+"""What looking at a whole data set finds, before any training: for a page, and for an exit code.
+
+`medldr data check` and a run's own notes come from the same functions, so both know the same. Only
+the search for nearly equal images, which compares every image with every other, is of the check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.config import RunConfig
+from medldr.data.image_table import ImageTable, Look
+from medldr.data.reading.check import find_faults
+from medldr.data.reading.duplicates import divided_twins
+from medldr.data.reading.near import near_pairs
+from medldr.data.splits.make import Splits
+from medldr.data.splits.stratify import class_table
+from medldr.data.two_classes import positive_class_notes
+from medldr.transforms import ImageShape, build_pipeline
+
+_EXAMPLES: Final = 3
+MOST_COMPARED: Final = 20_000
+"""Images up to which every one is compared with every other; beyond, that takes too long."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found.
+
+    Attributes:
+        table: The data set.
+        plans: Rows of each split of a run, by a text such as `` with hospital_a held out``.
+        wrong: What makes numbers from this data wrong, a sentence each.
+        notes: What readers of any number should know, a sentence each.
+    """
+
+    table: ImageTable
+    plans: Mapping[str, Mapping[str, NDArray[np.int64]]]
+    wrong: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def inspect_table(
+    table: ImageTable,
+    plans: Mapping[str, Splits],
+    looks: Mapping[str, Look],
+    run: RunConfig | None,
+) -> Inspection:
+    """Look at every image of a data set.
+
+    Args:
+        table: The data set, valid.
+        plans: Each way in which a run may divide it, by a text such as `` with a held out``.
+        looks: Looks at images by id, where they were read before.
+        run: A run that uses it; None where none is known.
+
+    Raises:
+        InputError: If the run's keys do not suit the data.
+    """
+    positive = None if run is None else run.evaluation.positive_class
+    if run is not None:
+        _refuse_unsuited(table, run)
+    found = find_faults(table, looks)
+    rows = {name: splits.rows for name, splits in plans.items()}
+    of_splits = dict.fromkeys(note for splits in plans.values() for note in splits.notes)
+    return Inspection(
+        table,
+        rows,
+        (*found.wrong, *divided_twins(table, rows)),
+        (
+            *table.notes,
+            *positive_class_notes(table, positive),
+            *found.notes,
+            *of_splits,
+            *_absent_classes(table, rows),
+            *near_notes(table, rows),
+        ),
+    )
+
+
+def _refuse_unsuited(table: ImageTable, run: RunConfig) -> None:
+    """Refuse a transform that cannot take these images, as the run would."""
+    channels, *size = table.images.shape[1:]
+    floating = table.images.dtype != np.uint8
+    transform: Any = run.transform
+    build_pipeline(transform, ImageShape(channels, tuple(size)), floating=floating)
+
+
+def _absent_classes(
+    table: ImageTable, plans: Mapping[str, Mapping[str, NDArray[np.int64]]]
+) -> Iterator[str]:
+    """Classes that a split lacks, whose metrics are undefined there."""
+    for to, rows in plans.items():
+        for split, of_split in rows.items():
+            if split == "train":
+                continue
+            counts = class_table(table.labels[of_split], len(table.class_names)).sum(0)
+            absent = [n for n, count in zip(table.class_names, counts, strict=True) if not count]
+            if absent:
+                yield f"{table.name}: {split}{to} has no image of {', '.join(absent)}"
+
+
+def near_notes(
+    table: ImageTable, plans: Mapping[str, Mapping[str, NDArray[np.int64]]]
+) -> list[str]:
+    """Nearly equal images of different patients, in different splits or domains.
+
+    Args:
+        table: The data set.
+        plans: Rows of each split, for each way a run may divide them.
+    """
+    parts = np.full(len(table), -1, dtype=np.int64)
+    number: dict[tuple[str, ...], int] = {}
+    of_plan = {name: _split_of(len(table), rows) for name, rows in plans.items()}
+    for row in range(len(table)):
+        key = (str(table.domains[row]), *(splits[row] for splits in of_plan.values()))
+        parts[row] = number.setdefault(key, len(number))
+    if len(number) < 2:
+        return []
+    if len(table) > MOST_COMPARED:
+        return [
+            f"{table.name}: nearly equal images were not looked for, because there are more than "
+            f"{MOST_COMPARED:,}; equal ones were"
+        ]
+    pairs = [
+        pair for pair in near_pairs(table.images, parts) if not _told_otherwise(table, *pair[:2])
+    ]
+    if not pairs:
+        return []
+    examples = "; ".join(f"{table.ids[p.first]} ~ {table.ids[p.second]}" for p in pairs[:_EXAMPLES])
+    other_label = sum(
+        not np.array_equal(table.labels[p.first], table.labels[p.second], equal_nan=True)
+        for p in pairs
+    )
+    text = (
+        f"{table.name}: {len(pairs):,} pairs of images in different splits or domains are nearly "
+        f"the same (saved again, cut or shifted?), {other_label:,} of them with different labels. "
+        f"Look at them: {examples}"
+    )
+    return [text]
+
+
+def _split_of(count: int, rows: Mapping[str, NDArray[np.int64]]) -> list[str]:
+    splits = np.full(count, "", dtype="<U8")
+    for name, of_split in rows.items():
+        splits[of_split] = name
+    return [str(name) for name in splits]
+
+
+def _told_otherwise(table: ImageTable, first: int, second: int) -> bool:
+    """Whether two images are of one patient, or known to be equal, which other findings say."""
+    if table.groups[first] and table.groups[first] == table.groups[second]:
+        return True
+    if table.looks is None:
+        return False
+    one, other = (table.looks.by_id.get(str(table.ids[row])) for row in (first, second))
+    return one is not None and one == other

@@ -1,0 +1,439 @@
+"""`medldr new`: from folders and tables of scans to a sweep file that runs."""
+
+import csv
+import io
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from medldr.config.yaml import plain, read_yaml
+from medldr.sweeps.plan.expand import expand
+from medldr.sweeps.plan.file import load_sweep
+
+REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
+METHODS = ["erm", "latentdr_sa", "latentdr_pool", "erm_half_lr"]
+ODD = ["Köln: Süd", "007", 'a "b" #1', "no"]
+
+
+def _picture(path, number, colour=False, size=(72, 80)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw = np.random.default_rng(number)
+    shape = (*size, 3) if colour else size
+    Image.fromarray(draw.integers(0, 255, shape, dtype=np.uint8)).save(path)
+
+
+def _table(folder, header, rows, name="scans.csv"):
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return folder / name
+
+
+def _rows(folder, domains, each=12, colour=False):
+    """Two classes and `each` pictures of a domain, two of each patient."""
+    rows = []
+    for place, domain in enumerate(domains):
+        for number in range(each):
+            name = f"{place}/{number}.png"
+            _picture(folder / name, 100 * place + number, colour)
+            label = ("normal", "lesion")[number // 2 % 2]
+            rows.append([name, label, domain, f"SECRET{place}_{number // 2}"])
+    return rows
+
+
+def _plainly(file):
+    """The text of a file on one line, without the marks of comments."""
+    return " ".join(file.read_text("utf-8").replace("#", "").split())
+
+
+def _data(file):
+    """The section `data` of every run that the file makes, and the sweep."""
+    sweep = load_sweep(file)
+    return [planned.config.data for planned in expand(sweep, file.parent / "runs")], sweep
+
+
+@pytest.fixture
+def new(medldr, tmp_path, monkeypatch):
+    """Write the file of a folder or table without a terminal."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+
+    def run(place, *words, code=0):
+        out = tmp_path / "study.yaml"
+        ended = medldr("new", place, "--out", out, *words)
+        assert ended.code == code, ended.err + ended.out
+        return (out, ended) if code == 0 else ended
+
+    return run
+
+
+# ---------------------------------------------------------------- tables
+
+
+def test_a_table_with_names_that_yaml_could_misread(new, tmp_path):
+    folder = tmp_path / "scans"
+    header = ["Image File", "dx", "hospital", "patient_id"]
+    _table(folder, header, _rows(folder, ODD))
+    out, ended = new(folder)
+    data, sweep = _data(out)
+    assert sorted({one.held_out for one in data}) == sorted((name,) for name in ODD)
+    assert {(one.path, one.label, one.domain, one.group) for one in data} == {tuple(header)}
+    assert [entry.label for entry in sweep.entries] == METHODS
+    assert sweep.seeds == (0, 1, 2)
+    assert (sweep.table.rows, sweep.table.columns) == (("run",), ("data.held_out",))
+    assert sweep.table.titles["Koln_Sud"] == "Köln: Süd"
+    assert len(data) == len(METHODS) * len(ODD) * 3
+    assert "48 runs: 4 methods x 4 domains x 3 seeds" in out.read_text("utf-8")
+    assert "scans: 48 pictures, 2 classes, 4 domains, 24 patients" in ended.out
+
+
+def test_no_patient_and_no_file_is_named_in_the_yaml(new, tmp_path):
+    folder = tmp_path / "scans"
+    rows = _rows(folder, ["a", "b"])
+    rows[3][3] = rows[15][3] = "SECRETLY_SHARED"
+    (folder / rows[5][0]).write_bytes(b"broken")
+    rows[7][1] = ""
+    _table(folder, ["path", "label", "site", "patient"], rows)
+    out, ended = new(folder)
+    text = out.read_text("utf-8")
+    assert "SECRET" not in text
+    assert ".png" not in text.replace("P12_003.png", "")
+    values = plain(read_yaml(out).values)["common"]["data"]
+    assert values["on_bad_file"] == values["on_missing_label"] == "skip"
+    assert values["held_out_rows"] == "test"  # patients of both sites must not train
+    assert "Left out: 1 scan of 24 without a label" in " ".join(ended.out.split())
+    assert "0/5.png" in ended.out  # the terminal may name it
+    _data(out)
+
+
+def test_paths_are_relative_to_the_file_and_survive_a_move(new, tmp_path):
+    folder = tmp_path / "scans"
+    _table(folder, ["path", "label", "site", "patient"], _rows(folder, ["a", "b"]))
+    out, _ = new(folder / "scans.csv")
+    assert plain(read_yaml(out).values)["common"]["data"]["file"] == "scans/scans.csv"
+    moved = tmp_path.parent / f"{tmp_path.name}_moved"
+    tmp_path.rename(moved)
+    data, _ = _data(moved / "study.yaml")
+    assert data[0].file == moved / "scans" / "scans.csv"
+
+
+def test_options_go_before_guesses(new, tmp_path):
+    folder = tmp_path / "scans"
+    rows = [[*row, row[1][::-1], "x"] for row in _rows(folder, ["a", "b"])]
+    _table(folder, ["path", "label", "site", "patient", "second", "third"], rows)
+    out, _ = new(folder, "--label", "second", "--positive", "lamron", "--kind", "scan")
+    data, _ = _data(out)
+    assert data[0].label == "second"
+    assert plain(read_yaml(out).values)["common"]["evaluation"]["positive_class"] == "lamron"
+    wrong = new(folder, "--force", "--label", "secnd", code=2)
+    assert "Did you mean 'second'?" in wrong.err
+    wrong = new(folder, "--force", "--positive", "lesions", code=2)
+    assert "Did you mean 'lesion'?" in wrong.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([f"{n / 7:.3f}" for n in range(24)], "a measurement?"),
+        (["tumour"] * 24, "single class"),
+        (["1.5", "2"] * 12, "not a whole number"),
+    ],
+)
+def test_what_is_no_class_is_refused_with_a_cure(new, tmp_path, labels, said):
+    folder = tmp_path / "scans"
+    rows = [[row[0], label] for row, label in zip(_rows(folder, ["a", "b"]), labels, strict=True)]
+    _table(folder, ["path", "label"], rows)
+    ended = new(folder, code=2)
+    assert said in ended.err
+    assert not (tmp_path / "study.yaml").exists()
+
+
+def test_without_a_column_called_like_a_class_nothing_is_guessed(new, tmp_path):
+    folder = tmp_path / "scans"
+    _table(folder, ["path", "what", "site", "patient"], _rows(folder, ["a", "b"]))
+    assert "--label COLUMN. Columns with few values: what." in new(folder, code=2).err
+    data, _ = _data(new(folder, "--label", "what")[0])
+    assert data[0].label == "what"
+
+
+def test_a_split_column_is_used_only_if_every_row_has_one(new, tmp_path):
+    folder = tmp_path / "scans"
+    rows = _rows(folder, ["a"], each=24)
+    parts = ["train"] * 16 + ["val"] * 4 + ["test"] * 4
+    rows = [[row[0], row[1], row[3], part] for row, part in zip(rows, parts, strict=True)]
+    header = ["path", "label", "patient", "published_split"]
+    _table(folder, header, rows)
+    out, _ = new(folder)
+    data, sweep = _data(out)
+    assert data[0].split == "published_split"
+    assert not sweep.axes
+    rows[3][3] = ""
+    _table(folder, header, rows)
+    out, _ = new(folder, "--force")
+    assert _data(out)[0][0].split is None
+    assert "'published_split' is not taken for data.split: 1 of 24 rows" in _plainly(out)
+
+
+def test_of_two_tables_the_one_that_names_files_is_taken(new, tmp_path):
+    folder = tmp_path / "scans"
+    _table(folder, ["path", "label", "site", "patient"], _rows(folder, ["a", "b"]), "z.csv")
+    _table(folder, ["drug", "dose"], [["x", 1], ["y", 2]], "a.csv")
+    data, _ = _data(new(folder)[0])
+    assert data[0].file == folder / "z.csv"
+
+
+def test_names_go_before_the_numbers_that_stand_for_them(new, tmp_path):
+    folder = tmp_path / "scans"
+    rows = [[r[0], int(r[1] == "lesion"), r[1], r[3]] for r in _rows(folder, ["a", "b"])]
+    _table(folder, ["path", "label", "label_name", "patient"], rows)
+    assert _data(new(folder)[0])[0][0].label == "label_name"
+
+
+def test_an_archive(new, tmp_path):
+    draw = np.random.default_rng(0)
+    arrays = {"domain_names": np.array(["site a", "site b"])}
+    for part, count in (("train", 40), ("val", 12), ("test", 12)):
+        arrays[f"{part}_images"] = draw.integers(0, 255, (count, 28, 28), dtype=np.uint8)
+        arrays[f"{part}_labels"] = (np.arange(count) % 3).astype(np.uint8)[:, None]
+        arrays[f"{part}_domains"] = (np.arange(count) // 3 % 2).astype(np.uint8)
+        arrays[f"{part}_patients"] = np.arange(count) + {"train": 0, "val": 50, "test": 70}[part]
+    np.savez(tmp_path / "small.npz", **arrays)
+    out, _ = new(tmp_path / "small.npz")
+    data, _ = _data(out)
+    assert {one.held_out for one in data} == {("site a",), ("site b",)}
+    assert (data[0].label, data[0].group, data[0].size) == ("labels", "patients", 28)
+    assert "stem: small" in out.read_text("utf-8")
+
+
+# ---------------------------------------------------------------- trees
+
+
+@pytest.mark.parametrize(
+    ("paths", "levels"),
+    [
+        ([f"{s}/{c}/{n}" for s in "ab" for c in ("x", "y") for n in range(8)], "domain label"),
+        (
+            [f"{c}/{s}/{n}" for s in ("site1", "site2") for c in ("benign", "malignant")
+             for n in range(8)],
+            "label domain",
+        ),
+        (
+            [f"{p}/{c}/{n}" for p in ("train", "test") for c in ("x", "y") for n in range(8)],
+            "split label",
+        ),
+        ([f"{c}/{c}{n // 2}/{n}" for c in ("x", "y") for n in range(12)], "label group"),
+        ([f"{c}/{n}" for c in ("x", "y") for n in range(12)], "label"),
+        (
+            [f"{s}/{c}/{s}{c}{n // 2}/{n}" for s in "ab" for c in ("x", "y") for n in range(8)],
+            "domain label group",
+        ),
+        ([f"only/{s}/{c}/{n}" for s in "ab" for c in ("x", "y") for n in range(8)], "domain label"),
+    ],
+)  # fmt: skip
+def test_levels_of_folders(new, tmp_path, paths, levels):
+    for number, path in enumerate(paths):
+        _picture(tmp_path / "scans" / f"{path}.png", number)
+    out, _ = new(tmp_path / "scans", "--yes")
+    data, sweep = _data(out)
+    assert data[0].folders == tuple(levels.split())
+    assert bool(sweep.axes) == ("domain" in levels)
+
+
+def test_a_folder_of_dicom_slices_is_one_scan(new, tmp_path):
+    source = REAL_DATA / "scans" / "dicom" / "hippocampus_a"
+    if not source.is_dir():
+        pytest.skip(f"real data is absent: {source}")
+    for number in range(24):
+        place = f"{'ab'[number % 2]}/{('x', 'y')[number // 2 % 2]}/series{number}"
+        shutil.copytree(source, tmp_path / "scans" / place)
+    out, ended = new(tmp_path / "scans")
+    data, _ = _data(out)
+    assert data[0].folders == ("domain", "label")
+    assert "24 volumes" in ended.out
+    assert "folders: [domain, label, group]" in _plainly(out)
+
+
+def test_patients_in_names_of_files_are_found(new, tmp_path):
+    for number in range(48):
+        name = f"{'ab'[number % 2]}/{('x', 'y')[number // 2 % 2]}/P{number % 12:02d}_{number}.png"
+        _picture(tmp_path / "scans" / name, number)
+    out, ended = new(tmp_path / "scans")
+    data, _ = _data(out)
+    assert data[0].group_pattern is not None
+    assert "12 patients" in ended.out
+    assert "Patients are guessed" in ended.out
+
+
+def test_a_class_of_one_domain_alone_keeps_it_in_training(new, tmp_path):
+    for number in range(40):
+        place = f"{'ab'[number % 2]}/{('x', 'y')[number // 2 % 2]}"
+        _picture(tmp_path / "scans" / place / f"{number}.png", number)
+    for number in range(12):
+        _picture(tmp_path / "scans" / "a" / "rare" / f"{number}.png", number + 100)
+    out, ended = new(tmp_path / "scans")
+    data, _ = _data(out)
+    assert {one.held_out for one in data} == {("b",)}
+    assert "'a' is not held out: no other domain has the class 'rare'" in " ".join(
+        ended.out.split()
+    )
+
+
+def test_nothing_that_could_be_read_is_answered_with_the_layout(new, tmp_path):
+    (tmp_path / "scans").mkdir()
+    assert "no table" in new(tmp_path / "scans", code=2).err
+    _picture(tmp_path / "scans" / "1.png", 1)
+    assert "FOLDER/<domain>/<label>/<scan>" in new(tmp_path / "scans", code=2).err
+    assert "there is no" in new(tmp_path / "nowhere", code=2).err
+
+
+# ---------------------------------------------------------------- images
+
+
+def test_coloured_pictures_of_cells_are_mirrored_and_grey_ones_are_not(new, tmp_path):
+    header = ["path", "label", "site", "patient"]
+    for name, colour in (("cells", True), ("holiday", True), ("chest", False)):
+        folder = tmp_path / name
+        _table(folder, header, _rows(folder, ["a", "b"], colour=colour))
+    for name, recipe in (("cells", "own_microscopy"), ("holiday", "own_2d"), ("chest", "own_2d")):
+        out, _ = new(tmp_path / name, "--force")
+        assert f"recipe/{recipe}," in out.read_text("utf-8")
+        sweep = load_sweep(out)
+        flips = {tuple(p.config.transform.flip) for p in expand(sweep, tmp_path / "runs")}
+        assert flips == ({("left_right", "up_down")} if name == "cells" else {()})
+    out, _ = new(tmp_path / "chest", "--force", "--kind", "microscopy")
+    assert "recipe/own_microscopy" in out.read_text("utf-8")
+
+
+def test_grey_in_three_channels_is_a_scan_of_one(new, tmp_path):
+    folder = tmp_path / "scans"
+    rows = _rows(folder, ["a", "b"])
+    for row in rows:
+        Image.open(folder / row[0]).convert("RGB").save(folder / row[0])
+    _table(folder, ["path", "label", "site", "patient"], rows)
+    data, _ = _data(new(folder)[0])
+    assert data[0].channels == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"), [((300, 250), 224), ((96, 120), 96), ((100, 70), 64), ((40, 50), 40)]
+)
+def test_size_of_pictures_is_never_above_their_shorter_edge(new, tmp_path, shape, size):
+    folder = tmp_path / "scans"
+    rows = _rows(folder, ["a", "b"])
+    for number, row in enumerate(rows):
+        _picture(folder / row[0], number, size=shape)
+    _table(folder, ["path", "label", "site", "patient"], rows)
+    assert _data(new(folder)[0])[0][0].size == size
+
+
+def _volumes(folder, spacings, low=0):
+    import nibabel
+
+    rows = []
+    for number in range(40):
+        spacing = spacings[number % len(spacings)]
+        edge = round(48 / spacing)
+        values = np.random.default_rng(number).integers(low, 900, (edge,) * 3).astype(np.int16)
+        values[0, 0, 0] = low
+        name = f"{number}.nii.gz"
+        folder.mkdir(exist_ok=True)
+        affine = np.diag([spacing] * 3 + [1.0])
+        nibabel.save(nibabel.Nifti1Image(values, affine), folder / name)
+        label = ("normal", "lesion")[number // 2 % 2]
+        rows.append([name, label, "ab"[number % 2], f"p{number}"])
+    return _table(folder, ["scan", "diagnosis", "scanner", "subject"], rows)
+
+
+def test_volumes_of_one_extent_are_brought_to_one_spacing(new, tmp_path):
+    out, _ = new(_volumes(tmp_path / "scans", [1.0, 1.2]))
+    data, _ = _data(out)
+    assert data[0].size == 32
+    assert data[0].spacing == pytest.approx((1.5,) * 3)  # 48 mm in 32 voxels
+    text = out.read_text("utf-8")
+    assert "recipe/own_3d" in text
+    assert "window: ct" not in text
+
+
+def test_volumes_of_other_extents_keep_their_spacing_and_ct_is_suggested(new, tmp_path):
+    folder = tmp_path / "scans"
+    table = _volumes(folder, [1.0], low=-1000)
+    out, _ = new(table)
+    data, _ = _data(out)
+    assert data[0].spacing is None
+    assert data[0].window == "auto"
+    assert "# window: ct" in out.read_text("utf-8")
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_a_file_that_exists_is_not_replaced(new, tmp_path):
+    (tmp_path / "study.yaml").write_text("mine")
+    for number in range(24):
+        _picture(tmp_path / "scans" / ("x", "y")[number % 2] / f"{number}.png", number)
+    ended = new(tmp_path / "scans", code=2)
+    assert "exists already" in ended.err
+    assert "--force" in ended.err
+    assert (tmp_path / "study.yaml").read_text() == "mine"
+    new(tmp_path / "scans", "--force")
+    assert "mine" not in (tmp_path / "study.yaml").read_text("utf-8")
+
+
+def test_on_a_terminal_it_asks_and_the_file_says_who_answered(tmp_path):
+    from medldr.commands.new_study.ask import Asker
+    from medldr.commands.new_study.document import text
+    from medldr.commands.new_study.options import Options
+    from medldr.commands.new_study.study import make_study
+
+    class Answers(Asker):
+        def choose(self, question, options, best):
+            self.asked = [*getattr(self, "asked", []), question]
+            answer = super().choose(question, options, best)
+            return answer._replace(value="microscopy", why="As you said.")
+
+    folder = tmp_path / "scans"
+    rows = _rows(folder, ["a", "b"], colour=True)
+    _table(folder, ["path", "label", "site", "patient"], rows)
+    asker = Answers(interactive=False)
+    study = make_study(Options(place=folder), asker)
+    assert asker.asked == ["What are these coloured pictures"]
+    written = text(study, tmp_path / "study.yaml", gpu=True, cores=2)
+    assert "As you said. Kind: microscopy" in written
+    assert "no GPU" not in written
+
+
+def test_wrong_answers_are_asked_again(monkeypatch):
+    from medldr.commands.new_study import ask
+
+    given = iter(["micrscopy", "microscopy"])
+    monkeypatch.setattr(ask.typer, "prompt", lambda *_, **__: next(given))
+    answer = ask.Asker(interactive=True).choose("Which", ["scan", "microscopy"], "scan")
+    assert answer == ("microscopy", "As you said.")
+
+
+@pytest.mark.parametrize("name", ["wbc3", "lidcshape3d.npz", "amf64"])
+def test_real_data(new, name):
+    place = REAL_DATA / name
+    if not place.exists():
+        pytest.skip(f"real data is absent: {place}")
+    data, _ = _data(new(place)[0])
+    domains = {"wbc3": 3, "lidcshape3d.npz": 5, "amf64": 7}[name]
+    assert len({one.held_out for one in data}) == domains
+    assert data[0].size == {"wbc3": 96, "lidcshape3d.npz": 32, "amf64": 64}[name]
+
+
+@pytest.mark.slow
+def test_the_file_runs_as_it_is(new, medldr, tmp_path):
+    folder = tmp_path / "scans"
+    _table(folder, ["path", "label", "site", "patient"], _rows(folder, ["a", "Köln: Süd"], 40))
+    out, _ = new(folder)
+    ended = medldr(
+        "sweep", out, "--out", tmp_path / "runs", "model.width=0.125", "training.epochs=1",
+        "seeds=0", "axes.data.held_out=[Koln_Sud]", "machine.device=cpu",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err + ended.out
+    assert len(list((tmp_path / "runs").glob("*/run.json"))) == len(METHODS)
+    assert "Köln: Süd" in (tmp_path / "runs" / "report.md").read_text("utf-8")
