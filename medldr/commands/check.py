@@ -24,7 +24,9 @@ from medldr.data.reading.statistics import Look, look_at
 from medldr.data.splits.from_manifest import held_out_domains
 from medldr.data.splits.make import make_splits
 from medldr.errors import InputError
+from medldr.evaluation.simple_controls import Control, in_words, simple_controls
 from medldr.folders.files import write_text
+from medldr.folders.privacy import worth_hiding
 
 _LISTED: Final = 20
 _PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False, "soft_wrap": True}
@@ -82,12 +84,18 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
     bad = bad or len(table.bad_files)
     _print(found, console)
     if page is not None:
-        write_page(found, page, show_ids=show_ids)
+        positive = None if target.run is None else target.run.evaluation.positive_class
+        controls = simple_controls(table, found.plans, positive)
+        if controls:
+            console.print(in_words(controls), **_PLAIN)
+        write_page(found, controls, page, show_ids=show_ids)
         console.print(f"page: {page}", **_PLAIN)
     return 3 if bad or found.wrong else 0
 
 
-def write_page(found: Inspection, path: Path, *, show_ids: bool) -> None:
+def write_page(
+    found: Inspection, controls: Sequence[Control], path: Path, *, show_ids: bool
+) -> None:
     """Write the page of what was found.
 
     Raises:
@@ -98,8 +106,8 @@ def write_page(found: Inspection, path: Path, *, show_ids: bool) -> None:
 
     table = found.table
     names = {*table.ids.tolist(), *table.groups.tolist(), *(file.path for file in table.bad_files)}
-    ids = frozenset() if show_ids else frozenset(names - {""})
-    write_text(path, html_page(data_check_page(found, ids)))
+    ids = frozenset() if show_ids else worth_hiding(names - {""})
+    write_text(path, html_page(data_check_page(found, controls, ids)))
 
 
 def find_target(name: str, overrides: Sequence[str]) -> Target:

@@ -59,15 +59,16 @@ def read_ids(predictions: Path) -> frozenset[str]:
     with predictions.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             found.update(row[key] for key in ("id", "group") if row.get(key))
-    return _worth_hiding(found)
+    return worth_hiding(found)
 
 
 def ids_of(table: Predictions) -> frozenset[str]:
     """The same, for predictions that have already been read."""
-    return _worth_hiding({*table.id.tolist(), *table.group.tolist()} - {""})
+    return worth_hiding({*table.id.tolist(), *table.group.tolist()} - {""})
 
 
-def _worth_hiding(names: Collection[str]) -> frozenset[str]:
+def worth_hiding(names: Collection[str]) -> frozenset[str]:
+    """Names without short numbers, which in text are counts or classes far more often than ids."""
     return frozenset(name for name in names if len(name) > 5 or not name.isdigit())
 
 
@@ -108,7 +109,7 @@ def read_split_ids(splits: Path) -> frozenset[str]:
         found = {str(name) for ids in content["splits"].values() for name in ids}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return frozenset()  # it only adds to what `hide_names` hides anyway
-    return _worth_hiding(found)
+    return worth_hiding(found)
 
 
 def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> str:

@@ -14,8 +14,11 @@ from medldr.data.image_table import ImageTable
 from medldr.data.inspection import Inspection
 from medldr.data.reading.check import count_rows
 from medldr.data.scans.facts import Facts
+from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.mistakes import thumbnail
+from medldr.evaluation.simple_controls import METRICS, Control
 from medldr.folders.privacy import hide_ids
+from medldr.metrics import metric_facts
 from medldr.reporting.document import (
     Banner,
     Bullets,
@@ -35,11 +38,14 @@ _MOST_DOMAINS: Final = 40
 _ALL: Final = "all images"
 
 
-def data_check_page(found: Inspection, ids: Collection[str]) -> Document:
+def data_check_page(
+    found: Inspection, controls: Sequence[Control], ids: Collection[str]
+) -> Document:
     """The page.
 
     Args:
         found: What looking at the data set found.
+        controls: What plain numbers tell about the classes.
         ids: Names to hide wherever they occur; empty to show them.
     """
     table = found.table
@@ -58,7 +64,13 @@ def data_check_page(found: Inspection, ids: Collection[str]) -> Document:
         "Data check",
         subtitle,
         banners,
-        [_findings(found, ids), _counts(found), *_files(found), _pictures(found, ids)],
+        [
+            _findings(found, ids),
+            _counts(found),
+            *_files(found),
+            *_controls(controls),
+            _pictures(found, ids),
+        ],
     )
 
 
@@ -168,6 +180,29 @@ def _warnings(facts: Iterable[Facts]) -> list[str]:
 
 def _file(count: int) -> str:
     return "file" if count == 1 else "files"
+
+
+def _controls(controls: Sequence[Control]) -> list[Section]:
+    """A table for each metric: a row for each way a run divides the data, a column per control."""
+    if not controls:
+        return []
+    section = Section("controls", "What plain numbers tell", "Controls")
+    section.add(Paragraph(sentence("data_controls")))
+    names = list(dict.fromkeys(one.name for one in controls))
+    of_plan = {(one.plan, one.name): one for one in controls}
+    for key in METRICS:
+        title = metric_facts(key).title
+        table = Table(f"{title} on the test split", ["Division", "Test images", *names])
+        for plan in dict.fromkeys(one.plan for one in controls):
+            known = [of_plan.get((plan, name)) for name in names]
+            count = next(one.n for one in known if one is not None)
+            cells = [
+                table.number(key, None if one is None else Estimate.of(one.numbers[key]))
+                for one in known
+            ]
+            table.rows.append(Row(plan.strip() or _ALL, [Cell(count), *cells]))
+        section.add(table)
+    return [section]
 
 
 def _pictures(found: Inspection, ids: Collection[str]) -> Section:
