@@ -137,12 +137,12 @@ def near_notes(
         not np.array_equal(table.labels[p.first], table.labels[p.second], equal_nan=True)
         for p in pairs
     )
-    text = (
-        f"{table.name}: {len(pairs):,} pairs of images in different splits or domains are nearly "
-        f"the same (saved again, cut or shifted?), {other_label:,} of them with different labels. "
-        f"Look at them: {examples}"
-    )
-    return [text]
+    are = "1 pair of images" if len(pairs) == 1 else f"{len(pairs):,} pairs of images"
+    verb = "is" if len(pairs) == 1 else "are"
+    return [
+        f"{table.name}: {are} in different splits or domains {verb} nearly the same (saved again, "
+        f"cut or shifted?), {other_label:,} with different labels. Look at them: {examples}"
+    ]
 
 
 def _split_of(count: int, rows: Mapping[str, NDArray[np.int64]]) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from medldr.config import packaged_configs, packaged_names, run_name
+from medldr.config import load_config, packaged_configs, packaged_names, run_name
 from medldr.folders.sweep_record import SweepFolder, read_sweep, write_sweep
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
@@ -50,22 +50,22 @@ def test_a_sweep_is_listed_with_its_first_line(medldr):
 
 def _readmes_sweeps():
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    return re.findall(r"```yaml\n(.*?\naxes:.*?)```", text, re.DOTALL)
+    blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    return [block for block in blocks if "\naxes:" in block]
 
 
-def test_the_readmes_example_of_own_pictures_leaves_each_laboratory_out(tmp_path):
-    (tmp_path / "laboratories.yaml").write_text(_readmes_sweeps()[0], encoding="utf-8")
-    planned = expand(load_sweep(tmp_path / "laboratories.yaml"), tmp_path)
-    data = [member.config.data for member in planned]
-    assert len(planned) == 2 * 2 * 3
-    assert {one.held_out for one in data} == {("laboratory_a",), ("laboratory_b",)}
-    assert {(one.name, one.set, one.split_rule) for one in data} == {
-        ("domain_folders", None, "stratified")
-    }
+def test_the_readmes_example_of_own_scans_is_a_run_of_the_recipe(tmp_path, monkeypatch):
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(extends: \[recipe/own_3d.*?)```", text, re.DOTALL)
+    (tmp_path / "wrists.yaml").write_text(f"{example}algorithm: erm\n", encoding="utf-8")
+    config = load_config(tmp_path / "wrists.yaml")
+    assert config.data.file == tmp_path / "wrists.csv"
+    assert (config.data.window, config.data.size) == ("bone", (96, 96, 48))
+    assert config.protocol == "own-3d"
 
 
 def test_the_readmes_example_is_a_sweep(tmp_path):
-    _, example = _readmes_sweeps()
+    (example,) = _readmes_sweeps()
     (tmp_path / "mine.yaml").write_text(example, encoding="utf-8")
     sweep = load_sweep(tmp_path / "mine.yaml")
     planned = expand(sweep, tmp_path)
