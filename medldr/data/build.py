@@ -82,6 +82,7 @@ class Data:
             "images": {split: len(rows) for split, rows in self.rows.items()},
             "groups": {split: len(_names(column)) for split, column in groups.items()},
             "card": None if self.card is None else dict(self.card),
+            "reading": None if self.table.reading is None else dict(self.table.reading),
         }
 
     def manifest(self) -> dict[str, Any]:
@@ -92,7 +93,12 @@ class Data:
             "split_hash": self.split_hash,
             "splits": {name: self.table.ids[rows].tolist() for name, rows in self.rows.items()},
             "parts": {name: self.table.ids[rows].tolist() for name, rows in self.parts.items()},
+            "left_out": self.table.ids[self._left_out()].tolist(),
         }
+
+    def _left_out(self) -> NDArray[np.int64]:
+        used = [np.empty(0, np.int64), *self.rows.values()]
+        return np.setdiff1d(np.arange(len(self.table)), np.concatenate(used))
 
     def train_loader(
         self,

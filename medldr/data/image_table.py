@@ -127,6 +127,8 @@ class ImageTable:
             an id is the name of a file.
         facts: ``(N,)`` what each file is (kind, size, spacing), where scans were read; else empty.
         unused: Files beside those of the rows that no row refers to.
+        reading: How each file becomes an image, as plain values, where that was decided by looking
+            at all of them; prediction on new files follows it.
     """
 
     name: str
@@ -147,6 +149,7 @@ class ImageTable:
     looks: Looks | None = None
     facts: tuple[Facts, ...] = ()
     unused: tuple[str, ...] = ()
+    reading: Mapping[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -28,7 +28,7 @@ from medldr.data.image_table import Looks
 from medldr.data.scans.config import ScanConfig
 from medldr.data.scans.images import ScanImages
 from medldr.data.scans.proof import prove_items
-from medldr.data.scans.resolve import resolve
+from medldr.data.scans.resolve import recorded_size, resolve
 from medldr.data.scans.store import stored
 from medldr.datasets._table.columns import Columns
 from medldr.datasets._table.describe import Described, describe
@@ -155,7 +155,7 @@ def load(config: Config) -> ImageTable:
     name = data_name(config)
     root = config.root or (config.file.parent if config.file is not None else Path())
     items = sources(described, config.crop, root.expanduser())
-    proven = prove_items(items, config, name)
+    proven = prove_items(items, described.ids.tolist(), config, name)
     kept = [row for row, one in enumerate(proven) if not one.reason]
     bad = tuple(
         BadFile(str(described.ids[row]), one.reason) for row, one in enumerate(proven) if one.reason
@@ -168,7 +168,7 @@ def load(config: Config) -> ImageTable:
         [items[row] for row in kept],
         [proven[row].content for row in kept],
         rules,
-        rules.size or facts[0].spatial,
+        rules.size or recorded_size(facts[0], rules),
     )
     notes = [*described.notes, *rule_notes]
     if not (described.groups != "").any():
@@ -198,6 +198,7 @@ def load(config: Config) -> ImageTable:
         looks=Looks({item: proven[row].look for item, row in zip(ids, kept, strict=True)}),
         facts=tuple(facts),
         unused=described.unused,
+        reading=rules.as_dict(),
     )
 
 
@@ -276,7 +277,7 @@ def _refuse_bad(config: Config, name: str, bad: Sequence[BadFile], total: int) -
         return
     listed = "\n  ".join(f"{file.path}: {file.reason}" for file in bad[:_LISTED])
     more = f"\n  and {len(bad) - _LISTED:,} more" if len(bad) > _LISTED else ""
-    cure = "Replace them with intact copies"
+    cure = "Put intact files in their place, or change the keys that are named"
     if config.on_bad_file != "skip":
         cure += ", or leave them out with data.on_bad_file=skip"
     raise InputError(

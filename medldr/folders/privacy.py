@@ -103,10 +103,11 @@ def _of_several_words(ids: frozenset[str]) -> tuple[str, ...]:
 
 
 def read_split_ids(splits: Path) -> frozenset[str]:
-    """Ids in `splits.json`, which a failed run may have; empty if it contains none."""
+    """Ids in `splits.json`, of all splits and of none; empty if it contains none."""
     try:
         content = json.loads(splits.read_text(encoding="utf-8"))
         found = {str(name) for ids in content["splits"].values() for name in ids}
+        found.update(map(str, content.get("left_out", ())))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return frozenset()  # it only adds to what `hide_names` hides anyway
     return worth_hiding(found)

@@ -52,7 +52,7 @@ def _command() -> list[str]:
 
 def versions() -> dict[str, str | None]:
     """Installed version of each package that can affect the results."""
-    return {name: _version(name) for name in PACKAGES}
+    return {name: installed_version(name) for name in PACKAGES}
 
 
 @functools.cache  # the code of a process stays as it was loaded
@@ -81,7 +81,8 @@ def scoring_part(
 
 
 @functools.cache  # finding one searches every folder of sys.path
-def _version(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
+    """Version of a package; None where it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

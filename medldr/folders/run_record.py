@@ -82,6 +82,7 @@ class DataRecord(Record):
         images: Images of each split.
         groups: Groups (patients, slides) of each split, 0 where it has none.
         card: The filled entries of the data card; None without one.
+        reading: How each file became an image; None where that does not depend on all of them.
     """
 
     name: str | None = None
@@ -91,6 +92,7 @@ class DataRecord(Record):
     images: dict[str, int] = Field(default_factory=dict)
     groups: dict[str, int] = Field(default_factory=dict)
     card: dict[str, Any] | None = None
+    reading: dict[str, Any] | None = None
 
 
 class SpecRecord(Record):

@@ -13,21 +13,25 @@ _BLOCK = 1 << 20
 
 
 def state_of(path: Path) -> tuple[int, int]:
-    """Bytes and time of the last change (ns) of a file, or of a folder with its files.
+    """Bytes and time of the last change (ns) of a file; the like of a folder with its files.
 
     Returns:
-        ``(-1, -1)`` where there is neither. Of a folder: the bytes of all files directly in it, and
-        the latest time of any, or of the folder itself, which a file taken away changes.
+        ``(-1, -1)`` where there is neither. Of a folder: in place of bytes a number that changes
+        with the name, the bytes or the time of any file directly in it (a file put back from a
+        copy is older than the latest one), and the latest time of any, or of the folder itself.
     """
     try:
         known = path.stat()
         if not stat.S_ISDIR(known.st_mode):
             return (known.st_size, known.st_mtime_ns) if stat.S_ISREG(known.st_mode) else (-1, -1)
-        files = [file.stat() for file in _files(path)]
+        files = [(file.name, file.stat()) for file in _files(path)]
     except OSError:
         return -1, -1
-    latest = max([known.st_mtime_ns, *(file.st_mtime_ns for file in files)])
-    return sum(file.st_size for file in files), latest
+    latest = max([known.st_mtime_ns, *(one.st_mtime_ns for _, one in files)])
+    digest = hashlib.sha256()
+    for name, one in files:
+        digest.update(os.fsencode(name) + f"\0{one.st_size} {one.st_mtime_ns}\0".encode())
+    return int.from_bytes(digest.digest()[:7], "big"), latest
 
 
 class Contents:

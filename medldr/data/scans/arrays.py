@@ -29,6 +29,7 @@ _BROKEN: Final = (
     ValueError,
     EOFError,
     KeyError,
+    OverflowError,
     SyntaxError,
     RuntimeError,  # an archive with a password, and NotImplementedError below it
     tokenize.TokenError,

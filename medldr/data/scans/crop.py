@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.scans.config import CropConfig
 from medldr.data.scans.scan import Scan, ScanError
+
+
+class Grid(NamedTuple):
+    """Where the pixels of a scan lie, without the pixels.
+
+    Attributes:
+        spatial: Pixels along each axis.
+        spacing: mm along each axis; None if unknown.
+        affine: ``(4, 4)``, from indices of a volume to mm (RAS+); None if unknown.
+    """
+
+    spatial: tuple[int, ...]
+    spacing: tuple[float, ...] | None
+    affine: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, scan: Scan) -> Grid:
+        """That of a scan."""
+        return cls(scan.values.shape[1:], scan.spacing, scan.affine)
 
 
 def around_mask(scan: Scan, mask: Scan, crop: CropConfig) -> Scan:
@@ -24,16 +44,33 @@ def around_mask(scan: Scan, mask: Scan, crop: CropConfig) -> Scan:
             spacing is unknown.
     """
     marked = (mask.values != 0).any(axis=0)
-    if marked.shape != scan.values.shape[1:]:
-        raise ScanError(
-            f"its mask is {_x(marked.shape)}, but it is {_x(scan.values.shape[1:])}. A mask needs "
-            "the grid of its scan"
-        )
+    margin = margin_around(Grid.of(scan), marked.shape, crop, marks=bool(marked.any()))
     places = np.argwhere(marked)
-    if not len(places):
-        raise ScanError("its mask marks nothing")
-    margin = _pixels((crop.margin,) * places.shape[1], scan, crop)
     return _cut(scan, places.min(0) - margin, places.max(0) + 1 + margin)
+
+
+def margin_around(
+    grid: Grid, mask: tuple[int, ...], crop: CropConfig, *, marks: bool
+) -> NDArray[np.int64]:
+    """Pixels to be added around what a mask marks, along each axis.
+
+    Args:
+        grid: Of the scan.
+        mask: Pixels of the mask along each axis.
+        crop: Margin and its unit.
+        marks: Whether the mask marks anything.
+
+    Raises:
+        ScanError: If the mask does not fit; see `around_mask`.
+    """
+    if mask != grid.spatial:
+        raise ScanError(
+            f"its mask is {_x(mask)}, but it is {_x(grid.spatial)}. A mask needs the grid of its "
+            "scan"
+        )
+    if not marks:
+        raise ScanError("its mask marks nothing")
+    return _pixels((crop.margin,) * len(mask), grid, crop)
 
 
 def around_point(scan: Scan, point: tuple[float, ...], crop: CropConfig) -> Scan:
@@ -48,43 +85,55 @@ def around_point(scan: Scan, point: tuple[float, ...], crop: CropConfig) -> Scan
         ScanError: If the point is not in the scan, has another number of axes, or cannot be placed
             because the file does not say how the patient lay.
     """
-    axes = scan.values.ndim - 1
+    return _cut(scan, *box_around(Grid.of(scan), point, crop))
+
+
+def box_around(
+    grid: Grid, point: tuple[float, ...], crop: CropConfig
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First index of the box around a point along each axis, and the one after its last.
+
+    Raises:
+        ScanError: If there is no such box; see `around_point`.
+    """
+    axes = len(grid.spatial)
     if len(point) != axes or crop.size is None:
         raise ScanError(f"it has {axes} axes, but its point has {len(point)} (data.crop.point)")
-    middle = _index(scan, np.asarray(point, dtype=np.float64), crop)
-    shape = np.array(scan.values.shape[1:])
-    if (middle < -0.5).any() or (middle > shape - 0.5).any():
+    middle = _index(grid, np.asarray(point, dtype=np.float64), crop)
+    shape = np.array(grid.spatial)
+    if (middle < -0.5).any() or (middle >= shape - 0.5).any():
         raise ScanError(
-            f"its point {_x(tuple(round(n, 1) for n in middle.tolist()))} lies outside of its "
-            f"{_x(shape.tolist())} pixels (data.crop.point, data.crop.point_in)"
+            f"its point ({', '.join(f'{n:g}' for n in point)}) lies outside of its "
+            f"{_x(grid.spatial)} pixels (data.crop.point, data.crop.point_in)"
         )
     size = crop.size if axes == 3 else crop.size[::-1]
-    extent = np.maximum(_pixels(size, scan, crop), 1)
-    start = np.round(middle - (extent - 1) / 2).astype(int)
-    return _cut(scan, start, start + extent)
+    extent = np.maximum(_pixels(size, grid, crop), 1)
+    # Halves go up; `np.round` sends them to even numbers, up for one point and down for the next.
+    start = np.floor(middle - (extent - 1) / 2 + 0.5).astype(np.int64)
+    return start, start + extent
 
 
-def _index(scan: Scan, point: NDArray[np.float64], crop: CropConfig) -> NDArray[np.float64]:
+def _index(grid: Grid, point: NDArray[np.float64], crop: CropConfig) -> NDArray[np.float64]:
     """The point as an index along each axis of the values."""
     if crop.point_in == "index":
         return point if len(point) == 3 else point[::-1]  # x is the column of a picture
-    if scan.affine is None or len(point) != 3:
+    if grid.affine is None or len(point) != 3:
         raise ScanError(
             "it does not say how the patient lay, so a point in mm cannot be placed. Give indices "
             "(data.crop.point_in=index)"
         )
     mm = point * (-1, -1, 1) if crop.point_in == "lps_mm" else point
-    return np.asarray(np.linalg.solve(scan.affine, np.append(mm, 1.0))[:3])
+    return np.asarray(np.linalg.solve(grid.affine, np.append(mm, 1.0))[:3])
 
 
-def _pixels(extent: tuple[float, ...], scan: Scan, crop: CropConfig) -> NDArray[np.int64]:
+def _pixels(extent: tuple[float, ...], grid: Grid, crop: CropConfig) -> NDArray[np.int64]:
     numbers = np.asarray(extent, dtype=np.float64)
     if crop.unit == "mm" and numbers.any():
-        if scan.spacing is None:
+        if grid.spacing is None:
             raise ScanError(
                 "it does not say its spacing, which data.crop needs. Set data.crop.unit=pixel"
             )
-        numbers = numbers / scan.spacing
+        numbers = numbers / grid.spacing
     return np.round(numbers).astype(np.int64)
 
 
@@ -99,5 +148,5 @@ def _cut(scan: Scan, start: NDArray[np.int64], stop: NDArray[np.int64]) -> Scan:
     return replace(scan, values=scan.values[(slice(None), *box)], affine=affine)
 
 
-def _x(numbers: tuple[float, ...] | list[int]) -> str:
+def _x(numbers: tuple[float, ...]) -> str:
     return " x ".join(f"{n:g}" for n in numbers)

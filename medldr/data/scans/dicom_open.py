@@ -37,6 +37,7 @@ _BROKEN: Final = (
     NotImplementedError,
     IndexError,
     OverflowError,
+    RecursionError,  # sequences within sequences, by the thousand
     UnboundLocalError,
     struct.error,
     zlib.error,

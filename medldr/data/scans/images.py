@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from medldr.data.scans.read import READER
 from medldr.data.scans.rules import Rules
 from medldr.data.scans.scan import ScanError
 from medldr.data.scans.source import Source
+from medldr.data.scans.versions import makers
 from medldr.errors import InputError
 
 
@@ -25,7 +25,7 @@ class ScanImages(LazyImages):
 
     Args:
         sources: ``(N,)`` items.
-        contents: ``(N,)`` checksum of each item's content.
+        contents: ``(N,)`` checksum of each item's content, and of its mask's.
         rules: How an item becomes an image.
         spatial: Pixels along each axis.
 
@@ -33,6 +33,7 @@ class ScanImages(LazyImages):
         shape: ``(N, C, H, W)`` or ``(N, C, X, Y, Z)``.
         dtype: uint8, or float32 in [0, 1].
         stamp: Changes with the rules, the content of any file, and their order.
+        key: Changes with the stamp and with the versions of the packages that make the images.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class ScanImages(LazyImages):
         self.shape = (len(self.sources), rules.channels, *spatial)
         self.dtype = np.dtype(np.uint8 if rules.eight_bit else np.float32)
         self.stamp = _stamp(self.sources, contents, rules, self.shape)
+        self.key = hashlib.sha256(f"{self.stamp} {makers()}".encode()).hexdigest()
 
     def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[Any]:
         """The image of one row or of several.
@@ -82,6 +84,5 @@ def _stamp(
     digest = hashlib.sha256()
     digest.update(json.dumps([READER, rules.as_dict(), shape], sort_keys=True).encode())
     for source, content in zip(sources, contents, strict=True):
-        _, part, _, point = astuple(source)
-        digest.update(json.dumps([content, part, point]).encode())
+        digest.update(json.dumps([content, source.part, source.point]).encode())
     return digest.hexdigest()

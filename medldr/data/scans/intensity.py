@@ -8,13 +8,20 @@ Source:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.scans.rules import WINDOWS, Rules
 from medldr.data.scans.scan import Scan, ScanError
+
+NO_WINDOW: Final = (
+    "it recommends no window (data.window: file). Name one, such as data.window=percentile"
+)
+
+NO_UNIT: Final = ("MR", "NM", "PT")
+"""Modalities whose numbers depend on a scanner's gain, whatever the bits they are stored with."""
 
 
 def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
@@ -35,12 +42,9 @@ def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
         return WINDOWS[window]
     if window == "file":
         if scan.window is None:
-            raise ScanError(
-                "it recommends no window (data.window: file). Name one, such as "
-                "data.window=percentile"
-            )
+            raise ScanError(NO_WINDOW)
         return scan.window
-    if window == "auto":
+    if window == "auto" and scan.modality not in NO_UNIT:
         if scan.modality == "CT" and scan.kind == "dicom":
             return WINDOWS["ct"]
         by_bits = _range_of_bits(scan, rules)
@@ -61,6 +65,8 @@ def rule_name(scan_bits: int | None, modality: str, kind: str, rules: Rules) -> 
     """
     if rules.window != "auto":
         return "two numbers" if isinstance(rules.window, tuple) else rules.window
+    if modality in NO_UNIT:
+        return "percentile"
     if modality == "CT" and kind == "dicom":
         return "ct"
     if scan_bits is not None and not (_stored_with_16(scan_bits, kind) and not rules.bit_depth):
@@ -73,6 +79,14 @@ def _stored_with_16(bits: int, kind: str) -> bool:
     return bits == 16 and kind != "dicom"
 
 
+def too_deep(highest: float, bits: int) -> str:
+    """What to say of a value that so many bits do not hold."""
+    return (
+        f"its greatest value {highest:,.0f} needs more than {bits} bits (data.bit_depth). Set "
+        "data.bit_depth=16, or auto"
+    )
+
+
 def _range_of_bits(scan: Scan, rules: Rules) -> tuple[float, float] | None:
     if scan.bits is None:
         return None
@@ -83,10 +97,7 @@ def _range_of_bits(scan: Scan, rules: Rules) -> tuple[float, float] | None:
     top = 2.0**rules.bit_depth - 1
     highest = scan.values.max()
     if highest > top:
-        raise ScanError(
-            f"its greatest value {highest:,} needs more than {rules.bit_depth} bits "
-            "(data.bit_depth). Set data.bit_depth=16, or auto"
-        )
+        raise ScanError(too_deep(highest, rules.bit_depth))
     return 0.0, top
 
 

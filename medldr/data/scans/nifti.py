@@ -20,6 +20,7 @@ import nibabel
 import numpy as np
 from nibabel.filebasedimages import ImageFileError
 from nibabel.fileholders import FileHolder
+from nibabel.filename_parser import types_filenames
 from nibabel.freesurfer.mghformat import MGHError
 from nibabel.openers import ImageOpener
 from nibabel.spatialimages import HeaderDataError, ImageDataError
@@ -30,10 +31,11 @@ from medldr.data.scans.orient import canonical, spacing_of
 from medldr.data.scans.plain_numbers import bits_of, finite, plain_numbers, scaled, times
 from medldr.data.scans.quiet import quiet
 from medldr.data.scans.scan import Scan, ScanError
+from medldr.data.scans.source import PAIRS
 
 _GZIP: Final = b"\x1f\x8b"
 _ONE_FILE: Final[tuple[Any, ...]] = (nibabel.Nifti1Image, nibabel.Nifti2Image)
-_OTHERS: Final = (".hdr", ".img", ".hdr.gz", ".img.gz", ".mgh", ".mgz", ".mgh.gz")
+_OTHERS: Final = (*PAIRS, ".mgh", ".mgz", ".mgh.gz")
 """Names of pairs of files, which nibabel joins, and of FreeSurfer's volumes."""
 
 _CUT_OFF: Final = "the file is truncated: it holds fewer voxels than its header says"
@@ -93,6 +95,18 @@ def read_nifti(path: Path) -> Scan:
         bits=bits_of(values),
         warnings=(*place.warnings, *said, *replaced),
     )
+
+
+def other_of_pair(path: Path) -> Path:
+    """The other file of a pair ``.hdr`` and ``.img``, by the rule by which nibabel finds it.
+
+    Example:
+        >>> other_of_pair(Path("brain.hdr.gz")).name, other_of_pair(Path("BRAIN.IMG")).name
+        ('brain.img.gz', 'BRAIN.HDR')
+    """
+    names = types_filenames(str(path), nibabel.Nifti1Pair.files_types)
+    header, image = Path(names["header"]), Path(names["image"])
+    return image if path.name == header.name else header
 
 
 def _open(path: Path) -> tuple[Any, Any]:

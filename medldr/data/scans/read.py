@@ -1,22 +1,31 @@
 """Reading one item, whatever its kind; the kind follows from the file's content.
 
 Source:
-    Our choice: a name's ending decides only between formats that share their first bytes or have
-    none (NIfTI, arrays); DICOM is found by its mark at byte 128, so names without ending work.
+    Our choice: a name's ending decides only where the first bytes do not; DICOM and NIfTI are found
+    by their marks at the bytes 128, 344 and 4, so names without ending work. Zipped files are taken
+    for NIfTI, the only kind that is kept so.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, TypeAlias
 
 from medldr.data.scans.scan import Scan, ScanError
 from medldr.data.scans.source import ARRAYS, DICOM, NIFTI, Source
 
-READER: int = 1
+Kind: TypeAlias = Literal["nifti", "dicom", "picture", "array"]
+
+READER: int = 3
 """Raised whenever a reader gives other values than before, so that nothing remembered is used."""
 
-_MARK_AT = 128
+MASK_GROUND: Final = "black"
+"""What is transparent in a mask marks nothing."""
+
+_START: Final = 352
+_PICTURES: Final = (b"\x89PNG", b"\xff\xd8", b"II", b"MM", b"BM", b"GIF8", b"RIFF")
+_ZIPPED: Final = b"\x1f\x8b"
+_ELSEWHERE: Final = (".nrrd", ".nhdr", ".mha", ".mhd")
 
 
 def read_scan(
@@ -68,7 +77,24 @@ def read_scan(
         raise ScanError(f"unreadable ({error.strerror or error})") from error
 
 
-def kind_of(path: Path) -> Literal["nifti", "dicom", "picture", "array"]:
+def read_mask(source: Source, dims: Literal[2, 3] | None, *, exif: bool) -> Scan:
+    """A mask, turned like its scan.
+
+    Raises:
+        ScanError: If it cannot be used; says that it is the mask.
+    """
+    try:
+        return read_scan(source, dims, ground=MASK_GROUND, exif=exif)
+    except ScanError as error:
+        raise ScanError(of_mask(str(error))) from error
+
+
+def of_mask(reason: str) -> str:
+    """Why an item cannot be used whose mask cannot."""
+    return f"its mask cannot be used: {reason}"
+
+
+def kind_of(path: Path) -> Kind:
     """The kind of a file, by its ending or its first bytes.
 
     Raises:
@@ -76,19 +102,41 @@ def kind_of(path: Path) -> Literal["nifti", "dicom", "picture", "array"]:
         OSError: If it cannot be read.
     """
     with path.open("rb") as file:
-        start = file.read(_MARK_AT + 4)
+        start = file.read(_START)
     if not start:
         raise ScanError("the file is empty")
+    said = kind_by_name(path)
+    if said in ("array", "nifti"):
+        return said
+    if start[128:132] == b"DICM" or said == "dicom":
+        return "dicom"
+    if start.startswith(_PICTURES):
+        return "picture"
+    if start.startswith(_ZIPPED) or start[344:348] == b"n+1\0" or start[4:8] == b"n+2\0":
+        return "nifti"
+    if path.name.lower().endswith(_ELSEWHERE):
+        raise ScanError(
+            "MetaImage and NRRD files are not read. Save it as NIfTI, with SimpleITK: "
+            "WriteImage(ReadImage(old), 'new.nii.gz')"
+        )
+    return "dicom" if said == "bare" else "picture"
+
+
+def kind_by_name(path: Path) -> Literal["nifti", "array", "dicom", "bare", "any"]:
+    """What the ending of a name says; two files of one content may differ in this.
+
+    Example:
+        >>> kind_by_name(Path("a.NII.gz")), kind_by_name(Path("IM1")), kind_by_name(Path("a.png"))
+        ('nifti', 'bare', 'any')
+    """
     name = path.name.lower()
     if name.endswith(ARRAYS):
         return "array"
     if name.endswith(NIFTI):
         return "nifti"
-    if start[_MARK_AT:] == b"DICM" or name.endswith(DICOM):
+    if name.endswith(DICOM):
         return "dicom"
-    if "." not in name and not start.startswith((b"\x89PNG", b"\xff\xd8", b"II", b"MM", b"BM")):
-        return "dicom"  # scanners export slices without ending, some without the mark
-    return "picture"
+    return "any" if "." in name else "bare"  # scanners export slices without ending
 
 
 def _array(source: Source, dims: Literal[2, 3] | None) -> Scan:

@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
 from medldr.data.scans.config import ScanConfig
+from medldr.data.scans.dims import is_picture, seen_as
 from medldr.data.scans.facts import Facts
 from medldr.data.scans.intensity import rule_name
 from medldr.data.scans.rules import Rules
+from medldr.data.scans.warnings_told import warning_notes
 from medldr.errors import InputError
 
 N = TypeVar("N", int, float)
@@ -34,7 +36,7 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
     """
     known = list(facts.values())
     notes: list[str] = []
-    dims = _dims(config, facts, name)
+    dims = dims_of(config, facts, name)
     channels = _channels(config, facts, name)
     bit_depth = _bit_depth(config, known, notes)
     spacing = _per_axis(config.spacing, dims, "spacing", name)
@@ -65,54 +67,39 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
     if size is None:
         rules = _as_recorded(rules, facts, name)
     _one_scale(rules, known, notes)
-    return rules, notes
+    _unusual(rules, known, notes)
+    return rules, [*notes, *warning_notes(known)]
 
 
-def unfit(facts: Facts, config: ScanConfig) -> str:
-    """Why a readable item cannot become an image as the keys ask; empty where it can.
+def dims_of(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Literal[2, 3]:
+    """Whether a data set holds pictures or volumes.
 
     Args:
-        facts: What it is.
-        config: The section `data`.
+        config: Its keys.
+        facts: Of each readable item, by id; at least one.
+        name: The data set's, for messages.
+
+    Raises:
+        InputError: If it holds both and `data.dims` is not set.
     """
-    spatial = facts.spatial
-    if config.dims == 3 and len(spatial) == 2:
-        return (
-            "it is a picture, not a volume (data.dims: 3). Name the folder of all its slices, or "
-            "train on pictures with data.dims=2"
-        )
-    several = len(spatial) == 3 and 1 not in spatial
-    if config.dims == 2 and several and config.frame == "error":
-        return (
-            f"it has {_x(spatial)} pixels, but pictures have one slice. Choose one with "
-            "data.frame=first or middle, or train on volumes with data.dims=3"
-        )
-    if config.channels != "auto" and facts.shape[0] not in (config.channels, 1, 3):
-        return f"it has {facts.shape[0]} channels, but data.channels asks for {config.channels}"
-    if config.channels != "auto" and config.channels not in (1, 3, facts.shape[0]):
-        return f"it has {facts.shape[0]} channels, but data.channels asks for {config.channels}"
-    if config.spacing is not None and facts.spacing is None:
-        return (
-            "it does not say its spacing, which data.spacing needs. Add it to the file "
-            "(PixelSpacing in DICOM, pixdim in NIfTI), or leave data.spacing unset"
-        )
-    return ""
-
-
-def _dims(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Literal[2, 3]:
     if config.dims != "auto":
         return config.dims
-    pictures = [item for item, one in facts.items() if len(one.spatial) == 2]
-    if len(pictures) == len(facts):
+    if all(is_picture(one.spatial) for one in facts.values()):
         return 2
+    pictures = [item for item, one in facts.items() if len(one.spatial) == 2]
     volumes = [item for item, one in facts.items() if len(one.spatial) == 3]
     if pictures:
         raise InputError(
-            f"{name}: {len(pictures):,} items are pictures ({pictures[0]}) and {len(volumes):,} "
-            f"are volumes ({volumes[0]}). Set data.dims to 2, with data.frame for the volumes, "
-            "or leave one kind out of the table"
+            f"{name} holds both pictures ({len(pictures):,}, such as {pictures[0]}) and volumes "
+            f"({len(volumes):,}, such as {volumes[0]}). Set data.dims to 2, with data.frame for "
+            "the volumes, or leave one kind out of the table"
         )
     return 3
+
+
+def recorded_size(facts: Facts, rules: Rules) -> tuple[int, ...]:
+    """Pixels along each axis of an image of an item that is neither resized nor cut."""
+    return seen_as(facts.spatial, facts.spacing, rules.dims)[0]
 
 
 def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
@@ -178,8 +165,8 @@ def _as_recorded(rules: Rules, facts: Mapping[str, Facts], name: str) -> Rules:
         )
     shapes: dict[tuple[int, ...], str] = {}
     for item, one in facts.items():
-        shapes.setdefault(one.spatial, item)
-    if len(shapes) > 1 and not (rules.dims == 2 and any(len(shape) == 3 for shape in shapes)):
+        shapes.setdefault(recorded_size(one, rules), item)
+    if len(shapes) > 1:
         (one_shape, one_item), (other_shape, other_item) = list(shapes.items())[:2]
         example = ", ".join(["64"] * rules.dims)
         raise InputError(
@@ -201,6 +188,24 @@ def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
         )
     elif not rules.eight_bit and rules.window == "auto" and names:
         notes.append(f"values are scaled by the rule {next(iter(names))!r} (data.window)")
+
+
+def _unusual(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
+    """What an axis stands for, where that is not plain."""
+    several = [one for one in known if not is_picture(one.spatial)]
+    films = sum(one.frames > 1 for one in several)
+    if rules.dims == 3 and films:
+        notes.append(
+            f"the last axis of {films:,} items are frames or pages, not places in a body "
+            "(data.dims=2 and data.frame choose one of them)"
+        )
+    if rules.dims == 2 and several:
+        notes.append(
+            f"of {len(several):,} items with several slices or frames the {rules.frame} one is "
+            "taken (data.frame)"
+        )
+    if rules.channels not in (1, 3):
+        notes.append(f"each item has {rules.channels} channels, as its file has them")
 
 
 def _x(shape: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from medldr.data.scans.scan import ScanError
 
 NIFTI: Final = (".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz", ".mgh", ".mgz")
 DICOM: Final = (".dcm", ".dicom", ".ima")
+PAIRS: Final = (".hdr", ".img", ".hdr.gz", ".img.gz")
 ARRAYS: Final = (".npy", ".npz")
 
 _MEMBER: Final = re.compile(r"(?P<member>[^\[\]]+)(\[(?P<index>\d+)\])?")
@@ -24,13 +25,13 @@ class Source:
         path: A file, or a folder with the slices of a DICOM series.
         part: What is meant of it: the UID of a series, or ``member[index]`` of an npz archive;
             empty for all of it.
-        mask: File of the mask it is cut around; None without.
+        mask: The mask it is cut around; None without.
         point: Middle of the part that is kept; None without.
     """
 
     path: Path
     part: str = ""
-    mask: Path | None = None
+    mask: Source | None = None
     point: tuple[float, ...] | None = None
 
     def member(self) -> tuple[str, int | None]:

@@ -4,7 +4,8 @@ Source:
     Our choice. MONAI's caches keep a tensor, or a file, per item; one array is indexed by the
     training device in one step, shared by forked workers and by the runs of a sweep, and read back
     with a single checksum. The name of a file on the disk is a checksum over the content of all
-    items and over every rule, so a changed file or key can never meet images of before.
+    items, every rule and the versions of the packages, so what changed never meets images of
+    before.
 """
 
 from __future__ import annotations
@@ -54,11 +55,11 @@ def stored(images: ScanImages, where: str, name: str) -> Images:
 
 
 def _on_disk(images: ScanImages, folder: Path, name: str) -> NDArray[Any]:
-    path = folder / f"{images.stamp}.npy"
+    path = folder / f"{images.key}.npy"
     known = _opened(path, images)
     if known is not None:
         return known
-    with storage_errors(path), FileLock(folder / f".{images.stamp}.lock"):
+    with storage_errors(path), FileLock(folder / f".{images.key}.lock"):
         known = _opened(path, images)  # another process may have been faster
         if known is not None:
             return known

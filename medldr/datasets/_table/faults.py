@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from medldr.datasets._table.counting import counted, some
-from medldr.datasets._table.places import ABSENT, near_name, near_root
+from medldr.datasets._table.places import ABSENT, foreign_front, near_name, near_root
 from medldr.datasets._table.repeats import Contradiction, values
 from medldr.datasets._table.rows import Rows
 from medldr.errors import InputError
@@ -73,9 +73,12 @@ class Faults:
         cure = "Correct the paths, or leave these rows out with data.on_bad_file=skip"
         if len(absent) == len(self.rows):
             cure = f"Paths are relative to data.root, here {self.root}"
-            other = near_root(self.root, self.rows.paths[absent[0]])
+            first = self.rows.paths[absent[0]]
+            other, front = near_root(self.root, first), foreign_front(self.root, first)
             if other is not None:
                 cure = f"They are found with data.root={other}"
+            elif front is not None:
+                cure += f"; take '{front}' away from the beginning of each, and they are found"
         what = counted(len(absent), "row has", "rows have")
         return "\n    ".join([f"{what} no file below {self.root}:", *listed, cure])
 

@@ -171,7 +171,7 @@ def _notes(walk: _Walk) -> tuple[str, ...]:
         # Names of groups may identify patients.
         names = f": {some(walk.empty, _LISTED)}" if "group" not in walk.levels else ""
         count = counted(len(walk.empty), "folder holds", "folders hold")
-        notes.append(f"{count} no scan and make no class or domain{names}")
+        notes.append(f"{count} no scan, hence no class or domain{names}")
     if walk.unused:
         count = counted(len(walk.unused), "file is", "files are")
         notes.append(f"{count} not used because of names that are not those of scans")

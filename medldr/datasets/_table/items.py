@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def sources(described: Described, crop: CropConfig | None, root: Path) -> list[S
         root: Folder that paths of masks are relative to.
 
     Raises:
-        InputError: If a row lacks its mask or point, or a mask does not exist.
+        InputError: If a row names no mask or point, or one that is no number.
     """
     places = described.places
     if crop is None:
@@ -47,7 +48,8 @@ def sources(described: Described, crop: CropConfig | None, root: Path) -> list[S
         if empty:
             raise InputError(
                 f"data.crop: the column {name!r} is empty in {len(empty):,} of {len(cells):,} "
-                f"rows, such as that of {described.ids[empty[0]]}. Fill it in, or leave them out"
+                f"rows, such as that of {described.ids[empty[0]]}. Fill it in, or take these rows "
+                "out of the table"
             )
     if crop.mask is not None:
         return _with_masks(described, texts[crop.mask], root)
@@ -62,27 +64,28 @@ def sources(described: Described, crop: CropConfig | None, root: Path) -> list[S
 
 
 def _with_masks(described: Described, texts: Sequence[str], root: Path) -> list[Source]:
+    """Items with their masks; one that is absent is told with all that cannot be used."""
     found = find_places(texts, root)
-    if found.absent:
-        row, reason = next(iter(found.absent.items()))
-        raise InputError(
-            f"data.crop.mask: {len(found.absent):,} of {len(texts):,} masks cannot be found, such "
-            f"as {texts[row]!r} of {described.ids[row]} ({reason})"
-        )
+    masks = [
+        Source(root / text) if mask is None else Source(mask.path, mask.part)
+        for text, mask in zip(texts, found.places, strict=True)
+    ]
     return [
-        Source(place.path, place.part, mask=mask.path)
-        for place, mask in zip(described.places, found.places, strict=True)
-        if mask is not None
+        Source(place.path, place.part, mask=mask)
+        for place, mask in zip(described.places, masks, strict=True)
     ]
 
 
 def _point(described: Described, row: int, cells: Sequence[str]) -> tuple[float, ...]:
     try:
-        return tuple(float(cell) for cell in cells)
-    except ValueError as error:
+        point = tuple(float(cell) for cell in cells)
+    except ValueError:
+        point = (math.nan,)
+    if not all(map(math.isfinite, point)):
         raise InputError(
             f"data.crop.point: {', '.join(cells)} of {described.ids[row]} are not all numbers"
-        ) from error
+        )
+    return point
 
 
 def further_columns(

@@ -121,7 +121,7 @@ def _plain(path: str) -> str:
 
 def _below(top: str, text: str) -> str:
     path = _plain(text.replace("\\", "/"))
-    return composed(path.removeprefix(f"{top}/"))
+    return composed(path.removeprefix(f"{top}/")) or "."
 
 
 def _unused(folders: Folders, beside: Iterable[str], used: set[str]) -> Iterator[str]:
@@ -176,4 +176,20 @@ def near_root(root: Path, text: str) -> Path | None:
     for other in (*below, *list(top.parents)[:2]):
         if _place(Folders(str(other)), text)[0] is not None:
             return other
+    return None
+
+
+def foreign_front(root: Path, text: str) -> str | None:
+    r"""What a path of another machine begins with, if the rest of it exists below the root.
+
+    Args:
+        root: The folder in which the whole path does not exist.
+        text: The path as written, such as ``C:\study\images\1.png``.
+    """
+    names = text.replace("\\", "/").split("/")
+    folders = Folders(os.path.abspath(root))
+    for count in range(1, len(names)):
+        rest = "/".join(names[count:])
+        if rest and _place(folders, rest)[0] is not None:
+            return text[: len(text) - len(rest)]
     return None

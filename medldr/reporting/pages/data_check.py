@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -141,7 +141,6 @@ def _files(found: Inspection) -> list[Section]:
         table.rows.append(Row(domain or _ALL, _facts_cells(of_domain)))
     section = Section("files", "Files", "Files")
     section.add(table, Paragraph(sentence("data_files"), "small"))
-    section.add(Bullets(_warnings(facts), "notes"))
     return [section]
 
 
@@ -170,16 +169,6 @@ def _ranges(numbers: Sequence[tuple[float, ...]]) -> str:
         ends = zip(axes.min(0).tolist(), axes.max(0).tolist(), strict=True)
         texts.append(" x ".join(f"{a:.4g}" if a == b else f"{a:.4g}–{b:.4g}" for a, b in ends))
     return "; ".join(texts)
-
-
-def _warnings(facts: Iterable[Facts]) -> list[str]:
-    """What readers changed or assumed, with the number of files."""
-    counts = Counter(text for one in facts for text in one.warnings)
-    return [f"{count:,} {_file(count)}: {text}" for text, count in counts.most_common()]
-
-
-def _file(count: int) -> str:
-    return "file" if count == 1 else "files"
 
 
 def _controls(controls: Sequence[Control]) -> list[Section]:

@@ -14,7 +14,14 @@ from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
 from medldr.folders.metrics_log import LogRow, read_log
 from medldr.folders.mistakes_record import Mistakes, read_mistakes
-from medldr.folders.privacy import hide_ids, hide_in_command, hide_in_config, ids_of, read_ids
+from medldr.folders.privacy import (
+    hide_ids,
+    hide_in_command,
+    hide_in_config,
+    ids_of,
+    read_ids,
+    read_split_ids,
+)
 from medldr.folders.run_record import RunRecord, Selection, read_run_record
 from medldr.reporting.read.held_out_folds import with_held_out
 from medldr.types import Predictions
@@ -114,7 +121,9 @@ def read_run(
     evaluation, table = read_results(files, record)
     rules = () if record is None else record.selections
     found = {rule: read_further_evaluation(files, record, rule) for rule in rules}
+    # Notes may name images that were not predicted, such as equal ones in the training split.
     ids = read_ids(files.predictions) if table is None else ids_of(table)
+    ids |= read_split_ids(files.splits)
     said = [
         () if record is None else (*record.data.notes, *record.notes),
         () if evaluation is None else evaluation.notes,

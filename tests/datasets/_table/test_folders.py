@@ -63,7 +63,7 @@ def test_empty_folders_are_no_classes_and_said(touch):
         (root / name).mkdir()
     tree = read_folders(root, DOMAINS)
     assert len(tree.items) == 2
-    assert tree.notes == ("2 folders hold no scan and make no class or domain: a/empty, b/empty",)
+    assert tree.notes == ("2 folders hold no scan, hence no class or domain: a/empty, b/empty",)
 
 
 def test_links_are_followed_dead_ones_told_and_loops_refused(touch):

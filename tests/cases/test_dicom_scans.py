@@ -1,0 +1,192 @@
+"""DICOM files that other software read wrong or broke on, in a table of one's own.
+
+Each is read right, or refused before training in one message that names the file and the cure.
+"""
+
+import io
+
+import numpy as np
+import pydicom
+import pytest
+from own_scans import built, dicom_files, images_of, nifti, notes_of, refused, table
+from PIL import Image
+from pydicom.encaps import encapsulate
+from pydicom.uid import JPEG2000Lossless
+
+# Single files
+
+
+def radiograph(seed, shape=(8, 8)):
+    return np.random.default_rng(seed).integers(0, 4096, shape).astype(np.uint16)
+
+
+def radiographs(folder, count=6, **tags):
+    names = [f"r{n}.dcm" for n in range(count)]
+    for n, name in enumerate(names):
+        pixels = radiograph(n)
+        dicom_files.save(
+            dicom_files.dicom(pixels, bits=12, **{"Modality": "DX", **tags}), folder / name
+        )
+    return names
+
+
+def test_a_picture_and_its_negative_are_one(tmp_path):
+    pixels = radiograph(99)
+    for name, stored, kind in (("two", pixels, 2), ("one", 4095 - pixels, 1)):
+        tags = {"PhotometricInterpretation": f"MONOCHROME{kind}", "Modality": "DX"}
+        dicom_files.save(dicom_files.dicom(stored, bits=12, **tags), tmp_path / f"{name}.dcm")
+    found = images_of(table(tmp_path, ["one.dcm", "two.dcm", *radiographs(tmp_path)]))
+    np.testing.assert_array_equal(found["one.dcm"], found["two.dcm"])
+    np.testing.assert_allclose(found["one.dcm"][0] * 4095, pixels, atol=1e-3)
+
+
+def test_elements_that_are_missing_are_not_made_up(tmp_path):
+    full = {"RescaleSlope": "2", "RescaleIntercept": "-1024", "PixelSpacing": [0.5, 0.25]}
+    stored = np.arange(16, dtype=np.uint16).reshape(4, 4)
+    for name, tags in (("full", full), ("bare", {})):
+        dicom_files.save(dicom_files.dicom(stored, **tags), tmp_path / f"{name}.dcm")
+    file = table(tmp_path, ["full.dcm", "bare.dcm"])
+    found = images_of(file, window=(-1024.0, 1024.0))
+    np.testing.assert_allclose(found["full.dcm"][0] * 2048 - 1024, stored * 2.0 - 1024, atol=1e-3)
+    np.testing.assert_allclose(found["bare.dcm"][0] * 2048 - 1024, stored, atol=1e-3)
+    assert [one.spacing for one in built(file).table.facts] == [(0.5, 0.25), None]
+    assert "1 item: its pixel spacing is unknown" in notes_of(file)
+    said = refused(file, spacing=0.5, size=4)
+    assert "bare.dcm: it does not say its spacing" in said
+    assert "full.dcm" not in said
+
+
+def test_frames_are_neither_rows_nor_channels(tmp_path):
+    film = np.random.default_rng(5).integers(0, 256, (3, 4, 6, 3)).astype(np.uint8)
+    keys = {"frames": True, "colour": True, "Modality": "US"}
+    for n in range(4):
+        dicom_files.save(dicom_files.dicom(film, **keys), tmp_path / f"{n}.dcm")
+    file = table(tmp_path, [f"{n}.dcm" for n in range(4)])
+    assert "0.dcm: it has 3 frames, but pictures have one" in refused(file, dims=2)
+    for frame, number in (("first", 0), ("middle", 1)):
+        image = images_of(file, dims=2, frame=frame)["0.dcm"]
+        np.testing.assert_allclose(image * 255, film[number].transpose(2, 0, 1), atol=1e-3)
+    volume = images_of(file)["0.dcm"]
+    assert volume.shape == (3, 6, 4, 3)
+    np.testing.assert_allclose(volume[:, 3, 2, 1] * 255, film[1, 2, 3], atol=1e-3)
+    assert "the last axis of 4 items are frames or pages" in notes_of(file)
+    dicom_files.save(dicom_files.dicom(film[:1], **keys), tmp_path / "0.dcm")
+    assert "both pictures (1, such as 0.dcm) and volumes (3, such as 1.dcm)" in refused(file)
+
+
+def test_a_film_of_one_frame_is_a_picture(tmp_path):
+    film = np.random.default_rng(5).integers(0, 256, (1, 4, 6, 3)).astype(np.uint8)
+    for n in range(2):
+        whole = dicom_files.dicom(film, frames=True, colour=True, Modality="US")
+        dicom_files.save(whole, tmp_path / f"{n}.dcm")
+    image = images_of(table(tmp_path, ["0.dcm", "1.dcm"]))["0.dcm"]
+    np.testing.assert_allclose(image * 255, film[0].transpose(2, 0, 1), atol=1e-3)
+
+
+def test_a_cut_jpeg2000_stream_is_named_and_never_black(tmp_path):
+    pixels = np.random.default_rng(11).integers(0, 256, (32, 32)).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "JPEG2000", no_jp2=True, irreversible=False)
+    code = stream.getvalue()
+    for name, part in (("whole", code), ("again", code), ("cut", code[: len(code) // 3])):
+        packed = dicom_files.dicom(pixels, syntax=JPEG2000Lossless, Modality="DX")
+        packed.PixelData = encapsulate([part])
+        packed["PixelData"].VR = "OB"
+        packed["PixelData"].is_undefined_length = True
+        dicom_files.save(packed, tmp_path / f"{name}.dcm")
+    image = images_of(table(tmp_path, ["whole.dcm", "again.dcm"]))["whole.dcm"]
+    np.testing.assert_allclose(image[0] * 255, pixels, atol=1e-3)
+    assert "cut.dcm: " in refused(table(tmp_path, ["whole.dcm", "again.dcm", "cut.dcm"]))
+
+
+def test_ybr_is_not_taken_for_rgb(tmp_path):
+    rgb = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [128, 128, 128]]], np.uint8)
+    ybr = np.asarray(Image.fromarray(rgb).convert("YCbCr"))
+    for name, stored, kind in (("rgb", rgb, "RGB"), ("ybr", ybr, "YBR_FULL")):
+        whole = dicom_files.dicom(stored, colour=True, PhotometricInterpretation=kind)
+        dicom_files.save(whole, tmp_path / f"{name}.dcm")
+    for image in images_of(table(tmp_path, ["rgb.dcm", "ybr.dcm"]), window=(0.0, 255.0)).values():
+        np.testing.assert_allclose(image * 255, rgb.transpose(2, 0, 1), atol=2)
+
+
+def test_a_file_without_its_first_bytes_is_read_and_told(tmp_path):
+    names = radiographs(tmp_path)
+    whole = pydicom.dcmread(tmp_path / names[0])
+    with (tmp_path / "bare.dcm").open("wb") as stream:
+        keys = {"implicit_vr": True, "little_endian": True, "enforce_file_format": False}
+        pydicom.dcmwrite(stream, pydicom.Dataset(whole), **keys)
+    file = table(tmp_path, [*names, "bare.dcm"])
+    found = images_of(file)
+    np.testing.assert_array_equal(found["bare.dcm"], found[names[0]])
+    assert "1 item: it lacks the 132 bytes that a DICOM file begins with" in notes_of(file)
+
+
+def series(folder, seed=0, slices=3, uid=None, description=None):
+    values = np.random.default_rng(seed).integers(0, 900, (5, 4, slices)).astype(np.int16)
+    tags = {"SeriesInstanceUID": uid} if uid else {}
+    names = [f"{description or 'IM'}{n}" for n in range(slices)]
+    place = np.diag([1.0, 1, 2, 1])
+    dicom_files.series(
+        folder, values, place, names=names, **tags, SeriesDescription=description or "CHEST"
+    )
+    return values
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """Folders of slices, and the values of the first."""
+    values = [series(tmp_path / f"p{n}", n) for n in range(4)]
+    return [f"p{n}" for n in range(4)], values[0]
+
+
+def test_a_folder_of_slices_without_endings_is_a_volume(tmp_path, patients):
+    names, values = patients
+    for rows in (names, [f"{name}/" for name in names], [str(tmp_path / name) for name in names]):
+        found = images_of(table(tmp_path, rows), window=(0.0, 1000.0))
+        assert found.keys() == set(names)
+        np.testing.assert_allclose(found["p0"][0] * 1000, values, atol=1e-3)
+
+
+def test_a_localizer_is_left_out_and_two_series_are_not_guessed_between(tmp_path, patients):
+    names, values = patients
+    file = table(tmp_path, names)
+    pixels = np.zeros((8, 8), np.uint16)
+    other = dicom_files.dicom(pixels, SeriesInstanceUID="1.2.3", SeriesDescription="LOCALIZER")
+    dicom_files.save(other, tmp_path / "p0" / "IM9")
+    np.testing.assert_allclose(
+        images_of(file, window=(0.0, 1000.0))["p0"][0] * 1000, values, atol=1e-3
+    )
+    assert "1 item: 1 file of another series left out" in notes_of(file)
+    series(tmp_path / "p1", 9, uid="1.2.4", description="THIN")
+    said = refused(file)
+    assert "p1: the folder holds 2 series" in said
+    assert "'CHEST'" in said
+    assert "'THIN'" in said
+    assert images_of(table(tmp_path, ["p0", "p1#1.2.4"]))["p1#1.2.4"].shape == (1, 5, 4, 3)
+
+
+def test_a_folder_one_level_too_high_says_so(tmp_path):
+    for n in range(2):
+        series(tmp_path / f"p{n}" / "CT_1", n)
+    assert "It has folders of its own: name the one" in refused(table(tmp_path, ["p0", "p1"]))
+
+
+def test_kinds_of_files_may_be_mixed_but_not_their_scales_in_silence(tmp_path, patients):
+    names, values = patients
+    nifti(tmp_path / "same.nii", values.astype(np.float32), np.diag([1.0, 1, 2, 1]))
+    file = table(tmp_path, ["same.nii", *names])
+    found = images_of(file, window="ct")
+    np.testing.assert_allclose(found["same.nii"], found["p0"], atol=1e-6)
+    assert "CHECK THE WINDOW" in notes_of(file)
+    assert "CHECK THE WINDOW" not in notes_of(file, window="ct")
+
+
+def test_pictures_of_all_kinds_are_on_one_scale(tmp_path):
+    names = radiographs(tmp_path)
+    grey = (radiograph(0) >> 4).astype(np.uint8)
+    Image.fromarray(grey).save(tmp_path / "grey.png")
+    Image.fromarray(np.dstack([grey] * 3)).save(tmp_path / "colour.png")
+    found = images_of(table(tmp_path, [*names, "grey.png", "colour.png"]))
+    assert {image.shape for image in found.values()} == {(3, 8, 8)}
+    np.testing.assert_array_equal(found["grey.png"], found["colour.png"])
+    np.testing.assert_allclose(found["grey.png"], found[names[0]], atol=1 / 255)
