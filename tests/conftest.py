@@ -66,8 +66,10 @@ class Ended:
 
 
 @pytest.fixture
-def medldr(monkeypatch, capsys):
-    """Run a command as typed, in this process."""
+def medldr(monkeypatch, capsys, tmp_path_factory):
+    """Run a command as typed, in this process; what it writes beside the caller stays apart."""
+    if Path.cwd() == Path(__file__).parents[1]:
+        monkeypatch.chdir(tmp_path_factory.mktemp("here"))
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["medldr", *map(str, words)])

@@ -16,7 +16,6 @@ Source:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -30,6 +29,8 @@ from medldr.data.scans.images import ScanImages
 from medldr.data.scans.proof import prove_items
 from medldr.data.scans.resolve import recorded_size, resolve
 from medldr.data.scans.store import stored
+from medldr.datasets._domain_folders.names import composed
+from medldr.datasets._domain_folders.rows import check_group_pattern
 from medldr.datasets._table.columns import Columns
 from medldr.datasets._table.describe import Described, describe
 from medldr.datasets._table.items import crop_columns, further_columns, sources
@@ -115,6 +116,11 @@ class Config(ScanConfig):
             raise ValueError(f"needs label, and each level once, not {list(value)}")
         return value
 
+    @field_validator("held_out")
+    @classmethod
+    def _as_domains_are_named(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(set(map(composed, value))))
+
     @field_validator("group_pattern")
     @classmethod
     def _has_a_group(cls, value: str | None) -> str | None:
@@ -127,22 +133,6 @@ class Config(ScanConfig):
         if self.group_pattern is not None and (self.group or "group" in self.folders):
             raise ValueError("group_pattern and group both say who the patient is; set one")
         return self
-
-
-def check_group_pattern(pattern: str) -> None:
-    """Refuse a pattern without a group.
-
-    Raises:
-        ValueError: With the cure.
-    """
-    try:
-        count = re.compile(pattern).groups
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is not a valid regular expression: {error}") from error
-    if not count:
-        raise ValueError(
-            f"{pattern!r} has no group: put parentheses around the patient, as in '^(P[0-9]+)_'"
-        )
 
 
 def load(config: Config) -> ImageTable:

@@ -80,8 +80,8 @@ class ScanConfig(DatasetConfig):
         "auto",
         description="values that become 0 and 1: a CT window (ct, bone, lung, soft_tissue, brain), "
         "percentile (of each image), file (the window that the file recommends), two numbers, or "
-        "auto: ct where the file says CT, percentile where it says MR, NM or PT, by bit_depth where "
-        "it has whole numbers from 0 up, else percentile",
+        "auto: ct where the file says CT, percentile where it says MR, NM or PT, by bit_depth "
+        "where it has whole numbers from 0 up, else percentile",
     )
     percentiles: tuple[float, float] = Field(
         (0.5, 99.5), description="percentiles of each image that become 0 and 1"

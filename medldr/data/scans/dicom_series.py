@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -68,16 +69,28 @@ def read_dicom_series(folder: Path, series_uid: str | None = None) -> Scan:
 
 
 def _without_copies(files: Sequence[Slice]) -> tuple[list[Slice], tuple[str, ...]]:
-    """Files of which each holds another slice: one that was copied counts once."""
-    unlike: dict[tuple[str, ...], Slice] = {}
+    """Files of which each holds another slice: one that was copied counts once.
+
+    Some anonymisers give all slices one UID, echoes of one place too, so the content decides.
+    """
+    unlike: list[Slice] = []
+    known: dict[str, list[Slice]] = {}
     for number, file in enumerate(files):
-        instance = str(file.header.get("SOPInstanceUID") or number)
-        place = str(file.header.get("ImagePositionPatient"))
-        # Some anonymisers give all slices one UID; the place tells those from copies.
-        unlike.setdefault((instance, place, str(file.header.get("InstanceNumber"))), file)
+        alike = known.setdefault(str(file.header.get("SOPInstanceUID") or number), [])
+        if not any(_is_copy(file, other) for other in alike):
+            alike.append(file)
+            unlike.append(file)
     copies = len(files) - len(unlike)
     told = (f"{copies} of its {len(files)} files repeat a slice and are left out",)
-    return list(unlike.values()), told if copies else ()
+    return unlike, told if copies else ()
+
+
+def _is_copy(file: Slice, other: Slice) -> bool:
+    same = all(
+        str(file.header.get(name)) == str(other.header.get(name))
+        for name in ("ImagePositionPatient", "InstanceNumber")
+    )
+    return same and filecmp.cmp(file.path, other.path, shallow=False)
 
 
 def _check_alike(files: Sequence[Slice]) -> None:

@@ -47,7 +47,10 @@ def values_of(dataset: Any, pixels: Pixels) -> Values:
         return Values(stored, pixels.bits, None, tuple(said))
     if dataset.get("ModalityLUTSequence"):
         frames, bits = _looked_up(dataset, stored[..., 0], pixels.inverted)
-        return Values(frames[..., None], bits, _window(dataset), tuple(said))
+        window = _window(dataset)
+        if pixels.inverted and window and bits is not None:
+            window = _turned(window, 1.0, 0.0, 2**bits - 1)
+        return Values(frames[..., None], bits, window, tuple(said))
     if pixels.inverted:
         stored = (pixels.ends - stored.astype(np.int64)).astype(stored.dtype)
     rescales = [rescale_of(dataset, index) for index in range(len(stored))]

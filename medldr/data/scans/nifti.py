@@ -38,6 +38,9 @@ _ONE_FILE: Final[tuple[Any, ...]] = (nibabel.Nifti1Image, nibabel.Nifti2Image)
 _OTHERS: Final = (*PAIRS, ".mgh", ".mgz", ".mgh.gz")
 """Names of pairs of files, which nibabel joins, and of FreeSurfer's volumes."""
 
+_MOST_PACKED: Final = 1100
+"""Times that zipping can make zeros smaller: 1032, and some for the header."""
+
 _CUT_OFF: Final = "the file is truncated: it holds fewer voxels than its header says"
 
 _BROKEN: Final = (
@@ -119,6 +122,10 @@ def _open(path: Path) -> tuple[Any, Any]:
             raise ScanError("the file is empty")
         image: Any = nibabel.load(path, mmap=False)
         part = image.file_map.get("header", image.file_map["image"])
+        voxels = Path(image.file_map["image"].filename)
+        packed = _MOST_PACKED if voxels.name.lower().endswith((".gz", ".mgz")) else 1
+        if _bytes_of(image) > packed * voxels.stat().st_size:
+            raise ScanError(_CUT_OFF)
         with ImageOpener(part.filename) as file:
             return image, type(image.header).from_fileobj(file, check=False)
     content = path.read_bytes()
@@ -131,10 +138,15 @@ def _open(path: Path) -> tuple[Any, Any]:
             holder = FileHolder(fileobj=io.BytesIO(content))
             header = image_class.header_class.from_fileobj(io.BytesIO(content), check=False)
             image = image_class.from_file_map({"image": holder}, mmap=False)
-            if math.prod(image.shape) * image.get_data_dtype().itemsize > len(content):
+            if _bytes_of(image) > len(content):
                 raise ScanError(_CUT_OFF)  # before memory is asked for
             return image, header
     raise ScanError("not a NIfTI file")
+
+
+def _bytes_of(image: Any) -> int:
+    voxels: int = math.prod(image.shape)
+    return voxels * int(image.get_data_dtype().itemsize)
 
 
 def _absent(path: Path) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from medldr.datasets._domain_folders.names import composed
+from medldr.datasets._domain_folders.rows import check_group_pattern
 from medldr.datasets.base import DatasetConfig
 
 
@@ -70,14 +70,6 @@ class Config(DatasetConfig):
     @field_validator("group_pattern")
     @classmethod
     def _has_a_group(cls, value: str | None) -> str | None:
-        if value is None:
-            return value
-        try:
-            count = re.compile(value).groups
-        except re.error as error:
-            raise ValueError(f"{value!r} is not a valid regular expression: {error}") from error
-        if not count:
-            raise ValueError(
-                f"{value!r} has no group: put parentheses around the patient, as in '^(P[0-9]+)_'"
-            )
+        if value is not None:
+            check_group_pattern(value)
         return value

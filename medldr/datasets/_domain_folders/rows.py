@@ -94,6 +94,22 @@ def groups(
     return np.array(names, dtype=np.str_)
 
 
+def check_group_pattern(pattern: str) -> None:
+    """Refuse a pattern without a group.
+
+    Raises:
+        ValueError: With the cure.
+    """
+    try:
+        count = re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is not a valid regular expression: {error}") from error
+    if not count:
+        raise ValueError(
+            f"{pattern!r} has no group: put parentheses around the patient, as in '^(P[0-9]+)_'"
+        )
+
+
 def domains_and_labels(
     paths: list[str], class_names: tuple[str, ...]
 ) -> tuple[NDArray[np.str_], NDArray[np.int64]]:

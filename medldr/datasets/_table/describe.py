@@ -112,7 +112,8 @@ def describe(
     if not kept:
         raise InputError(f"{rows.where}: no row has both a file and a label")
     notes = [*rows.notes, *_left_out(source, lacking, repeats.alike)]
-    skipped = tuple(BadFile(found.paths[row], why) for row, why in sorted(reasons.items()))
+    names = found.paths if rows.ids is None else rows.ids  # as ids, by which a manifest knows them
+    skipped = tuple(BadFile(names[row], why) for row, why in sorted(reasons.items()))
     return _described(
         rows.take(kept),
         [place for row in kept if (place := found.places[row]) is not None],
