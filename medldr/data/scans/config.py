@@ -88,7 +88,7 @@ class ScanConfig(DatasetConfig):
     )
     bit_depth: Literal["auto", 8, 12, 16, "window"] = Field(
         "auto",
-        description="bits of pictures and arrays stored with 16: 2^bits - 1 becomes 1; auto: the "
+        description="bits in use of what is stored with 16: 2^bits - 1 becomes 1; auto: the "
         "fewest of 8, 12 and 16 that hold every value of the whole set; window: percentiles of "
         "each image",
     )

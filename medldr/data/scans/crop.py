@@ -74,7 +74,7 @@ def margin_around(
 
 
 def around_point(scan: Scan, point: tuple[float, ...], crop: CropConfig) -> Scan:
-    """A box of a given extent around a point; what would lie outside of the scan is left out.
+    """A box of a given extent around a point; beyond the scan it has the scan's lowest value.
 
     Args:
         scan: What is cut.
@@ -85,7 +85,15 @@ def around_point(scan: Scan, point: tuple[float, ...], crop: CropConfig) -> Scan
         ScanError: If the point is not in the scan, has another number of axes, or cannot be placed
             because the file does not say how the patient lay.
     """
-    return _cut(scan, *box_around(Grid.of(scan), point, crop))
+    start, stop = box_around(Grid.of(scan), point, crop)
+    part = _cut(scan, start, stop)
+    # A smaller box would be stretched to the size of the others, and so the scale would change.
+    before, after = np.maximum(-start, 0), np.maximum(stop - scan.values.shape[1:], 0)
+    if not before.any() and not after.any():
+        return part
+    borders = [(0, 0), *zip(before.tolist(), after.tolist(), strict=True)]
+    values = np.pad(part.values, borders, constant_values=scan.values.min())
+    return replace(part, values=values, affine=_moved(part.affine, -before))
 
 
 def box_around(
@@ -141,11 +149,18 @@ def _cut(scan: Scan, start: NDArray[np.int64], stop: NDArray[np.int64]) -> Scan:
     low = np.maximum(start, 0)
     high = np.minimum(stop, scan.values.shape[1:])
     box = tuple(slice(int(a), int(b)) for a, b in zip(low, high, strict=True))
-    affine = scan.affine
-    if affine is not None:
-        affine = affine.copy()
-        affine[:3, 3] += affine[:3, :3] @ low
-    return replace(scan, values=scan.values[(slice(None), *box)], affine=affine)
+    return replace(scan, values=scan.values[(slice(None), *box)], affine=_moved(scan.affine, low))
+
+
+def _moved(
+    affine: NDArray[np.float64] | None, start: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """The affine of a part that begins at an index."""
+    if affine is None:
+        return None
+    moved = affine.copy()
+    moved[:3, 3] += affine[:3, :3] @ start
+    return moved
 
 
 def _x(numbers: tuple[float, ...]) -> str:

@@ -65,6 +65,9 @@ def values_of(dataset: Any, pixels: Pixels) -> Values:
     else:
         frames = np.stack([scaled(f, *r) for f, r in zip(stored, rescales, strict=True)])
     frames, replaced = finite(frames)
+    holder = functional_group(dataset, 0, "PixelValueTransformationSequence") or dataset
+    if dataset.get("Modality") == "CT" and "RescaleIntercept" not in holder:
+        said.append("it does not say how its numbers become Hounsfield units")
     untouched = set(rescales) == {(1.0, 0.0)} and stored.dtype.kind == "u"
     return Values(frames, pixels.bits if untouched else None, window, (*said, *replaced))
 

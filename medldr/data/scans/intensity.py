@@ -69,14 +69,9 @@ def rule_name(scan_bits: int | None, modality: str, kind: str, rules: Rules) -> 
         return "percentile"
     if modality == "CT" and kind == "dicom":
         return "ct"
-    if scan_bits is not None and not (_stored_with_16(scan_bits, kind) and not rules.bit_depth):
+    if scan_bits is not None and (scan_bits != 16 or rules.bit_depth is not None):
         return "bit depth"
     return "percentile"
-
-
-def _stored_with_16(bits: int, kind: str) -> bool:
-    """Whether the bits are those of the memory, and those in use are for the rules to say."""
-    return bits == 16 and kind != "dicom"
 
 
 def too_deep(highest: float, bits: int) -> str:
@@ -90,8 +85,9 @@ def too_deep(highest: float, bits: int) -> str:
 def _range_of_bits(scan: Scan, rules: Rules) -> tuple[float, float] | None:
     if scan.bits is None:
         return None
-    if not _stored_with_16(scan.bits, scan.kind):
+    if scan.bits != 16:
         return 0.0, 2.0**scan.bits - 1
+    # 16 bits are often those of the memory alone: the rules say how many are in use.
     if rules.bit_depth is None:
         return None
     top = 2.0**rules.bit_depth - 1

@@ -123,7 +123,7 @@ def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
 def _bit_depth(
     config: ScanConfig, known: Sequence[Facts], notes: list[str]
 ) -> Literal[8, 12, 16] | None:
-    stored = [one for one in known if one.bits == 16 and one.kind != "dicom"]
+    stored = [one for one in known if one.bits == 16]
     if config.bit_depth == "window":
         return None
     if config.bit_depth != "auto":
@@ -192,6 +192,13 @@ def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
 
 def _unusual(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
     """What an axis stands for, where that is not plain."""
+    lying = [one.affine is not None for one in known if one.kind in ("nifti", "dicom")]
+    unknown = lying.count(False)
+    if any(lying) and unknown and any(not is_picture(one.spatial) for one in known):
+        notes.append(
+            f"CHECK THE ORIENTATION: {unknown:,} of {len(lying):,} scans do not say how the "
+            "patient lay, so they may be mirrored or turned against the others"
+        )
     several = [one for one in known if not is_picture(one.spatial)]
     films = sum(one.frames > 1 for one in several)
     if rules.dims == 3 and films:

@@ -38,7 +38,7 @@ class Rules:
         pad: Whether borders are added or cut to reach `size`; else the image is stretched.
         window: A name or two numbers; see `ScanConfig.window`.
         percentiles: See `ScanConfig.percentiles`.
-        bit_depth: Bits of pictures and arrays stored with 16; None: percentiles of each image.
+        bit_depth: Bits in use of what is stored with 16; None: percentiles of each image.
         frame: See `ScanConfig.frame`.
         ground: Colour behind transparent pixels.
         exif: Whether photographs are turned upright.

@@ -72,7 +72,7 @@ def _of_values(facts: Facts, config: ScanConfig) -> str:
     depth = config.bit_depth
     if isinstance(depth, str) or config.window != "auto":
         return ""
-    stored_with_16 = facts.bits == 16 and facts.kind != "dicom"
+    stored_with_16 = facts.bits == 16
     return too_deep(facts.high, depth) if stored_with_16 and facts.high > 2**depth - 1 else ""
 
 

@@ -27,6 +27,9 @@ _FEW: Final = 10
 """So many classes or fewer are never taken for numbers to be predicted."""
 
 
+_NO_NUMBERS: Final = frozenset({"nan", "inf", "-inf", "+inf", "infinity", "-infinity"})
+
+
 class Labels(NamedTuple):
     """Labels of all rows.
 
@@ -107,6 +110,13 @@ def _found(rows: Rows, column: str, texts: list[str]) -> tuple[list[str], tuple[
             f"values in {len(texts):,} rows, such as {some(sorted(different)[:3])}. Is it an id "
             "or a measurement? Name a column of classes, or divide the measurement into some; a "
             "list in data.classes says that it is meant"
+        )
+    odd = [text for text in different if not is_number(text) and text.casefold() in _NO_NUMBERS]
+    if odd and all(text in odd or is_number(text) for text in different):
+        raise InputError(
+            f"{rows.where}: the column {column!r} (data.label) has {odd[0]!r} among its numbers. "
+            "If it marks a missing label, empty the cell; if it is a class, list all in "
+            "data.classes"
         )
     if all(map(is_number, different)):
         _refuse_numbers(rows, column, texts)

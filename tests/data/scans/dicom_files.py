@@ -36,6 +36,8 @@ def dicom(pixels, *, bits=None, frames=False, colour=False, syntax=ExplicitVRLit
     dataset.SOPInstanceUID = f"{ROOT}9.{next(_numbers)}"
     dataset.StudyInstanceUID, dataset.SeriesInstanceUID = f"{ROOT}1", f"{ROOT}2"
     dataset.PatientName, dataset.PatientID, dataset.Modality = NAME, IDENTITY, "CT"
+    if not colour:
+        dataset.RescaleIntercept, dataset.RescaleSlope = 0, 1
     rows, columns = pixels.shape[1:3] if frames else pixels.shape[:2]
     dataset.Rows, dataset.Columns = rows, columns
     dataset.SamplesPerPixel = 3 if colour else 1

@@ -76,6 +76,15 @@ def test_a_point_outside_is_refused(scan):
         around_point(scan, (4, 5, 60), crop)
 
 
+def test_a_box_at_the_border_keeps_its_extent_and_its_place(scan):
+    crop = CropConfig(point=("x", "y", "z"), size=(6, 3, 12))
+    found = around_point(scan, (0, 5, 13), crop)
+    assert found.values.shape == (1, 3, 3, 3)
+    np.testing.assert_array_equal(found.values[:, 1:, :, :2], scan.values[:, :2, 4:7, 12:])
+    assert set(found.values[:, 0].ravel()) == {scan.values.min()}
+    np.testing.assert_allclose(found.affine @ [1, 1, 1, 1], AFFINE @ [0, 5, 13, 1])
+
+
 def test_mm_need_a_spacing():
     picture = Scan(np.ones((1, 9, 9)), "picture", "grey")
     with pytest.raises(ScanError, match=r"crop\.unit=pixel"):

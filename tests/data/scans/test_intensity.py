@@ -58,7 +58,10 @@ def test_values_above_the_stated_depth_are_refused(rules):
 
 def test_bits_that_dicom_states_are_believed(rules):
     assert value_range(_unsigned([0, 9], 10, "dicom"), rules(bit_depth=16)) == (0, 1023)
-    assert value_range(_unsigned([0, 9], 16, "dicom"), rules(bit_depth=8)) == (0, 65535)
+
+
+def test_16_bits_of_dicom_are_those_in_use_by_the_set(rules):
+    assert value_range(_unsigned([0, 9], 16, "dicom"), rules(bit_depth=12)) == (0, 4095)
 
 
 def test_without_a_depth_16_bits_are_scaled_by_percentiles(rules):
