@@ -6,16 +6,19 @@
 Pictures (RGB PNGs of 96 pixels) and volumes (NIfTI, zipped int16, 64 x 64 x 48) of four hospitals,
 and a table of each, are written to a temporary folder, where `$MEDLDR_CACHE` is too. Then:
 
-1. `medldr data check` with its page, and the start of a run (`build_data`), each in a process of its
-   own: at first, when nothing is known of the files, and again, when all is remembered. The time of
-   the check includes that of starting the program, which is a row of its own.
-2. Epochs of the training images without a network. The loaders are those of `data.cache` disk,
-   memory and off, the last without and with worker processes, and a plain loop, which reads each
-   file with Pillow or nibabel and makes the same numbers of it; that they are the same is checked.
-   They take turns in this process, so that all slow down equally if the machine's speed drifts.
-   The changes of the preset `scan` have probability 0 here, for they cost more than any reading.
+1. `medldr data check` with its page, and the start of a run (`build_data`), each in a process of
+   its own: at first, when nothing is known of the files, and again, when all is remembered. The
+   time of the check includes the imports, whose packages alone are a row of their own.
+2. Epochs of the training images without a network, by what `data.cache` says, and those of a plain
+   loop, which reads each file with Pillow or nibabel and makes the same numbers of it; that they
+   are the same is checked. The loaders take turns in this process, so that all slow down equally if
+   the machine's speed drifts. The changes of the preset `scan` have probability 0, for they cost
+   more than any reading.
 3. Steps of a network an eighth as wide as usual, and the part of their time for which it waits for
    images. The last row has the changes of the preset, which count as waiting.
+
+torch has one thread unless `--threads` says otherwise: with more, it waits at the end of each
+operation for the slowest, which measures what else the machine is doing.
 
 Claim: an epoch of images that are kept on the disk takes at most 1.1 times as long as one of images
 in memory. If the median of the rounds' ratios is above that, the exit code is 1.
@@ -58,7 +61,8 @@ ALLOWED = 1.1  # kept on the disk over kept in memory, time of an epoch
 SIZE = 96
 SHAPE = (64, 64, 48)
 HOSPITALS = ("east", "north", "south", "west")
-DISK, MEMORY, OFF, PLAIN = "kept on the disk", "kept in memory", "read each time", "plain loop"
+DISK, MEMORY, OFF, PLAIN = "disk", "memory", "off", "plain loop"
+IMPORTS = "imports of the check"
 BLOCK = 1 << 20
 
 
@@ -84,7 +88,7 @@ def write_volume(number, folder):
 class Pictures:
     """What is particular to pictures."""
 
-    name, noun, model, batch, steps = "pictures", "picture", "resnet18", 32, 30
+    name, model, batch, steps = "pictures", "resnet18", 32, 8
     write = staticmethod(write_picture)
 
     @staticmethod
@@ -104,7 +108,7 @@ class Pictures:
 class Volumes:
     """What is particular to volumes."""
 
-    name, noun, model, batch, steps = "volumes", "volume", "resnet18_3d", 8, 6
+    name, model, batch, steps = "volumes", "resnet18", 8, 6
     write = staticmethod(write_volume)
 
     @staticmethod
@@ -139,13 +143,13 @@ def write(kind, root, count, cores):
     return paths
 
 
-def settings(kind, root, cache="disk", workers=0, **transform):
-    """A run over a table; nothing is changed in training unless asked for."""
+def settings(kind, root, cache="disk", workers=0, probability=0.0):
+    """A run over a table; no image is changed in training unless asked for."""
     table = {"file": str(root / f"{kind.name}.csv"), "domain": "domain", "group": "group"}
     return load_config(
         {
             "data": {"name": "table", "cache": cache, **table},
-            "transform": {"name": "scan", **(transform or {"probability": 0})},
+            "transform": {"name": "scan", "probability": probability},
             "model": {"name": kind.model, "width": 0.125},
             "algorithm": "erm",
             "training": {"batch_size": kind.batch, "drop_last": True},
@@ -226,8 +230,8 @@ def measure_starts(kind, root, rounds):
     program = [sys.executable, "-m", "medldr.cli"]
     check = [*program, "data", "check", "table", f"data.file={root / kind.name}.csv"]
     check += ["data.domain=domain", "data.group=group", "--page", str(root / "page.html")]
-    imports = [sys.executable, "-c", "import medldr.cli, medldr.commands.check"]
-    found["program"] = statistics.median(seconds(in_a_process, imports) for _ in range(3))
+    imports = [sys.executable, "-c", "import torch, torchvision, sklearn.linear_model"]
+    found[IMPORTS] = statistics.median(seconds(in_a_process, imports) for _ in range(rounds))
     for title, work in (
         ("check", lambda: seconds(in_a_process, check)),
         ("start", lambda: in_new_process(start, kind, root)),
@@ -302,23 +306,23 @@ def measure_epochs(kind, root, paths, rounds, workers):
     return first, later
 
 
-def measure_steps(kind, root, workers):
+def measure_steps(kind, root, workers, most):
     """Of each way of keeping images: seconds per image of steps, and the part that is waiting."""
     ways = {
         DISK: settings(kind, root, "disk"),
         MEMORY: settings(kind, root, "memory"),
         f"{OFF}, 0 workers": settings(kind, root, "off"),
         f"{OFF}, {workers} workers": settings(kind, root, "off", workers),
-        f"{DISK}, with the preset's changes": settings(kind, root, "disk", probability=0.8),
+        f"{DISK}, with changes": settings(kind, root, "disk", probability=0.8),
     }
     found = {}
     for title, config in ways.items():
         data = build_data(config)
         model = build_model(config.model, data.spec, seed=0)
         loader = data.train_loader(config, sampler="shuffle", device="cpu")
-        steps = min(kind.steps, loader.steps_per_epoch - 1)
-        batches = loader.batches(0)
-        train(model, next(batches))  # memory is asked for, kernels are chosen
+        steps = min(most, kind.steps, loader.steps_per_epoch)
+        train(model, next(iter(loader.batches(0))))  # memory is asked for, kernels are chosen
+        batches = loader.batches(1)
         waited, begun = 0.0, time.perf_counter()
         for _ in range(steps):
             before = time.perf_counter()
@@ -356,8 +360,8 @@ def measure(kind, root, given, cores, console):
     array = min(seconds(read_all, [kept]) for _ in range(3))
     once = count * (floors["read"] + floors["decode"] / cores)
     known = count * floors["state"] + array
-    of_starts = {"program": None, "check, at first": starts["program"] + once}
-    of_starts |= {"check, again": starts["program"] + known}
+    of_starts = {IMPORTS: None, "check, at first": starts[IMPORTS] + once}
+    of_starts |= {"check, again": starts[IMPORTS] + known}
     of_starts |= {"start, at first": once, "start, again": known}
     first, later = measure_epochs(kind, root, paths, given.rounds, given.workers)
     copied = (stored + 4 * image) / floors["copy_rate"]
@@ -372,36 +376,44 @@ def measure(kind, root, given, cores, console):
             title: {"first": first[title], "later": later[title], "floor": floor}
             for title, floor in zip(later, each, strict=True)
         },
-        "steps": measure_steps(kind, root, given.workers),
+        "steps": measure_steps(kind, root, given.workers, 1 if given.quick else 8),
         "ratio": {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)},
     }
 
 
 def show(kind, found, console):
-    """Print the numbers of one kind of scan beside their floors; returns whether the claim holds."""
-    table = Table("seconds", "median", "floor", "times", title=kind.name, title_justify="left")
+    """Print the numbers beside their floors; returns whether the claim holds."""
+    table = titled(f"{kind.name}, s", ("", "median", "floor", "times"))
     for title, one in found["starts"].items():
         table.add_row(title, f"{one['seconds']:.2f}", *beside(one["seconds"], one["floor"], 2))
     console.print(table)
-    table = Table(f"ms per {kind.noun}, no network", "first epoch", "later, median", "spread")
-    table.add_column("floor")
-    table.add_column("times")
+    heads = ("data.cache", "first", "later", "spread", "floor", "times")
+    table = titled(f"{kind.name}, ms each, epochs without a network", heads)
     for title, one in found["epochs"].items():
         middle, *ends = (1e3 * f(one["later"]) for f in (statistics.median, min, max))
         texts = (f"{1e3 * one['first']:.3f}", f"{middle:.3f}", "{:.3f} to {:.3f}".format(*ends))
         table.add_row(title, *texts, *beside(middle, 1e3 * one["floor"], 3))
     console.print(table)
-    table = Table(f"ms per {kind.noun}, small network", "step", "waiting for images")
+    heads = ("data.cache", "step", "of it, waiting for images")
+    table = titled(f"{kind.name}, ms each, steps of a small network", heads)
     for title, one in found["steps"].items():
         table.add_row(title, f"{1e3 * one['seconds']:.2f}", f"{100 * one['waited']:.0f}%")
     console.print(table)
     ratio = found["ratio"]
     good = ratio["median"] <= ALLOWED
     console.print(
-        f"{kind.name}, {DISK} / {MEMORY}: {ratio['median']:.2f} ({ratio['min']:.2f} to "
+        f"{kind.name}, epochs, {DISK} / {MEMORY}: {ratio['median']:.2f} ({ratio['min']:.2f} to "
         f"{ratio['max']:.2f}), allowed {ALLOWED}: {'good' if good else 'TOO SLOW'}"
     )
     return good
+
+
+def titled(title, heads):
+    """A table whose numbers stand below one another."""
+    table = Table(title=title, title_justify="left")
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="right" if number else "left", no_wrap=True)
+    return table
 
 
 def beside(value, floor, digits):
@@ -417,11 +429,13 @@ def main():
     parser.add_argument("--volumes", type=int, default=400, help="volumes to write")
     parser.add_argument("--rounds", type=int, default=5, help="epochs of each loader")
     parser.add_argument("--workers", type=int, default=2, help="processes that read files")
+    parser.add_argument("--threads", type=int, default=1, help="of torch")
     parser.add_argument("--folder", type=Path, help="where the temporary folder goes")
     parser.add_argument("--json", type=Path, help="write all numbers there too")
     given = parser.parse_args()
     if given.quick:
         given.pictures, given.volumes, given.rounds = 160, 32, 1
+    torch.set_num_threads(given.threads)
     console = Console(highlight=False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")

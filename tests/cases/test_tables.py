@@ -274,23 +274,21 @@ def test_an_archive_of_objects_is_refused_without_opening_them(tmp_path):
 # A run, from the table to the page
 
 
-def study(folder, *, odd):
-    """Forty pictures of twenty patients in two hospitals; with `odd` some that notes tell of."""
+def study(folder):
+    """Forty pictures of twenty patients in two hospitals, some of which notes tell of."""
     rows = []
     for n in range(40):
         name = picture(folder / f"scan-4711-{n}.png", n, 120 * (n % 2))
         rows.append((name, ("benign", "malignant")[n % 2], f"Mueller-{n // 2}", "ab"[n // 20]))
     (folder / "scan-4711-2.png").write_bytes(b"")
-    if odd:
-        (folder / "scan-4711-0.png").write_bytes((folder / "scan-4711-38.png").read_bytes())
-        Image.fromarray(np.full((8, 8, 3), 9, np.uint8)).save(folder / "scan-4711-4.png")
+    (folder / "scan-4711-0.png").write_bytes((folder / "scan-4711-38.png").read_bytes())
+    Image.fromarray(np.full((8, 8, 3), 9, np.uint8)).save(folder / "scan-4711-4.png")
     return table(folder, rows, "path,label,patient,hospital")
 
 
-@pytest.mark.parametrize("odd", [False, True])
-def test_a_page_names_no_file_and_no_patient(tmp_path, medldr, out, odd):
+def test_a_page_names_no_file_and_no_patient(tmp_path, medldr, out):
     keys = {"domain": "hospital", "group": "patient", "held_out": ["b"], "on_bad_file": "skip"}
-    config = run_file(tmp_path, study(tmp_path, odd=odd), exclude=["Mueller-3"], **keys)
+    config = run_file(tmp_path, study(tmp_path), exclude=["Mueller-3"], **keys)
     words = ("machine.report=true", "evaluation.positive_class=benign", "data.set=wrists")
     ended = medldr("train", config, *words, "--out", out)
     assert ended.code == 3, ended.err

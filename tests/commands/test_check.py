@@ -149,8 +149,13 @@ def test_every_division_of_a_sweep_is_checked(cells, medldr, tmp_path):
     assert "with east held out: test" in (tmp_path / "sweep_check.html").read_text("utf-8")
 
 
-def test_a_sweep_of_several_sets_is_refused(medldr):
-    ended = medldr("data", "check", "domainbed_table", "--no-page")
+def test_a_sweep_of_several_sets_is_refused(medldr, tmp_path):
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        "common: {extends: [recipe/medmnist, algorithm/erm]}\n"
+        "axes: {data: [retinamnist, bloodmnist]}\n"
+    )
+    ended = medldr("data", "check", file, "--no-page")
     assert ended.code == 2
     assert "one by one" in ended.err
 

@@ -414,6 +414,7 @@ def test_wrong_answers_are_asked_again(monkeypatch):
     assert answer == ("microscopy", "As you said.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wbc3", "lidcshape3d.npz", "amf64"])
 def test_real_data(new, name):
     place = REAL_DATA / name

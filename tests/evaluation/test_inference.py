@@ -467,6 +467,7 @@ def seeds_and_items_together(generator, one, other):
     return min(1.0, 2 * (tail + 1) / (count + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3])
 def test_equal_methods_whose_seeds_spread_rarely_differ(k):
     generator = np.random.default_rng(k)

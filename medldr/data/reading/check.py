@@ -94,7 +94,7 @@ class Findings(NamedTuple):
 def check_table(table: ImageTable, known: Mapping[str, Look] | None = None) -> list[str]:
     """The same as `find_faults`, in one list, for those who only tell them."""
     found = find_faults(table, known)
-    return [*found.wrong, *found.notes]
+    return [*found.notes, *found.wrong]
 
 
 def find_faults(table: ImageTable, known: Mapping[str, Look] | None = None) -> Findings:

@@ -153,7 +153,15 @@ def test_any_groups_stay_whole_and_are_tested_once(data, folds):
         with pytest.raises(InputError, match=f"--folds {folds}"):
             plan_manifest(table, config(), folds=folds)
         return
-    manifest = plan_manifest(table, config(), folds=folds)
+    manifest, why = None, ""
+    try:
+        manifest = plan_manifest(table, config(), folds=folds)
+    except InputError as error:  # one group may be nearly all of a small set
+        why = str(error)
+    if manifest is None:
+        assert "too few groups" in why
+        assert units < 3 * folds
+        return
     tested = [row for fold in manifest.folds for row in rows_of(manifest, fold, "test")]
     assert sorted(tested) == list(range(rows))
     for fold in manifest.folds:

@@ -86,6 +86,13 @@ def test_a_list_of_classes_orders_them_and_admits_no_other(rows):
         single_labels(rows(["a"]), ("a", "a "))
 
 
+@pytest.mark.parametrize("odd", ["nan", "inf", "-Infinity"])
+def test_no_number_among_numbers_is_refused_and_never_a_class(rows, odd):
+    with pytest.raises(InputError, match="among its numbers"):
+        single_labels(rows(["0", "1", odd]), None)
+    assert single_labels(rows(["0", "1", odd]), ("0", "1", odd)).class_names == ("0", "1", odd)
+
+
 def test_only_blank_labels_are_missing(rows):
     assert unlabelled(rows(["a", "", "nan", "NA"])) == [1]
     assert unlabelled(rows(multi={"x": ["", "1"]})) == []
