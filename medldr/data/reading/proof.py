@@ -7,19 +7,17 @@ remembered by content (see `memory`), so the next start costs a look at each fil
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
-from rich.console import Console
 
+from medldr.data.reading.alone import alone, say
 from medldr.data.reading.cache_folder import cache_folder
 from medldr.data.reading.content import Contents, state_of
 from medldr.data.reading.memory import Entry, Examined, Memory, settled
@@ -93,7 +91,7 @@ def prove(
     memory = Memory() if place is None or fresh else Memory.read(place, rules)
     if not recall(memory):
         return [one for one in found if one is not None]
-    with _alone(place):
+    with alone(place, "checking the same files"):
         # Another process may have examined the same files while this one waited.
         memory = Memory() if place is None or fresh else Memory.read(place, rules)
         rows = recall(memory)
@@ -141,7 +139,7 @@ def _place(folder: Path | None, paths: Sequence[Path], rules: str) -> Path | Non
     """The file of a memory; None where nothing can be remembered."""
     looks = cache_folder("looks")
     if looks is None:
-        _say("what was found cannot be remembered, because the cache folder cannot be written")
+        say("what was found cannot be remembered, because the cache folder cannot be written")
         return None
     top = folder if folder is not None else os.path.commonpath([path.absolute() for path in paths])
     text = f"{Path(top).absolute()}\0{rules}"
@@ -159,30 +157,4 @@ def _remember(place: Path, rules: str, names: Sequence[str], new: dict[str, Entr
     try:
         Memory(entries).write(place, rules)
     except (StorageError, OSError, UnicodeEncodeError) as error:
-        _say(f"what was found cannot be remembered: {error}")
-
-
-@contextlib.contextmanager
-def _alone(place: Path | None) -> Iterator[None]:
-    """One process at a time, for the runs of a sweep start together; the others then recall."""
-    if place is None:
-        yield
-        return
-    lock = FileLock(place.with_suffix(".lock"))
-    try:
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            _say("another process is checking the same files; waiting for it")
-            lock.acquire()
-    except (OSError, NotImplementedError):  # a file system without locks: work is done twice
-        yield
-        return
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _say(text: str) -> None:
-    Console(stderr=True).print(text, soft_wrap=True, markup=False, highlight=False)
+        say(f"what was found cannot be remembered: {error}")

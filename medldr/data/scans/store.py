@@ -11,16 +11,18 @@ Source:
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from filelock import FileLock
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from medldr.data.image_table import Images
+from medldr.data.reading.alone import alone
 from medldr.data.reading.cache_folder import cache_folder
 from medldr.data.reading.threads import in_threads
 from medldr.data.scans.images import ScanImages
@@ -28,6 +30,8 @@ from medldr.errors import InputError
 from medldr.folders.files import checksum, storage_errors, write_text
 
 _SPARE: Final = 1 << 24
+_KEPT_S: Final = 30 * 24 * 3600
+_OURS: Final = (".npy", ".partial", ".lock")
 _CURE: Final = "set data.cache=memory or off, or name a folder with room in $MEDLDR_CACHE"
 
 
@@ -59,7 +63,7 @@ def _on_disk(images: ScanImages, folder: Path, name: str) -> NDArray[Any]:
     known = _opened(path, images)
     if known is not None:
         return known
-    with storage_errors(path), FileLock(folder / f".{images.key}.lock"):
+    with storage_errors(path), alone(path, "reading the same scans"):
         known = _opened(path, images)  # another process may have been faster
         if known is not None:
             return known
@@ -70,9 +74,11 @@ def _on_disk(images: ScanImages, folder: Path, name: str) -> NDArray[Any]:
                 f"no space for the images of {name} in {folder}: {size:,} bytes needed, {free:,} "
                 f"free. Free some space, {_CURE}"
             )
+        _tidy(folder)
         partial = path.with_suffix(".partial")
         try:
             array = open_memmap(partial, "w+", images.dtype, images.shape)
+            _reserve(partial)
             _fill(array, images, name)
             array.flush()
             del array
@@ -96,10 +102,28 @@ def _opened(path: Path, images: ScanImages) -> NDArray[Any] | None:
         expected = path.with_suffix(".sha256").read_text(encoding="ascii")
         if checksum(path) != expected:
             return None
+        os.utime(path)  # when it was last used
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
     return array if (array.shape, array.dtype) == (images.shape, images.dtype) else None
+
+
+def _tidy(folder: Path) -> None:
+    """Remove arrays that nobody has used for a month, and what killed processes left."""
+    month_ago = time.time() - _KEPT_S
+    for file in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if file.suffix in _OURS and file.stat().st_mtime < month_ago:
+                file.unlink()
+                file.with_suffix(".sha256").unlink(missing_ok=True)
+
+
+def _reserve(path: Path) -> None:
+    """Take the room now: on a full disk, writing to a mapped file would kill the process."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file, contextlib.suppress(NotImplementedError):
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _fill(array: NDArray[Any], images: ScanImages, name: str) -> None:
