@@ -110,5 +110,7 @@ def to_unit(values: NDArray[Any], low: float, high: float) -> NDArray[np.float32
     """
     if high <= low:
         return np.zeros(values.shape, np.float32)
-    scaled = (values.astype(np.float64) - low) / (high - low)
-    return np.clip(scaled, 0, 1).astype(np.float32)
+    scaled = values.astype(np.float64)  # changed in place: new arrays of a volume cost far more
+    scaled -= low
+    scaled /= high - low
+    return np.clip(scaled, 0, 1, out=scaled).astype(np.float32)
