@@ -12,8 +12,8 @@ and a table of each, are written to a temporary folder, where `$MEDLDR_CACHE` is
 2. Epochs of the training images without a network, by what `data.cache` says, and those of a plain
    loop, which reads each file with Pillow or nibabel and makes the same numbers of it; that they
    are the same is checked. The loaders take turns in this process, so that all slow down equally if
-   the machine's speed drifts. The changes of the preset `scan` have probability 0, for they cost
-   more than any reading.
+   the machine's speed drifts; those that read files do so in two rounds, which are slow and decide
+   nothing. The changes of the preset `scan` have probability 0, for they cost more than reading.
 3. Steps of a network an eighth as wide as usual, and the part of their time for which it waits for
    images. The last row has the changes of the preset, which count as waiting.
 
@@ -88,7 +88,7 @@ def write_volume(number, folder):
 class Pictures:
     """What is particular to pictures."""
 
-    name, model, batch, steps = "pictures", "resnet18", 32, 8
+    name, batch, steps = "pictures", 32, 30
     write = staticmethod(write_picture)
 
     @staticmethod
@@ -108,7 +108,7 @@ class Pictures:
 class Volumes:
     """What is particular to volumes."""
 
-    name, model, batch, steps = "volumes", "resnet18", 8, 6
+    name, batch, steps = "volumes", 8, 12
     write = staticmethod(write_volume)
 
     @staticmethod
@@ -150,7 +150,7 @@ def settings(kind, root, cache="disk", workers=0, probability=0.0):
         {
             "data": {"name": "table", "cache": cache, **table},
             "transform": {"name": "scan", "probability": probability},
-            "model": {"name": kind.model, "width": 0.125},
+            "model": {"name": "resnet18", "stem": "imagenet", "width": 0.125},
             "algorithm": "erm",
             "training": {"batch_size": kind.batch, "drop_last": True},
             "machine": {"workers": workers},
@@ -224,22 +224,21 @@ def start(kind, root):
     return seconds(build_data, settings(kind, root))
 
 
-def measure_starts(kind, root, rounds):
+def measure_starts(kind, root):
     """Seconds of the check and of the start of a run, cold and warm, in processes of their own."""
     found = {}
     program = [sys.executable, "-m", "medldr.cli"]
     check = [*program, "data", "check", "table", f"data.file={root / kind.name}.csv"]
     check += ["data.domain=domain", "data.group=group", "--page", str(root / "page.html")]
     imports = [sys.executable, "-c", "import torch, torchvision, sklearn.linear_model"]
-    found[IMPORTS] = statistics.median(seconds(in_a_process, imports) for _ in range(rounds))
+    found[IMPORTS] = seconds(in_a_process, imports)
     for title, work in (
         ("check", lambda: seconds(in_a_process, check)),
         ("start", lambda: in_new_process(start, kind, root)),
     ):
         os.environ["MEDLDR_CACHE"] = str(root / f"cache_{kind.name}_{title}")
         found[f"{title}, at first"] = work()
-        # What changed within two seconds of being read is not yet trusted by its time.
-        found[f"{title}, again"] = statistics.median(work() for _ in range(rounds))
+        found[f"{title}, again"] = work()
     return found
 
 
@@ -302,17 +301,19 @@ def measure_epochs(kind, root, paths, rounds, workers):
     titles = list(epochs)
     for turn in range(1, rounds + 1):
         for title in titles[turn % len(titles) :] + titles[: turn % len(titles)]:
+            if turn > 2 and title not in (DISK, MEMORY):
+                continue
             later[title].append(seconds(epochs[title], turn) / images)
     return first, later
 
 
-def measure_steps(kind, root, workers, most):
+def measure_steps(kind, root, given):
     """Of each way of keeping images: seconds per image of steps, and the part that is waiting."""
     ways = {
         DISK: settings(kind, root, "disk"),
         MEMORY: settings(kind, root, "memory"),
         f"{OFF}, 0 workers": settings(kind, root, "off"),
-        f"{OFF}, {workers} workers": settings(kind, root, "off", workers),
+        f"{OFF}, {given.workers} workers": settings(kind, root, "off", given.workers),
         f"{DISK}, with changes": settings(kind, root, "disk", probability=0.8),
     }
     found = {}
@@ -320,7 +321,7 @@ def measure_steps(kind, root, workers, most):
         data = build_data(config)
         model = build_model(config.model, data.spec, seed=0)
         loader = data.train_loader(config, sampler="shuffle", device="cpu")
-        steps = min(most, kind.steps, loader.steps_per_epoch)
+        steps = 1 if given.quick else min(kind.steps, loader.steps_per_epoch)
         train(model, next(iter(loader.batches(0))))  # memory is asked for, kernels are chosen
         batches = loader.batches(1)
         waited, begun = 0.0, time.perf_counter()
@@ -355,7 +356,7 @@ def measure(kind, root, given, cores, console):
         + f"; decoded in {1e3 * floors['decode']:.2f} ms each by one core; memory is copied at "
         f"{floors['copy_rate'] / 1e9:.1f} GB/s"
     )
-    starts = measure_starts(kind, root, min(3, given.rounds))
+    starts = measure_starts(kind, root)
     (kept,) = (Path(os.environ["MEDLDR_CACHE"]) / "scans").glob("*.npy")
     array = min(seconds(read_all, [kept]) for _ in range(3))
     once = count * (floors["read"] + floors["decode"] / cores)
@@ -376,14 +377,14 @@ def measure(kind, root, given, cores, console):
             title: {"first": first[title], "later": later[title], "floor": floor}
             for title, floor in zip(later, each, strict=True)
         },
-        "steps": measure_steps(kind, root, given.workers, 1 if given.quick else 8),
+        "steps": measure_steps(kind, root, given),
         "ratio": {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)},
     }
 
 
 def show(kind, found, console):
     """Print the numbers beside their floors; returns whether the claim holds."""
-    table = titled(f"{kind.name}, s", ("", "median", "floor", "times"))
+    table = titled(f"{kind.name}, s", ("", "took", "floor", "times"))
     for title, one in found["starts"].items():
         table.add_row(title, f"{one['seconds']:.2f}", *beside(one["seconds"], one["floor"], 2))
     console.print(table)
@@ -421,6 +422,11 @@ def beside(value, floor, digits):
     return ("", "") if floor is None else (f"{floor:.{digits}f}", f"{value / floor:.1f}")
 
 
+def busy():
+    """What else the machine does: its load over the last minute."""
+    return f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+
+
 def main():
     """Write, measure, print tables, write JSON if asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -438,13 +444,13 @@ def main():
     torch.set_num_threads(given.threads)
     console = Console(highlight=False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    console.print(f"{platform.machine()}, {cores} cores, load before {load:.1f}")
+    console.print(f"{platform.machine()}, {cores} cores{busy()}")
     found, good = {}, True
     with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
         for kind in (Pictures, Volumes):
             found[kind.name] = measure(kind, Path(temporary), given, cores, console)
             good &= show(kind, found[kind.name], console)
+            console.print(f"done{busy()}")
     if given.json is not None:
         given.json.write_text(json.dumps(found, indent=1) + "\n")
         console.print(f"written to {given.json}")

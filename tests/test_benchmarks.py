@@ -17,6 +17,7 @@ RESULTS = {
     "coverage": r"mean covered: 2,000 items, seeds spread by 5 points( +\d+\.\d \(\d+\.\d\)){4}",
     "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
     "gpu_check": r"a killed run resumes exactly: ok",
+    "own_scans": r"volumes, epochs, disk / memory: \d",
     "phantom_shift": r"lost, in percentage points +-?\d",
     "single_run_coverage": r"accuracy 75%, 5 patients of 20 images +\d+\.\d \(\d+\.\d\)",
     "stain_jitter": r"medldr +. +\d",
