@@ -30,6 +30,11 @@ _FILE = re.compile(
 )
 _LIKE_AN_ID = re.compile(r"(?=.*\d{3})(?=.*[^\W\d]).*|\d{6,}")
 _WORD = re.compile(r"[^\s,;:=\"'`()\[\]{}<>]+")
+_HIDDEN_LIST = r"\[hidden id\](?:(?: =|;|,) \[hidden id\])*"
+_HIDDEN_EXAMPLES = re.compile(
+    rf"(?:, for example {_HIDDEN_LIST}(?!(?: =|;|,) )| \({_HIDDEN_LIST}\))"
+)
+"""Examples of which every one is hidden, which say nothing any more."""
 _SCAN = re.compile(r"\.(nii|dcm|dicom|png|jpe?g|tiff?|mha|mhd|nrrd)(\.gz)?$", re.IGNORECASE)
 _PUBLIC_FILE = re.compile(r"[a-z]*mnist(3d)?(_\d{2,3})?\.npz")
 """Files of a public collection, which do not belong to a single patient."""
@@ -75,9 +80,13 @@ def worth_hiding(names: Collection[str]) -> frozenset[str]:
 def hide_ids(text: str, ids: Collection[str]) -> str:
     """Replace every word of a text that is an id, even as the last part of a path.
 
+    Examples of which only hidden ids would be left are dropped.
+
     Example:
         >>> hide_ids("constant image: scans/anna_ct.nii (row 3)", {"anna_ct.nii"})
         'constant image: [hidden id] (row 3)'
+        >>> hide_ids("2 images are equal, for example a.png = b.png", {"a.png", "b.png"})
+        '2 images are equal'
     """
     if not ids:
         return text
@@ -89,7 +98,7 @@ def hide_ids(text: str, ids: Collection[str]) -> str:
 
     for name in _of_several_words(frozenset(ids)):
         text = text.replace(name, HIDDEN)
-    return _WORD.sub(replace, text)
+    return _HIDDEN_EXAMPLES.sub("", _WORD.sub(replace, text))
 
 
 @functools.lru_cache(maxsize=64)  # each text of a run is searched for the same ids

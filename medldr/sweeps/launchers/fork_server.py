@@ -6,8 +6,10 @@ than many a small run; forked members share it. The sweep itself could not fork:
 threads, or have used an accelerator.
 
 Forking is safe here because this process has a single Python thread, computes nothing (torch has
-not yet started its thread pool) and never touches an accelerator. The only other threads are those
-that OpenBLAS starts when NumPy is imported, and OpenBLAS itself stops them at each fork.
+not yet started its thread pool) and never touches an accelerator. The only other threads belong to
+libraries that take care of a fork themselves: OpenBLAS, which NumPy brings, stops its threads at
+each fork, and jemalloc, which pandas brings where pyarrow is installed, starts its housekeeping
+thread again in the child.
 
 A child is equivalent to a fresh process in everything that a run depends on: it has its own
 session, log, random state and signal handlers, ends with its parent, and runs the program
