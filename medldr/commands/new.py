@@ -92,7 +92,7 @@ def write(study: Study, out: Path) -> None:
     if len(study.private) > _LISTED:
         print_to.print(f"  and {len(study.private) - _LISTED:,} more", **_PLAIN)
     for caution in study.cautions:
-        print_to.print(Text.assemble(("CHECK ", "bold red"), caution))
+        print_to.print(Text.assemble(("CHECK: ", "bold red"), caution))
     print_to.print(f"\n{out} written. Read it, then:", **_PLAIN)
     for command in (
         f"data check {out}",

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medldr.commands.new_study.images import image_keys
 from medldr.config.yaml import plain, read_yaml
+from medldr.data.scans.facts import Facts
 from medldr.sweeps.plan.expand import expand
 from medldr.sweeps.plan.file import load_sweep
 
@@ -365,6 +367,37 @@ def test_volumes_of_other_extents_keep_their_spacing_and_ct_is_suggested(new, tm
     assert data[0].spacing is None
     assert data[0].window == "auto"
     assert "# window: ct" in out.read_text("utf-8")
+
+
+def _facts(kind, modality, low, bits=16):
+    shape, spacing = (1, 32, 32, 32), (1.0, 1.0, 1.0)
+    return Facts(
+        kind, "int16", shape, spacing, None, bits, False, modality, low, 900.0, None, 1, ()
+    )
+
+
+CT, HU_NIFTI, NIFTI = ("dicom", "CT", -1000.0), ("nifti", "", -1000.0), ("nifti", "", 0.0)
+MR, RADIOGRAPH = ("dicom", "MR", 0.0), ("dicom", "DX", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "window", "used"),
+    [
+        ([CT, CT], "ct", True),
+        ([CT, HU_NIFTI], "ct", True),  # nothing but CT reaches so far down
+        ([CT, NIFTI], "percentile", True),  # may be MR
+        ([CT, MR], "percentile", True),
+        ([MR, RADIOGRAPH], "percentile", True),
+        ([HU_NIFTI, HU_NIFTI], "ct", False),
+        ([NIFTI, NIFTI], None, False),
+        ([MR, MR], None, False),
+        ([RADIOGRAPH, RADIOGRAPH], None, False),
+    ],
+)
+def test_files_of_different_kinds_get_one_window(kinds, window, used):
+    facts = [_facts(*kind, bits=None if kind[0] == "nifti" else 16) for kind in kinds]
+    found = [one for one in image_keys(facts) if one.key == "window"]
+    assert [(one.value, one.used) for one in found] == ([(window, used)] if window else [])
 
 
 # ---------------------------------------------------------------- the command

@@ -10,6 +10,7 @@ Source:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from medldr.commands.new_study.finding import Finding, remark
 from medldr.data.scans.facts import Facts
+from medldr.data.scans.intensity import rule_name
 
 SIZES: Final = {2: (64, 96, 128, 224), 3: (32, 48, 64, 96)}
 SMALL_STEM: Final = {2: 64, 3: 33}
@@ -131,21 +133,38 @@ def _spacing(facts: Sequence[Facts], dims: int, size: int) -> list[Finding]:
 
 
 def _window(facts: Sequence[Facts]) -> list[Finding]:
-    tomography = [one for one in facts if one.kind == "dicom" and one.modality == "CT"]
-    if len(tomography) == len(facts):
+    rules = Counter(rule_name(one.bits, one.modality, one.kind, "auto", 16) for one in facts)
+    low = [one.low < _AIR and "float" not in one.mode for one in facts if not _is_ct(one)]
+    if rules["ct"] == len(facts):
         why = "All are CT: air to dense bone becomes 0 to 1. Also: bone, lung, soft_tissue, brain."
         return [Finding("window", "ct", why)]
-    others = [one for one in facts if one.kind in ("nifti", "array")]
-    low = min((one.low for one in others if "float" not in one.mode), default=0.0)
-    if low < _AIR:
-        count = sum(one.low < _AIR and "float" not in one.mode for one in others)
+    if rules["ct"] and all(low):
         why = (
-            f"{count:,} files hold whole numbers down to {low:,.0f}, as CT does. If all are CT, "
+            f"{rules['ct']:,} files are CT; the others hold whole numbers below {_AIR:,.0f}, as CT "
+            "does. One scale for all: air to dense bone becomes 0 to 1. Also: bone, lung, "
+            "soft_tissue, brain."
+        )
+        return [Finding("window", "ct", why)]
+    if len(rules) > 1:
+        listed = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
+        why = (
+            f"By itself each file would be scaled as its kind demands ({listed}), and a network "
+            "may learn the rule instead of the finding. So each is scaled from its own "
+            "percentiles. If all values have one unit, two numbers are better."
+        )
+        return [Finding("window", "percentile", why)]
+    if any(low):
+        why = (
+            f"{sum(low):,} files hold whole numbers below {_AIR:,.0f}, as CT does. If all are CT, "
             "uncomment this (or bone, lung, soft_tissue, brain): one scale for all, in Hounsfield "
             "units. As it is, each volume has its own, from its percentiles."
         )
         return [Finding("window", "ct", why, used=False)]
     return []
+
+
+def _is_ct(facts: Facts) -> bool:
+    return facts.kind == "dicom" and facts.modality == "CT"
 
 
 def _pixels(dims: int) -> str:

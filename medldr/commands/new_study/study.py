@@ -103,7 +103,9 @@ def make_study(options: Options, asker: Asker) -> Study:
         data.append(Finding("ordinal", True, why, used=False))
     config = _config(data)
     _, notes = resolve(config, dict(zip(table.ids.tolist(), table.facts, strict=True)), table.name)
-    said += [note for note in (*table.notes, *notes) if "CHECK" in note]
+    # What the table says of scales was said before the keys were chosen; the keys say it anew.
+    checks = [note.partition(": ")[2] for note in notes if note.startswith("CHECK")]
+    said += [note[:1].upper() + note[1:] for note in checks]
     held_out = choose_held_out(table, config)
     found = cautions(table, held_out.tested)
     return Study(

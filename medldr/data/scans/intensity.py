@@ -54,22 +54,29 @@ def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def rule_name(scan_bits: int | None, modality: str, kind: str, rules: Rules) -> str:
-    """In a word, which rule `value_range` follows for a scan, for notes.
+def rule_name(
+    bits: int | None,
+    modality: str,
+    kind: str,
+    window: str | tuple[float, float],
+    bit_depth: int | None,
+) -> str:
+    """In a word, which rule `value_range` follows for a scan.
 
     Args:
-        scan_bits: `Scan.bits`.
+        bits: `Scan.bits`.
         modality: `Scan.modality`.
         kind: `Scan.kind`.
-        rules: Of the data set.
+        window: `Rules.window`.
+        bit_depth: `Rules.bit_depth`.
     """
-    if rules.window != "auto":
-        return "two numbers" if isinstance(rules.window, tuple) else rules.window
+    if window != "auto":
+        return "two numbers" if isinstance(window, tuple) else window
     if modality in NO_UNIT:
         return "percentile"
     if modality == "CT" and kind == "dicom":
         return "ct"
-    if scan_bits is not None and (scan_bits != 16 or rules.bit_depth is not None):
+    if bits is not None and (bits != 16 or bit_depth is not None):
         return "bit depth"
     return "percentile"
 

@@ -178,7 +178,9 @@ def _as_recorded(rules: Rules, facts: Mapping[str, Facts], name: str) -> Rules:
 
 
 def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
-    names = Counter(rule_name(one.bits, one.modality, one.kind, rules) for one in known)
+    names = Counter(
+        rule_name(one.bits, one.modality, one.kind, rules.window, rules.bit_depth) for one in known
+    )
     if len(names) > 1:
         listed = ", ".join(f"{rule} {count:,}" for rule, count in names.most_common())
         notes.append(

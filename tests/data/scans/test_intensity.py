@@ -82,7 +82,7 @@ def test_without_a_depth_16_bits_are_scaled_by_percentiles(rules):
     ],
 )
 def test_the_name_of_the_rule_is_that_of_the_range(rules, bits, modality, kind, expected):
-    assert rule_name(bits, modality, kind, rules()) == expected
+    assert rule_name(bits, modality, kind, "auto", 16) == expected
 
 
 def test_a_constant_scan_is_zero_and_finite():

@@ -61,7 +61,7 @@ def _rules(**changes):
 def test_numbers_without_a_unit_are_scaled_by_what_they_are_not_by_their_bits(modality, bits):
     scan = Scan(np.array([[[20, 820]]], np.uint16), "dicom", "", bits=bits, modality=modality)
     assert value_range(scan, _rules()) == (20, 820)
-    assert rule_name(bits, modality, "dicom", _rules()) == "percentile"
+    assert rule_name(bits, modality, "dicom", "auto", 16) == "percentile"
 
 
 @pytest.mark.parametrize("column", range(4, 12))
