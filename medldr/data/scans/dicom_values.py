@@ -3,7 +3,8 @@
 Source:
     PS3.3, C.11.1 (modality look-up table and rescaling), C.11.2 (windows), C.7.6.16.2.9 (rescaling
     of each frame), C.8.8.3.4 (doses). Our choices: MONOCHROME1 is turned before the rescaling, so
-    that it equals its MONOCHROME2 twin; a slope of 0 is read as none.
+    that it equals its MONOCHROME2 twin, and its padding (C.7.5.1.1.2), which would become white, is
+    as dark as the darkest pixel; a slope of 0 is read as none.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ def values_of(dataset: Any, pixels: Pixels) -> Values:
         ScanError: If the file's own look-up table or rescaling is broken.
     """
     said = list(pixels.warnings)
+    if pixels.inverted:
+        pixels, padding = _dark_padding(dataset, pixels)
+        said += padding
     stored = plain_numbers(pixels.stored)
     if stored.shape[-1] == 3:  # the standard rescales grey only
         return Values(stored, pixels.bits, None, tuple(said))
@@ -70,6 +74,29 @@ def values_of(dataset: Any, pixels: Pixels) -> Values:
         said.append("it does not say how its numbers become Hounsfield units")
     untouched = set(rescales) == {(1.0, 0.0)} and stored.dtype.kind == "u"
     return Values(frames, pixels.bits if untouched else None, window, (*said, *replaced))
+
+
+def _dark_padding(dataset: Any, pixels: Pixels) -> tuple[Pixels, list[str]]:
+    """Inverted pixels whose padding is as dark, which means as high, as the darkest of the others.
+
+    Raises:
+        ScanError: If the value that marks padding is not a number.
+    """
+    value = dataset.get("PixelPaddingValue")
+    if value is None or value == "":
+        return pixels, []
+    try:
+        ends = sorted((int(value), int(dataset.get("PixelPaddingRangeLimit") or value)))
+    except (ValueError, TypeError) as error:
+        raise ScanError("its pixel padding value is not a number") from error
+    padding = (pixels.stored >= ends[0]) & (pixels.stored <= ends[1])
+    if not padding.any() or padding.all():
+        return pixels, []
+    darkest = pixels.stored[~padding].max()
+    if pixels.stored[padding].min() >= darkest:
+        return pixels, []
+    stored = np.where(padding, darkest, pixels.stored)
+    return pixels._replace(stored=stored), ["its padding would be white and was made dark"]
 
 
 def rescale_of(dataset: Any, index: int) -> tuple[float, float]:

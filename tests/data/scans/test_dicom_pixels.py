@@ -75,6 +75,21 @@ def test_monochrome1_equals_its_twin(read, kind, rescale):
     assert scan.mode == f"12-bit {'signed ' if kind == '<i2' else ''}MONOCHROME1"
 
 
+def test_padding_of_monochrome1_is_dark(read):
+    raw = RAMP * 100 + 500
+    raw[0], raw[1, 0] = 0, 7  # unexposed borders of a radiograph, shown white if nobody looks
+    inverted = {"PhotometricInterpretation": "MONOCHROME1", **SPACED}
+    scan = read(raw, bits=12, PixelPaddingValue=0, PixelPaddingRangeLimit=9, **inverted)
+    expected = 4095 - raw.astype(int)
+    expected[0] = expected[1, 0] = 4095 - 2000
+    np.testing.assert_array_equal(scan.values[0], expected)
+    assert scan.warnings == ("its padding would be white and was made dark",)
+    # Dark padding, and that of MONOCHROME2, stay as they are.
+    assert not read(raw, bits=12, PixelPaddingValue=2000, **inverted).warnings
+    plain = read(raw, bits=12, PixelPaddingValue=0, **SPACED)
+    np.testing.assert_array_equal(plain.values[0], raw)
+
+
 def test_bits_around_the_numbers_are_masked(read):
     marks = (RAMP.astype(int) % 2 * 0xF000).astype(np.uint16)
     low = read(RAMP * 200 | marks, bits=12)
