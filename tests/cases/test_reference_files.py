@@ -322,7 +322,7 @@ def test_a_rare_class(folder):
     path, expected = folder
     found = labels(path, "labels.csv")
     assert list(found.spec.class_names) == list(expected["counts"])
-    assert any("'rare' has 1 rows" in note for note in found.notes)
+    assert any("'rare' has 1 row" in note for note in found.notes)
 
 
 @of("B08")

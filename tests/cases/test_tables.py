@@ -183,7 +183,7 @@ def test_a_class_of_one_row_keeps_its_place_and_is_told(tmp_path, pictures):
     found = built(file)
     assert found.spec.class_names == ("common", "rare")
     said = " ".join(found.notes)
-    assert "class 'rare' has 1 rows, too few for every split: none in val, test" in said
+    assert "class 'rare' has 1 row, too few for every split: none in val, test" in said
 
 
 @pytest.mark.parametrize(

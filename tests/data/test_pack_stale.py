@@ -47,7 +47,7 @@ def _change_a_label(lazy, section):
     labels[3] = 0
     return (
         replace(lazy, labels=labels),
-        "its labels differ in 1 rows, for example item_3: now 0, then 1",
+        "its labels differ in 1 row, for example item_3: now 0, then 1",
     )
 
 

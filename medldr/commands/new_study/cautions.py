@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import some
 from medldr.data.image_table import ImageTable
 from medldr.data.metadata_columns import FEWEST
-from medldr.datasets._table.counting import some
 
 SMALL: Final = 30
 _LISTED: Final = 6

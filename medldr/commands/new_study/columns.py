@@ -14,9 +14,9 @@ from typing import Final
 from medldr.commands.new_study.ask import TOLD, Asker
 from medldr.commands.new_study.finding import Finding, remark
 from medldr.commands.new_study.words import SUBGROUPS, Role, are_splits, rank, words
+from medldr.data.counting import some
 from medldr.data.metadata_columns import MOST_VALUES, is_number
 from medldr.data.sheets import Sheet
-from medldr.datasets._table.counting import some
 from medldr.datasets._table.split_words import split_of
 from medldr.errors import InputError, did_you_mean
 

@@ -17,11 +17,11 @@ from medldr.commands.new_study.options import Options
 from medldr.commands.new_study.patients import group_pattern
 from medldr.commands.new_study.shared import held_out_keys, shared_groups
 from medldr.commands.new_study.source import data_keys
+from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.data.scans.images import ScanImages
 from medldr.data.scans.resolve import resolve
 from medldr.data.two_classes import swapped, task_of
-from medldr.datasets._table.counting import counted
 from medldr.datasets._table.describe import NO_LABEL
 from medldr.datasets.table import Config, load
 from medldr.errors import InputError, did_you_mean

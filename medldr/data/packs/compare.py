@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable, LazyImages
 from medldr.data.packs.blocks import Blocks
 from medldr.data.packs.format import AGAIN
@@ -92,6 +93,6 @@ def _changed_rows(then: ImageTable, now: ImageTable) -> Iterator[str]:
         rows = np.flatnonzero(differ if differ.ndim == 1 else differ.any(1))
         if len(rows):
             yield (
-                f"its {name} differ in {len(rows):,} rows, for example {both[rows[0]]}: "
-                f"now {b[rows[0]]}, then {a[rows[0]]}"
+                f"its {name} differ in {counted(len(rows), 'row', 'rows')}, for example "
+                f"{both[rows[0]]}: now {b[rows[0]]}, then {a[rows[0]]}"
             )

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.config import DatasetConfig
+from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.errors import InputError
 from medldr.types import SPLITS
@@ -144,9 +145,9 @@ def _refuse(table: ImageTable, used: NDArray[np.int64], config: DatasetConfig) -
     nameless = used[table.domains[used] == ""]
     if len(nameless):
         raise InputError(
-            f"{rule}: {len(nameless)} rows of {table.name} have no domain (the first is "
-            f"{str(table.ids[nameless[0]])!r}). Name it, leave them out with data.exclude, or set "
-            "data.split_rule: stratified"
+            f"{rule}: {counted(len(nameless), 'row', 'rows')} of {table.name} without a domain "
+            f"(the first is {str(table.ids[nameless[0]])!r}). Name it, leave them out with "
+            "data.exclude, or set data.split_rule: stratified"
         )
 
 
@@ -164,7 +165,7 @@ def _refuse_torn_groups(table: ImageTable, used: NDArray[np.int64], out: NDArray
         domain, _ = torn[0]
         name = table.groups[grouped[within.index(torn[0])]]
         raise InputError(
-            f"data.split_rule: domainbed puts images of one group on both sides ({len(torn)} "
-            f"groups of {table.name}; the first is {str(name)!r} of domain {domain!r}), so the "
-            "scores would be biased. Set data.split_rule: stratified, which keeps groups whole"
+            f"data.split_rule: domainbed puts images of one group on both sides "
+            f"({counted(len(torn), 'group', 'groups')} of {table.name}; the first is "
+            f"{str(name)!r} of domain {domain!r}), so the scores would be biased. Set data.split_rule: stratified, which keeps groups whole"
         )

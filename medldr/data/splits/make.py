@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.config import DatasetConfig, check_held_out
+from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.data.splits import stratify as _stratify
 from medldr.data.splits.crossing import crossing_groups
@@ -157,7 +158,8 @@ def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: 
         lacking = [n for n in names if found[n] == 0 and not (n == "test" and test == 0)]
         if lacking and strata[:, k].any():
             notes.append(
-                f"class {class_name!r} has {strata[:, k].sum()} rows, too few for every split: "
+                f"class {class_name!r} has {counted(int(strata[:, k].sum()), 'row', 'rows')}, too "
+                f"few for every split: "
                 f"none in {', '.join(lacking)}."
             )
     split = np.full(len(table), "", dtype="<U8")

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import counted
 from medldr.data.image_table import BadFile
 from medldr.datasets._table.columns import Columns
-from medldr.datasets._table.counting import counted
 from medldr.datasets._table.faults import Faults
 from medldr.datasets._table.groups import Scope, read_groups
 from medldr.datasets._table.labels import Labels, single_labels, unlabelled

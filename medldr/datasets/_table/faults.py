@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from medldr.datasets._table.counting import counted, some
+from medldr.data.counting import counted, some
 from medldr.datasets._table.places import ABSENT, foreign_front, near_name, near_root
 from medldr.datasets._table.repeats import Contradiction, values
 from medldr.datasets._table.rows import Rows

@@ -14,9 +14,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from medldr.data.counting import counted, some
 from medldr.data.scans.source import DICOM
 from medldr.datasets._domain_folders.location import MORE_PICTURES, PICTURES, Listing, holds_packs
-from medldr.datasets._table.counting import counted, some
 from medldr.datasets._table.levels import check_levels, check_tree, layout
 from medldr.errors import InputError
 

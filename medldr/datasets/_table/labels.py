@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import some
 from medldr.data.metadata_columns import is_number
-from medldr.datasets._table.counting import some
 from medldr.datasets._table.names import one_spelling, refuse_look_alikes, tidied
 from medldr.datasets._table.rows import Rows
 from medldr.errors import InputError, did_you_mean

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from medldr.data.counting import counted
 from medldr.datasets._domain_folders.location import Listing
-from medldr.datasets._table.counting import counted
 from medldr.datasets._table.split_words import split_of
 from medldr.errors import InputError, did_you_mean
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from medldr.datasets._table.counting import some
+from medldr.data.counting import some
 
 LISTED: Final = 5
 """Examples in a message."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from medldr.datasets._table.counting import some
+from medldr.data.counting import some
 from medldr.datasets._table.rows import Rows
 from medldr.errors import InputError
 from medldr.types import SPLITS

@@ -150,7 +150,9 @@ def test_data_that_does_not_go_with_the_rule_is_named(make_table, table):
     with pytest.raises(InputError, match=r"toy has none\. Set data\.split_rule: stratified"):
         make_splits(make_table([0, 1]), config(held_out=[]))
     nameless = make_table([0, 1, 0, 1], domains=["a", "b", "", "a"])
-    with pytest.raises(InputError, match=r"1 rows of toy have no domain \(the first is 'item_2'\)"):
+    with pytest.raises(
+        InputError, match=r"1 row of toy without a domain \(the first is 'item_2'\)"
+    ):
         make_splits(nameless, config())
 
 
@@ -166,5 +168,5 @@ def test_groups_that_would_be_torn_apart_are_refused_with_the_cure(make_table):
 def test_a_group_torn_apart_within_the_held_out_domain_is_refused_too(make_table):
     patients = [""] * 20 + ["P1", "p1 "] * 10
     table = make_table([0, 1] * 20, domains=["a"] * 20 + ["b"] * 20, groups=patients)
-    with pytest.raises(InputError, match=r"\(1 groups of toy; the first is 'P1' of domain 'b'"):
+    with pytest.raises(InputError, match=r"\(1 group of toy; the first is 'P1' of domain 'b'"):
         make_splits(table, config())

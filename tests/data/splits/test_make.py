@@ -82,7 +82,7 @@ def test_a_rare_class_is_named_with_its_count_and_keeps_its_place(make_table):
     table = make_table([0] * 9 + [1], class_names=("common", "rare"))
     rows, notes = make_splits(table, config())
     assert 9 in rows["train"]
-    assert any("'rare' has 1 rows" in n and "none in val, test" in n for n in notes)
+    assert any("'rare' has 1 row" in n and "none in val, test" in n for n in notes)
 
 
 def test_groups_stay_whole_in_seeded_splits(make_table):
