@@ -167,5 +167,6 @@ def _refuse_torn_groups(table: ImageTable, used: NDArray[np.int64], out: NDArray
         raise InputError(
             f"data.split_rule: domainbed puts images of one group on both sides "
             f"({counted(len(torn), 'group', 'groups')} of {table.name}; the first is "
-            f"{str(name)!r} of domain {domain!r}), so the scores would be biased. Set data.split_rule: stratified, which keeps groups whole"
+            f"{str(name)!r} of domain {domain!r}), so the scores would be biased. Set "
+            "data.split_rule: stratified, which keeps groups whole"
         )
