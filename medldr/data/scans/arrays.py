@@ -78,7 +78,7 @@ def read_npz(path: Path, member: str, index: int | None, dims: Dims) -> Scan:
 
     Args:
         path: The archive.
-        member: Name of the array in it.
+        member: Name of the array in it; empty: the only one.
         index: Which item along its first axis; None for all of it as one scan.
         dims: Whether it is a picture or a volume; None: a volume where it has three axes in space.
 
@@ -111,13 +111,18 @@ def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
         # Opened here, for numpy leaves a broken archive open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = list(archive.files)
-            if member in names:
-                stored: NDArray[Any] = archive[member]
+            if member in names or (not member and len(names) == 1):
+                stored: NDArray[Any] = archive[member or names[0]]
                 stored.setflags(write=False)
                 return stored
     except _BROKEN as error:
         raise ScanError(_why(error)) from error
     listed = ", ".join(map(repr, names)) or "none"
+    if not member and names:
+        raise ScanError(
+            f"it holds several arrays: {listed}. Say which one after a #, as in "
+            f"scans.npz#{names[0]} for all of it or scans.npz#{names[0]}[3] for one item"
+        )
     raise ScanError(f"it has no array {member!r}, but {listed}.{did_you_mean(member, names)}")
 
 

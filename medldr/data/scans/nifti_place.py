@@ -8,7 +8,7 @@ import numpy as np
 from nibabel.spatialimages import HeaderDataError
 from numpy.typing import NDArray
 
-from medldr.data.scans.orient import spacing_of, usable
+from medldr.data.scans.orient import directions, spacing_of, usable
 
 _MM: Final = {1: ("metres", 1000.0), 3: ("micrometres", 0.001)}
 """Codes of ``xyzt_units`` that are not mm (2), or unknown (0), which is read as mm."""
@@ -56,6 +56,8 @@ def place_of(image: Any, stored: Any) -> Place:
         if usable(affine):
             factor, changed = _factor(header)
             affine[:3] *= factor
+            if code == "sform_code":
+                said += _contradicted(affine, header, stored)
             return Place(affine, spacing_of(affine), (*said, *changed))
         said.append(f"the {code[:5]} of its header maps no voxel to a place and is left out")
     said.append(
@@ -65,6 +67,25 @@ def place_of(image: Any, stored: Any) -> Place:
         else "how the patient lay is unknown: its axes stay as stored"
     )
     return _spacing_only(stored, tuple(said))
+
+
+def _contradicted(affine: NDArray[np.float64], header: Any, stored: Any) -> list[str]:
+    """What to say where the qform turns or mirrors the voxels otherwise than the sform does."""
+    if int(header["qform_code"]) <= 0 or not _lengths(stored):
+        return []
+    try:
+        other = np.array(header.get_qform(), np.float64)
+    except (HeaderDataError, ValueError):
+        return []
+    if not usable(other):
+        return []
+    taken, left = directions(affine), directions(other)
+    if taken == left:
+        return []
+    return [
+        "the sform and the qform of its header say differently how the patient lay: the sform "
+        f"({taken}) was taken, not the qform ({left})"
+    ]
 
 
 def _spacing_only(stored: Any, said: tuple[str, ...]) -> Place:

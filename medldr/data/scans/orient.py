@@ -24,6 +24,17 @@ def spacing_of(affine: NDArray[Any]) -> tuple[float, float, float]:
     return x, y, z
 
 
+def directions(affine: NDArray[Any]) -> str:
+    """Where each axis points, as far as one letter says it.
+
+    Example:
+        >>> directions(np.diag([-1.0, 1, 2, 1]))
+        'LAS'
+    """
+    codes = orientations.aff2axcodes(affine)  # type: ignore[no-untyped-call]
+    return "".join(map(str, codes))
+
+
 def canonical(
     values: NDArray[Any], affine: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:

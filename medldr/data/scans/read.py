@@ -73,6 +73,11 @@ def read_scan(
         raise ScanError("there is no such file") from error
     except IsADirectoryError as error:
         raise ScanError("it is a folder, not a file") from error
+    except MemoryError as error:  # often a header that claims what the file does not hold
+        raise ScanError(
+            "it needs more memory than is free: its header is damaged, or it is too large for this "
+            "machine"
+        ) from error
     except OSError as error:
         raise ScanError(f"unreadable ({error.strerror or error})") from error
 

@@ -24,7 +24,7 @@ class Source:
     Attributes:
         path: A file, or a folder with the slices of a DICOM series.
         part: What is meant of it: the UID of a series, or ``member[index]`` of an npz archive;
-            empty for all of it.
+            empty for all of it, which an archive must then hold a single array for.
         mask: The mask it is cut around; None without.
         point: Middle of the part that is kept; None without.
     """
@@ -35,7 +35,7 @@ class Source:
     point: tuple[float, ...] | None = None
 
     def member(self) -> tuple[str, int | None]:
-        """Name and index of the array in an npz archive.
+        """Name and index of the array in an npz archive; no name for the only one.
 
         Raises:
             ScanError: If `part` does not name one.
@@ -44,10 +44,12 @@ class Source:
             >>> Source(Path("a.npz"), "train_images[17]").member()
             ('train_images', 17)
         """
+        if not self.part:
+            return "", None
         found = _MEMBER.fullmatch(self.part)
         if found is None:
             raise ScanError(
-                "an npz archive holds several arrays. Say which one after a #, as in "
+                f"{self.part!r} is no array of an archive. Say which one after the #, as in "
                 "scans.npz#images[3]"
             )
         index = found["index"]

@@ -1,11 +1,16 @@
 """Arrays: which axis is what, what is refused, and that a stack is read once."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 
 from medldr.data.scans import arrays
 from medldr.data.scans.arrays import read_npy, read_npz
+from medldr.data.scans.read import read_scan
 from medldr.data.scans.scan import ScanError
+from medldr.data.scans.source import Source
 
 
 def _npy(tmp_path, array, dims):
@@ -130,6 +135,28 @@ def test_what_an_archive_does_not_hold(tmp_path):
         read_npz(path, "one", 0, 2)
     with pytest.raises(ScanError, match="Python objects"):
         read_npz(path, "odd", None, 2)
+
+
+def test_the_only_array_of_an_archive_needs_no_name(tmp_path):
+    volume = _numbers(8, 8, 8)
+    np.savez_compressed(tmp_path / "one.npz", volume=volume)
+    scan = read_scan(Source(tmp_path / "one.npz"), 3)
+    np.testing.assert_array_equal(scan.values, volume[None])
+    np.savez(tmp_path / "two.npz", image=volume, mask=volume > 9)
+    with pytest.raises(ScanError, match=r"several arrays: 'image', 'mask'.*scans.npz#image for"):
+        read_scan(Source(tmp_path / "two.npz"), 3)
+    with pytest.raises(ScanError, match="is no array of an archive"):
+        read_scan(Source(tmp_path / "one.npz", "[3]"), 3)
+
+
+def test_a_header_that_claims_more_than_memory_holds_is_one_message(tmp_path):
+    header = io.BytesIO()
+    claimed = {"descr": "<f8", "fortran_order": False, "shape": (10**5, 10**5, 10**3)}
+    np.lib.format.write_array_header_1_0(header, claimed)
+    with zipfile.ZipFile(tmp_path / "huge.npz", "w") as archive:
+        archive.writestr("volume.npy", header.getvalue() + bytes(100))
+    with pytest.raises(ScanError, match="more memory than is free: its header is damaged"):
+        read_scan(Source(tmp_path / "huge.npz"), 3)
 
 
 def test_broken_files(tmp_path):

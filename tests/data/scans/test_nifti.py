@@ -115,6 +115,18 @@ def test_a_length_that_is_none_is_unknown(tmp_path, length):
     assert "pixdim is zero or not a number" in scan.warnings[-1]
 
 
+def test_an_sform_and_a_qform_that_contradict_each_other_are_told(tmp_path):
+    image = nibabel.Nifti1Image(RAMP, np.eye(4))
+    for qform, told in ((np.diag([-1.0, 1, 1, 1]), True), (np.diag([1.01, 1, 1, 1]), False)):
+        image.set_sform(np.eye(4), 1)
+        image.set_qform(qform, 1)
+        nibabel.save(image, tmp_path / "a.nii")
+        scan = read_nifti(tmp_path / "a.nii")
+        np.testing.assert_array_equal(scan.values[0], RAMP)
+        assert len(scan.warnings) == told
+        assert not told or "the sform (RAS) was taken, not the qform (LAS)" in scan.warnings[0]
+
+
 def test_an_sform_of_zeros_gives_way_to_the_qform(tmp_path):
     image = nibabel.Nifti1Image(RAMP, np.diag([2.0, 2, 2, 1]))
     image.set_qform(image.affine, 1)
