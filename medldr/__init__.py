@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from medldr.api import compare as compare
     from medldr.api import evaluate as evaluate
     from medldr.api import load_model as load_model
+    from medldr.api import predict as predict
     from medldr.api import report as report
     from medldr.api import sweep as sweep
     from medldr.api import train as train
@@ -30,6 +31,7 @@ _HOME = {
     "evaluate": "api",
     "load_config": "config",
     "load_model": "api",
+    "predict": "api",
     "report": "api",
     "sweep": "api",
     "train": "api",

@@ -11,13 +11,14 @@ from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
 from medldr.folders.evaluation_record import read_evaluation_content
 from medldr.folders.files import RunFolder
+from medldr.prediction.predict import predict
 from medldr.reporting import report_folder
 from medldr.run import evaluate_run, load_model, train_run
 from medldr.run_result import RunResult
 from medldr.sweeps.command import run_sweep
 from medldr.sweeps.run.launch import SweepResult
 
-__all__ = ["RunResult", "compare", "evaluate", "load_model", "report", "sweep", "train"]
+__all__ = ["RunResult", "compare", "evaluate", "load_model", "predict", "report", "sweep", "train"]
 
 
 def train(

@@ -16,6 +16,7 @@ import typer
 from medldr.commands.data_group import data_app
 from medldr.commands.new import new
 from medldr.commands.plan import plan
+from medldr.commands.predict import predict
 from medldr.errors import InputError
 from medldr.version import __version__
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 app.command()(new)
 app.command()(plan)
+app.command()(predict)
 
 Config = Annotated[
     str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")

@@ -253,9 +253,19 @@ def load_model(folder: Path | str) -> FeatureModel:
     Raises:
         InputError: If the folder holds no trained run.
     """
+    return trained_network(folder)[2]
+
+
+def trained_network(folder: Path | str) -> tuple[RunConfig, RunRecord, FeatureModel]:
+    """The same, with its configuration and `run.json`.
+
+    Raises:
+        InputError: If the folder holds no trained run.
+    """
     files = trained(folder)
     record = read_run_record(files)
-    return network(_config_of(files, record), _spec_of(files, record), files.model)
+    config = _config_of(files, record)
+    return config, record, network(config, _spec_of(files, record), files.model)
 
 
 def _spec_of(files: RunFolder, record: RunRecord) -> DataSpec:

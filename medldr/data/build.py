@@ -164,6 +164,7 @@ class Data:
         rank: int = 0,
         world: int = 1,
         domain: str | None = None,
+        most: int | None = None,
     ) -> EvalLoader:
         """All rows of a split in row order; this process's part, without padding.
 
@@ -174,6 +175,7 @@ class Data:
             rank: Number of this process.
             world: Number of processes.
             domain: Only rows of this domain; None: of all.
+            most: Only so many rows, evenly spaced in their order; None: all.
 
         Raises:
             InputError: If the data has no such split or part, or no row of the domain in it.
@@ -194,6 +196,8 @@ class Data:
                     f"{did_you_mean(domain, names)} Domains: {', '.join(names) or '(none)'}"
                 )
             rows = rows[domains == domain]
+        if most is not None and len(rows) > most:
+            rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]
         return EvalLoader(
             self.pixels,
             self._columns,

@@ -123,6 +123,7 @@ def _table(
         },
         shared_groups=(("train", "id_val"),),
         bad_files=bad,
+        reading=pictures.reading,
     )
 
 

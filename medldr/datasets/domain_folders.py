@@ -127,6 +127,7 @@ def _table(
         notes=(*release, *(f"{name}: {note}" for note in notes)),
         hashes={_how(config): pictures.digest()},
         bad_files=bad,
+        reading=pictures.reading,
     )
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from medldr.data.image_table import Looks
+from medldr.data.reading.ways import SCAN
 from medldr.data.scans.config import ScanConfig
 from medldr.data.scans.images import ScanImages
 from medldr.data.scans.proof import prove_items
@@ -188,7 +189,7 @@ def load(config: Config) -> ImageTable:
         looks=Looks({item: proven[row].look for item, row in zip(ids, kept, strict=True)}),
         facts=tuple(facts),
         unused=described.unused,
-        reading=rules.as_dict(),
+        reading={"kind": SCAN, **rules.as_dict()},
     )
 
 

@@ -15,6 +15,7 @@ from medldr.config.averaging import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import recalibration
+from medldr.evaluation.describe_inputs import describe_inputs
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.mistakes import picture_mistakes
 from medldr.evaluation.predictions.predict import predict_each
@@ -22,8 +23,9 @@ from medldr.evaluation.predictions.submission import submission_files
 from medldr.evaluation.predictions.table import join, write_predictions
 from medldr.folders import provenance
 from medldr.folders.evaluation_record import write_evaluation
-from medldr.folders.files import RunFolder, load_tensors, write_text
+from medldr.folders.files import RunFolder, load_tensors, save_tensors, write_text
 from medldr.folders.mistakes_record import write_mistakes
+from medldr.folders.preprocessing_record import write_preprocessing
 from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_record
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
@@ -46,7 +48,8 @@ def predict_and_score(
     """Predict every split with the weights of each rule and score it: the only look at the test.
 
     Writes `predictions.csv`, `evaluation.json` and the files a benchmark asks for from the weights
-    of the first rule, `mistakes.json` with pictures of its most confident mistakes, and
+    of the first rule, `mistakes.json` with pictures of its most confident mistakes,
+    `preprocessing.json` and `unlike.safetensors` for predictions on new images, and
     `selected/<rule>/` from those of each other rule. Where recalibration is asked for, each rule
     has its own, which `run.json` records, as it does the software; files for a benchmark hold what
     the network gave, as the benchmark judges the network.
@@ -65,7 +68,10 @@ def predict_and_score(
     weights = {choice[reported]: folder.model}
     for rule in others:
         weights.setdefault(choice[rule], folder.selected(rule))
-    tables = _predict(config, data, fabric, weights)
+    models = {
+        key: network(config, data.spec, path).to(fabric.device) for key, path in weights.items()
+    }
+    tables = _predict(config, data, fabric, models)
     if not fabric.is_global_zero:
         return
     oracle = selections[reported].oracle
@@ -96,6 +102,13 @@ def predict_and_score(
             wanted = config.machine.thumbnails
             pictures = picture_mistakes(predicted, data.table, data.rows) if wanted else None
             write_mistakes(folder, pictures)
+        if further is None:
+            inputs, centre = describe_inputs(
+                config, data, models[choice[rule]], fabric, evaluation, made
+            )
+            write_preprocessing(folder.preprocessing, inputs)
+            if centre is not None:
+                save_tensors(folder.unlike, centre.tensors())
         place = folder.predictions if further is None else folder.predictions_of(further)
         write_predictions(place, join(list(predicted.values())))
         write_evaluation(folder, evaluation, further)
@@ -114,13 +127,12 @@ def with_training_groups(data: Data) -> list[str]:
 
 
 def _predict(
-    config: RunConfig, data: Data, fabric: Fabric, weights: Mapping[Choice, Path]
+    config: RunConfig, data: Data, fabric: Fabric, models: Mapping[Choice, FeatureModel]
 ) -> dict[Choice, dict[str, Predictions]]:
     """A table per choice and split."""
-    models = [network(config, data.spec, path).to(fabric.device) for path in weights.values()]
-    for model in models:
+    for model in models.values():
         model.to_fast_memory()
-    tables: dict[Choice, dict[str, Predictions]] = {choice: {} for choice in weights}
+    tables: dict[Choice, dict[str, Predictions]] = {choice: {} for choice in models}
     for split in config.evaluation.splits:
         if not len(data.rows.get(split, ())):
             continue
@@ -132,7 +144,7 @@ def _predict(
             world=fabric.world_size,
         )
         found = predict_each(
-            models,
+            list(models.values()),
             loader,
             spec=data.spec,
             table=data.table,
@@ -140,7 +152,7 @@ def _predict(
             parts=data.parts,
             fabric=fabric,
         )
-        for choice, table in zip(weights, found, strict=True):
+        for choice, table in zip(models, found, strict=True):
             tables[choice][split] = table
     return tables
 

@@ -268,6 +268,8 @@ class RunFolder:
         self.checklist = self.path / "checklist.html"
         self.bad_files = self.path / "bad_files.csv"
         self.submission = self.path / "submission"
+        self.preprocessing = self.path / "preprocessing.json"
+        self.unlike = self.path / "unlike.safetensors"
 
     def selected(self, rule: str) -> Path:
         """Weights chosen by a selection rule."""

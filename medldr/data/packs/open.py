@@ -21,6 +21,7 @@ from medldr.data.packs.format import (
 )
 from medldr.data.packs.table import read_columns
 from medldr.data.reading.roots import data_roots
+from medldr.data.reading.ways import PACK
 from medldr.errors import InputError, did_you_mean
 
 
@@ -53,6 +54,7 @@ class Pack:
             notes=facts.notes,
             hashes=facts.hashes,
             shared_groups=facts.shared_groups,
+            reading={"kind": PACK},
             bad_files=tuple(BadFile(*entry) for entry in facts.bad_files),
             **read_columns(self.folder, facts),
         )

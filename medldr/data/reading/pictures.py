@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, overload
+from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from medldr.data.reading.own_picture import OwnRules, as_image, decode_own, exam
 from medldr.data.reading.picture import decode, squashed, whole
 from medldr.data.reading.proof import Examined, States, prove
 from medldr.data.reading.statistics import look_of
+from medldr.data.reading.ways import OWN_PICTURE, PICTURE
 from medldr.data.scans.scan import ScanError
 from medldr.errors import InputError
 
@@ -72,6 +73,13 @@ class PictureFiles(LazyImages):
     def paths(self) -> list[str]:
         """Relative path of each picture."""
         return [os.fsdecode(path) for path in self._paths.tolist()]
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How each becomes an image, as plain values; see `ImageTable.reading`."""
+        if self._own is None:
+            return {"kind": PICTURE}
+        return {"kind": OWN_PICTURE, **self._own._asdict()}
 
     def path(self, row: int) -> Path:
         """Where the picture of a row is."""

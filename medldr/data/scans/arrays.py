@@ -68,7 +68,7 @@ def read_npy(path: Path, dims: Dims) -> Scan:
         stored = np.load(path, mmap_mode="r", allow_pickle=False)
     except _BROKEN as error:
         raise ScanError(_why(error)) from error
-    return _scan(stored, dims)
+    return scan_of_array(stored, dims)
 
 
 def read_npz(path: Path, member: str, index: int | None, dims: Dims) -> Scan:
@@ -92,11 +92,11 @@ def read_npz(path: Path, member: str, index: int | None, dims: Dims) -> Scan:
     with _loading:  # so that threads which need the same array wait for one of them
         stored = _member(path, found.st_mtime_ns, found.st_size, member)
     if index is None:
-        return _scan(stored, dims)
+        return scan_of_array(stored, dims)
     if stored.ndim == 0 or not 0 <= index < len(stored):
         count = len(stored) if stored.ndim else 0
         raise ScanError(f"{member!r} has no item {index}: it has {count}, counted from 0")
-    return _scan(stored[index], dims)
+    return scan_of_array(stored[index], dims)
 
 
 @functools.lru_cache(maxsize=4)
@@ -139,7 +139,16 @@ def _why(error: BaseException) -> str:
     return "the file is damaged or truncated"
 
 
-def _scan(stored: NDArray[Any], dims: Dims) -> Scan:
+def scan_of_array(stored: NDArray[Any], dims: Dims) -> Scan:
+    """An array as the scan that a file with it would be.
+
+    Args:
+        stored: Its values.
+        dims: As for `read_npy`.
+
+    Raises:
+        ScanError: If its shape is that of no picture and no volume.
+    """
     mode = str(stored.dtype.newbyteorder("="))
     numbers = plain_numbers(np.asarray(stored))
     if not numbers.size:

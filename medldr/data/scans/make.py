@@ -32,7 +32,22 @@ def make_image(source: Source, rules: Rules) -> NDArray[Any]:
     Raises:
         ScanError: If it cannot be used.
     """
-    scan = read_scan(source, rules.dims, ground=rules.ground, exif=rules.exif)
+    return image_of(
+        read_scan(source, rules.dims, ground=rules.ground, exif=rules.exif), source, rules
+    )
+
+
+def image_of(scan: Scan, source: Source, rules: Rules) -> NDArray[Any]:
+    """The same, of a scan that was read.
+
+    Args:
+        scan: What the item holds.
+        source: Where it is, and what it is cut around.
+        rules: Of the data set, resolved.
+
+    Raises:
+        ScanError: If it cannot be used.
+    """
     scan = as_dims(scan, rules)
     scan = cropped(scan, source, rules)
     if rules.eight_bit:

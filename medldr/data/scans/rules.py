@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from medldr.data.scans.config import CropConfig
 
 WINDOWS: Mapping[str, tuple[float, float]] = {
@@ -60,6 +62,15 @@ class Rules:
     exif: bool
     crop: CropConfig | None
     eight_bit: bool
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Rules:
+        """Rules as `as_dict` wrote them, also after they were JSON.
+
+        Raises:
+            ValueError: If a key is missing, unknown, or has a value of another type.
+        """
+        return TypeAdapter(cls).validate_python(dict(values))
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for records and for the key of a cache."""

@@ -92,7 +92,7 @@ class _Walk:
         if len(names) < depth:
             for name in files:
                 path = "/".join((*names, name))
-                (self.shallow if self._is_item(name, files) else self.unused).append(path)
+                (self.shallow if is_item(name, files) else self.unused).append(path)
         else:
             self._read(names, files)
         for name in listing.folders:
@@ -110,7 +110,7 @@ class _Walk:
             self.items.append(Item("/".join(names), names[:depth]))
         for name in files:
             path = "/".join((*names, name))
-            if slices or not self._is_item(name, files):
+            if slices or not is_item(name, files):
                 if name not in slices and not _is_second(name, files):
                     self.unused.append(path)
                 continue
@@ -118,13 +118,6 @@ class _Walk:
             self.items.append(Item(path, names[:depth], whole.is_symlink() and not whole.exists()))
             if len(names) > depth:
                 self.deep.append(path)
-
-    @staticmethod
-    def _is_item(name: str, files: Collection[str]) -> bool:
-        lower = name.lower()
-        if lower.endswith(tuple(_SECOND)):
-            return not _is_second(name, files)
-        return lower.endswith(_FILES) or is_slice(name)
 
 
 def read_folders(root: Path, levels: Sequence[str], *, nested: bool = False) -> Tree:
@@ -176,6 +169,23 @@ def _notes(walk: _Walk) -> tuple[str, ...]:
         count = counted(len(walk.unused), "file is", "files are")
         notes.append(f"{count} not used because of names that are not those of scans")
     return tuple(notes)
+
+
+def is_item(name: str, files: Collection[str]) -> bool:
+    """Whether a file is a scan by its name, and not the second of a pair.
+
+    Args:
+        name: The file's.
+        files: Names of all files of its folder.
+
+    Example:
+        >>> [is_item(n, ["a.hdr", "a.img"]) for n in ("a.hdr", "a.img", "b.img", "c.txt")]
+        [True, False, True, False]
+    """
+    lower = name.lower()
+    if lower.endswith(tuple(_SECOND)):
+        return not _is_second(name, files)
+    return lower.endswith(_FILES) or is_slice(name)
 
 
 def is_slice(name: str) -> bool:

@@ -1,0 +1,163 @@
+"""`medldr predict`: what a trained run, or several, answer to new scans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from medldr.prediction.answers import Answers
+    from medldr.prediction.explainer import Explainer
+
+SHOWN: Final = 20
+LISTED: Final = 5
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="Scans: files, folders, folders of DICOM series, or a table with a column of "
+            "files. FOLDER#UID names one series, FILE.npz#name[3] one array.",
+            metavar="PATH...",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The table to write.")] = Path(
+        "predictions.csv"
+    ),
+    ensemble: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--ensemble", help="A further run, whose probabilities are averaged; may be repeated."
+        ),
+    ] = None,
+    tta: Annotated[
+        str,
+        typer.Option(
+            "--tta",
+            help="Average over views of each image, joined by +: left_right, up_down, front_back, "
+            "quarter_turns, of those that training has seen.",
+        ),
+    ] = "",
+    explain: Annotated[
+        Path | None,
+        typer.Option("--explain", help="Folder for heat maps (Grad-CAM) of the answers."),
+    ] = None,
+    path_column: Annotated[
+        str | None, typer.Option("--path", help="Column of a table with the files.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace earlier predictions of that name.")
+    ] = False,
+    show_ids: Annotated[
+        bool, typer.Option("--show-ids", help="Name the files on the page of heat maps.")
+    ] = False,
+) -> None:
+    """Answer new scans with a trained run, or with several as an ensemble.
+
+    Scans are read as those of training were. What cannot be read is listed in
+    NAME_unreadable.csv, the rest is answered, and the exit code is 3.
+    """
+    from rich.console import Console
+
+    from medldr.prediction.explainer import Explainer
+    from medldr.prediction.items import find_items
+    from medldr.prediction.predict import load_runs, predict_items
+    from medldr.prediction.write import check_free, write_answers
+
+    check_free(out, force=force)
+    runs = load_runs([run, *(ensemble or ())], device)
+    explainer = None if explain is None else Explainer(runs, explain, force=force)
+    items = find_items(paths, len(runs[0].shape) - 1, path_column)
+    views = [name for name in tta.split("+") if name]
+    answers = predict_items(runs, items, tta=views, told=explainer)
+    written = write_answers(answers, out)
+    if explainer is not None and len(answers):
+        written.append(_write_page(run.name, answers, explainer, show_ids=show_ids))
+    console = Console(highlight=False)
+    _print(answers, console)
+    for path in written:
+        console.print(str(path), soft_wrap=True, markup=False)
+    raise typer.Exit(3 if answers.unreadable else 0)
+
+
+def _write_page(title: str, answers: Answers, explainer: Explainer, *, show_ids: bool) -> Path:
+    from medldr.folders.files import write_text
+    from medldr.reporting.pages.prediction import prediction_page
+    from medldr.reporting.writers.html import html_page
+
+    listed = [
+        (
+            name if show_ids else f"item {row}",
+            predicted or "no label",
+            float(answers.prob[row - 1].max()),
+            answers.warnings[row - 1],
+        )
+        for row, (name, predicted) in enumerate(
+            zip(answers.names, answers.predicted, strict=True), start=1
+        )
+    ]
+    page = prediction_page(
+        title,
+        answers.class_names,
+        answers.task,
+        listed,
+        explainer.pictures,
+        answers.notes,
+        len(answers.unreadable),
+    )
+    path = explainer.folder / "index.html"
+    write_text(path, html_page(page))
+    return path
+
+
+def _print(answers: Answers, console: Any) -> None:
+    if len(answers):
+        console.print(_table(answers))
+    if len(answers) > SHOWN:
+        console.print(f"and {len(answers) - SHOWN:,} more")
+    for note in answers.notes:
+        console.print(f"note: {note}", markup=False)
+    warned = sum(bool(said) for said in answers.warnings)
+    if warned:
+        console.print(
+            f"{warned:,} of {len(answers):,} items have warnings; the table that was written says "
+            "which",
+            markup=False,
+        )
+    for one in answers.unreadable[:LISTED]:
+        console.print(f"{one.name}: {one.reason}", soft_wrap=True, markup=False)
+    if len(answers.unreadable) > LISTED:
+        console.print(f"and {len(answers.unreadable) - LISTED:,} more that cannot be read")
+
+
+def _table(answers: Answers) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    called = answers.called_positive
+    table = Table(box=None)
+    table.add_column("Item", overflow="ellipsis", no_wrap=True)
+    table.add_column("Predicted")
+    table.add_column("Probability", justify="right")
+    if called is not None:
+        table.add_column("Positive")
+    table.add_column("Warnings", justify="right")
+    rows = zip(answers.names, answers.predicted, answers.prob.tolist(), strict=True)
+    for row, (name, predicted, prob) in enumerate(rows):
+        if row == SHOWN:
+            break
+        cells = [name, predicted or "(none)", f"{max(prob):.3f}"]
+        if called is not None:
+            cells.append("yes" if called[row] else "no")
+        count = len(answers.warnings[row])
+        table.add_row(*map(Text, (*cells, str(count) if count else "")))
+    return table

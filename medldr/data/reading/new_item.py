@@ -1,0 +1,140 @@
+"""One new item as the stored image that a trained network was taught with.
+
+Whatever read the training images reads new ones: the run's record names it (`kind`) with its rules.
+
+Source:
+    Our choice, where a new item has more bits than those of training: it is scaled to their 8 by
+    the same rules as scans (`medldr.data.scans.intensity`), and said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.reading.own_picture import OwnRules, as_image
+from medldr.data.reading.picture import decode
+from medldr.data.reading.ways import OWN_PICTURE, PACK, PICTURE, SCAN
+from medldr.data.scans.facts import Facts
+from medldr.data.scans.intensity import to_unit, value_range
+from medldr.data.scans.make import image_of
+from medldr.data.scans.pictures import read_picture
+from medldr.data.scans.read import read_scan
+from medldr.data.scans.rules import Rules
+from medldr.data.scans.scan import Scan, ScanError
+from medldr.data.scans.source import Source
+from medldr.errors import InputError
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """One new item.
+
+    Attributes:
+        image: ``(C, H, W)`` or ``(C, X, Y, Z)``, as stored images are.
+        facts: What its file is; None for the pictures of a published benchmark.
+    """
+
+    image: NDArray[Any]
+    facts: Facts | None
+
+
+class ItemReader:
+    """Reads new items by the rules of a run.
+
+    Args:
+        reading: As `medldr.data.reading.ways.reading_of` gave it.
+        size: ``(H, W)`` or ``(X, Y, Z)`` of a stored image.
+        dtype: Of a stored image: uint8 from 0 to 255, or float32 from 0 to 1.
+
+    Raises:
+        InputError: If this version knows no such reading.
+    """
+
+    def __init__(
+        self, reading: Mapping[str, Any], size: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> None:
+        self.size = size
+        self.dtype = dtype
+        rules = dict(reading)
+        self.kind = rules.pop("kind", None)
+        try:
+            if self.kind == SCAN:
+                self.rules = Rules.from_dict(rules)
+            elif self.kind == OWN_PICTURE:
+                self.own = OwnRules(**rules)
+            elif self.kind == PACK:
+                raise InputError(
+                    "how a file becomes an image is not known: the run was evaluated from a pack, "
+                    "without the original files. Run `medldr evaluate` on it where they are"
+                )
+            elif self.kind != PICTURE:
+                raise InputError(
+                    f"images were read as {self.kind!r}, which this version of medldr does not "
+                    "know. Use the version that trained the run"
+                )
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"the rules by which images were read are damaged ({error}). Write them again "
+                "with `medldr evaluate` on the run"
+            ) from error
+
+    def read(self, source: Source) -> NewItem:
+        """Read one item.
+
+        Raises:
+            ScanError: If it cannot be used.
+        """
+        if self.kind == SCAN:
+            rules = self.rules
+            dims = rules.dims
+            return self.of_scan(
+                read_scan(source, dims, ground=rules.ground, exif=rules.exif), source
+            )
+        height, width = self.size
+        if source.part:
+            raise ScanError(f"it has no part {source.part!r}: this network reads whole pictures")
+        if self.kind == OWN_PICTURE:
+            own = self.own
+            scan = read_picture(source.path, ground=own.ground, exif=own.exif, first=True)
+            return self.of_scan(scan, source)
+        return NewItem(decode(source.path, (height, width), resize=True), None)
+
+    def of_scan(self, scan: Scan, source: Source) -> NewItem:
+        """The image of a scan that was read, or of an array.
+
+        Raises:
+            ScanError: If it cannot be used.
+        """
+        facts = Facts.of(scan)
+        if self.kind != SCAN:
+            depth = self.own.depth if self.kind == OWN_PICTURE else 8
+            return NewItem(as_image(scan, (self.size[0], self.size[1]), depth), facts)
+        rules = self.rules
+        if rules.eight_bit and scan.values.dtype != np.uint8:
+            scan = _with_8_bits(scan, rules)
+            facts = facts._replace(warnings=scan.warnings)
+        image = image_of(scan, source, rules)
+        if self.dtype == np.uint8 and image.dtype != np.uint8:
+            image = np.rint(image * 255).astype(np.uint8)
+        if image.shape[1:] != self.size:
+            raise ScanError(
+                f"it becomes {_times(image.shape[1:])} pixels, and the network was trained on "
+                f"{_times(self.size)}"
+            )
+        return NewItem(image, facts)
+
+
+def _with_8_bits(scan: Scan, rules: Rules) -> Scan:
+    unit = to_unit(scan.values, *value_range(scan, rules))
+    said = f"its pixels ({scan.mode}) were scaled to the 8 bits of training"
+    values = np.rint(unit * 255).astype(np.uint8)
+    return replace(scan, values=values, warnings=(*scan.warnings, said))
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))

@@ -1,0 +1,146 @@
+"""Which part of an image speaks for a class: Grad-CAM, for pictures and volumes.
+
+A map says where the network looked, and not that it was right to look there. It is as coarse as the
+stage that it is made of. In a stage before the last, a channel may speak for the class at one place
+and against it at another, which its one weight cannot express: such a map, the only one that small
+images allow, may miss what the network saw. A map that looks plausible proves nothing.
+
+Source:
+    Selvaraju et al. 2017. MONAI's `GradCAM` gives the same maps (a test compares the two), but
+    explains one class for a whole batch, clears gradients and leaves its hooks in the network;
+    the taps of our networks need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from medldr.errors import InputError, did_you_mean
+from medldr.evaluation.predictions.predict import evaluating
+from medldr.models.base import FeatureModel, Tap
+
+ENOUGH: Final = 7
+"""Positions along each axis with which a map can tell one place from another."""
+
+
+def grad_cam(
+    model: FeatureModel, image: Tensor, target: Sequence[int] | Tensor, stage: str = ""
+) -> Tensor:
+    """Where each image speaks for a class, in float32, by Grad-CAM.
+
+    The channels of a stage's output are added up, each weighted by the gradient of the class's
+    logit averaged over all positions; what is negative speaks against the class and becomes zero.
+    The sum is enlarged to the image, linearly between the centres of its positions.
+
+    The model is left as it was, and its modes, statistics and gradients with it. Images do not
+    influence each other's maps. Callers may be in `torch.inference_mode`.
+
+    Args:
+        model: Any network whose stages put out maps.
+        image: The network's input ``(B, C, *S)``.
+        target: A class for each image, ``(B,)``: the predicted one tells why, another one what
+            speaks for it. Of several labels, the label.
+        stage: Name of the stage that the map is made of; by default, the last one whose map has
+            at least `ENOUGH` positions along each axis, or where there is none, the last one with
+            more than one position.
+
+    Returns:
+        ``(B, *S)`` float32 from 0 to 1 on the CPU. Each map is divided by its own maximum, so
+        values do not compare between images; it is all zeros where nothing speaks for the class.
+
+    Raises:
+        InputError: If the network's stages put out tokens, the stage or a class does not exist, or
+            no stage has more than one position.
+
+    Source:
+        Selvaraju et al. 2017, equations 1 and 2. They use the last convolution, which has 7 x 7
+        positions for the pictures of 224 pixels that they explain. Our choice is to ask for as many
+        of smaller images: with 4 the maps of networks that find 96 to 99% of all fractures in
+        volumes of 32 voxels were near the fracture with some seeds and nowhere near with others.
+
+    Example:
+        >>> from medldr import plugins
+        >>> from medldr.models import build_model
+        >>> from medldr.types import DataSpec
+        >>> spec = DataSpec("multi-class", ("a", "b", "c"), (1, 1, 1), 1, (28, 28))
+        >>> config = plugins.load("models", "resnet18").Config(name="resnet18", width=0.125)
+        >>> heat = grad_cam(build_model(config, spec, seed=0), torch.rand(2, 1, 28, 28), [0, 2])
+        >>> heat.shape, float(heat.max())
+        (torch.Size([2, 28, 28]), 1.0)
+    """
+    if not model.maps:
+        raise InputError(
+            "Grad-CAM needs feature maps, but the stages of this network put out tokens. Choose a "
+            "network with feature maps, such as resnet18, densenet121 or a ConvNeXt"
+        )
+    if stage and stage not in model.stages:
+        raise InputError(
+            f"this network has no stage {stage!r}.{did_you_mean(stage, model.stages)} "
+            f"Its stages: {', '.join(model.stages)}"
+        )
+    first = next(model.parameters())
+    with (
+        evaluating(model),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autocast(first.device.type, enabled=False),
+    ):
+        # Copies, because tensors of inference mode cannot take part in gradients.
+        classes = _classes(target, len(image), model.num_classes).to(first.device)
+        given = image.detach().clone().to(first.device, first.dtype).requires_grad_()
+        kept: dict[str, Tensor] = {}
+        z = model.features(given, {name: _keep(kept, name) for name in model.stages})
+        logits = model.classify(z)
+        value = kept[stage or _choose({name: kept[name].shape[2:] for name in model.stages})]
+        score = logits.gather(1, classes[:, None]).sum()
+        (slope,) = torch.autograd.grad(score, value)
+    space = tuple(range(2, value.ndim))
+    weighted = slope.mean(space, keepdim=True) * value.detach()
+    heat = weighted.sum(1, keepdim=True).relu()
+    mode = "trilinear" if image.ndim == 5 else "bilinear"
+    large = nn.functional.interpolate(heat, image.shape[2:], mode=mode, align_corners=False)
+    top = large.amax(space, keepdim=True)
+    return (large / top.where(top > 0, 1)).squeeze(1).float().cpu()
+
+
+def _classes(target: Sequence[int] | Tensor, images: int, classes: int) -> Tensor:
+    given = torch.as_tensor(target)
+    whole = not (given.is_floating_point() or given.is_complex() or given.dtype == torch.bool)
+    if given.shape != (images,) or (images and not whole):
+        raise InputError(
+            f"target must be one class number for each of the {images} image(s), but it is "
+            f"{given.dtype} of shape {tuple(given.shape)}"
+        )
+    if images and not (int(given.min()) >= 0 and int(given.max()) < classes):
+        raise InputError(
+            f"target must be from 0 to {classes - 1}, because the network has {classes} classes, "
+            f"but it is from {int(given.min())} to {int(given.max())}"
+        )
+    return given.long().clone()
+
+
+def _keep(kept: dict[str, Tensor], stage: str) -> Tap:
+    def tap(value: Tensor) -> Tensor:
+        kept[stage] = value
+        return value.clone()  # the next stage may overwrite what it is given
+
+    return tap
+
+
+def _choose(sizes: Mapping[str, Sequence[int]]) -> str:
+    """The stage that a map is made of by default, of the sizes of all stages' maps, in order."""
+    for wanted in (
+        [stage for stage, size in sizes.items() if min(size) >= ENOUGH],
+        [stage for stage, size in sizes.items() if prod(size) > 1],
+    ):
+        if wanted:
+            return wanted[-1]
+    raise InputError(
+        "Grad-CAM cannot tell places apart: every stage's map has a single position for images "
+        "this small. Use larger images, or model.stem: small"
+    )

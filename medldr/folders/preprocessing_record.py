@@ -1,0 +1,139 @@
+"""`preprocessing.json`: what a trained network must be told of its inputs, and how to read it.
+
+A run writes it, prediction follows it, and an exported network carries it along unchanged. It holds
+no file name, id or image.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from medldr.folders.files import write_json
+from medldr.folders.records import Record, read_record
+from medldr.folders.run_record import Task
+
+SCHEMA: Final = 1
+CURE: Final = "Write it again with `medldr evaluate` on the run, which needs the run's data"
+
+Range = tuple[float, float]
+
+
+class Shape(Record):
+    """Shape of one image, without the batch.
+
+    Attributes:
+        channels: Number of channels ``C``.
+        spatial_size: ``(H, W)``, or ``(X, Y, Z)``.
+    """
+
+    channels: int = Field(ge=1)
+    spatial_size: tuple[int, ...] = Field(min_length=2, max_length=3)
+
+
+class Stored(Shape):
+    """An image between its file and the pixel rule.
+
+    Attributes:
+        dtype: ``uint8`` from 0 to 255, or ``float32`` from 0 to 1.
+    """
+
+    dtype: Literal["uint8", "float32"]
+
+
+class Training(Record):
+    """What the training images were, as lowest and greatest of what all files said.
+
+    Attributes:
+        images: How many there were.
+        channels: Numbers of channels, as recorded.
+        sizes: Pixels along each axis, as recorded.
+        spacings: mm between pixels along each axis, where known.
+        modalities: As DICOM names them; empty where no file says so.
+        mean: Mean of an image as the network receives it.
+        sd: Standard deviation of its pixels.
+    """
+
+    images: int = 0
+    channels: tuple[int, ...] = ()
+    sizes: tuple[Range, ...] | None = None
+    spacings: tuple[Range, ...] | None = None
+    modalities: tuple[str, ...] = ()
+    mean: Range | None = None
+    sd: Range | None = None
+
+
+class Latents(Record):
+    """From which distance on an image counts as unlike those of training.
+
+    Attributes:
+        threshold: The distance, in the model of `unlike.safetensors`.
+        share: Share of the split that lies within it.
+        split: The split that it comes from.
+        n: Its images that were measured.
+        stages: Stages whose averages are the features, in their order.
+    """
+
+    threshold: float
+    share: float
+    split: str
+    n: int
+    stages: tuple[str, ...]
+
+
+class Preprocessing(Record):
+    """From a file to an answer.
+
+    Attributes:
+        schema_version: Of this file.
+        medldr: The version that wrote it.
+        task: Kind of labels.
+        class_names: Of the outputs, in their order.
+        positive_class: Of a binary task; None otherwise.
+        reading: How a file becomes a stored image: its ``kind``, and that kind's rules.
+        stored: The stored image.
+        transform: The section ``transform`` of the configuration, without what acts in training.
+        input: What the network receives.
+        temperature: Divides the logits before softmax or sigmoid; None: 1.
+        threshold: Probability of the positive class above which an item is called positive; None:
+            the most probable class counts.
+        threshold_from: The split that the threshold comes from.
+        specificity: The specificity there that it was chosen for.
+        training: What the training images were.
+        latents: From which distance on an image is unlike them; None: not measured.
+    """
+
+    schema_version: int = Field(SCHEMA, alias="schema")
+    medldr: str
+    task: Task
+    class_names: tuple[str, ...] = Field(min_length=1)
+    positive_class: str | None = None
+    reading: dict[str, Any]
+    stored: Stored
+    transform: dict[str, Any]
+    input: Shape
+    temperature: float | None = Field(None, gt=0)
+    threshold: float | None = None
+    threshold_from: str | None = None
+    specificity: float | None = None
+    training: Training = Training()
+    latents: Latents | None = None
+
+
+def read_preprocessing(path: Path) -> Preprocessing:
+    """Read the file.
+
+    Args:
+        path: `preprocessing.json` of a run, or of an exported network.
+
+    Raises:
+        InputError: If it is missing or damaged; names file, key and cure.
+    """
+    return read_record(path, Preprocessing, CURE, schemas=(SCHEMA,))
+
+
+def write_preprocessing(path: Path, record: Preprocessing) -> None:
+    """Write it, readable for people and for other programs: every key is there."""
+    write_json(path, record.model_dump(mode="json", by_alias=True))

@@ -1,0 +1,1 @@
+"""Prediction on new items: read as in training, answered by one run or several, with warnings."""

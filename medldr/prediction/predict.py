@@ -1,0 +1,246 @@
+"""Answers to new items, by one run or by several as an ensemble.
+
+Source:
+    Our choice: an ensemble's probabilities are the mean of its runs', and its threshold the mean of
+    theirs. That threshold was not chosen for the ensemble, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medldr.data.reading.new_item import NewItem
+from medldr.data.reading.threads import in_threads
+from medldr.data.scans.arrays import scan_of_array
+from medldr.data.scans.scan import ScanError
+from medldr.data.scans.source import Source
+from medldr.errors import InputError
+from medldr.prediction.answers import Answers, Unreadable
+from medldr.prediction.items import Item, find_items
+from medldr.prediction.trained import Trained
+from medldr.prediction.unusual import agreed
+from medldr.prediction.views import check_views, views_of
+
+Told = Callable[[Item, Sequence[NewItem], NDArray[np.float64]], None]
+"""Called with each item that was answered, what each run read of it, and its probabilities."""
+
+
+class _Read(NamedTuple):
+    item: Item
+    images: tuple[NewItem, ...]
+    reason: str
+
+
+def load_runs(runs: str | Path | Sequence[str | Path], device: str | None = None) -> list[Trained]:
+    """Runs that can answer together.
+
+    Args:
+        runs: A run folder, or several of them.
+        device: Device to use; None: each run's own.
+
+    Raises:
+        InputError: If one is not a finished run, or their classes or kinds of images differ.
+    """
+    folders = [runs] if isinstance(runs, str | Path) else list(runs)
+    if not folders:
+        raise InputError("no run is named: give the folder that `medldr train` printed")
+    if len({Path(folder).resolve() for folder in folders}) < len(folders):
+        raise InputError("a run is named twice: an ensemble needs different runs")
+    found = [Trained(folder, device) for folder in folders]
+    first = found[0]
+    for other in found[1:]:
+        for what, one, two in (
+            ("task", first.record.task, other.record.task),
+            ("classes", first.record.class_names, other.record.class_names),
+            ("number of axes", len(first.shape), len(other.shape)),
+        ):
+            if one != two:
+                raise InputError(
+                    f"{first.folder} and {other.folder} cannot answer together: their {what} "
+                    f"differ ({one} and {two})"
+                )
+    return found
+
+
+def predict_items(
+    runs: Sequence[Trained],
+    items: Sequence[Item],
+    *,
+    tta: Sequence[str] = (),
+    told: Told | None = None,
+) -> Answers:
+    """Answer items, in their order; those that cannot be used are listed with the reason.
+
+    Args:
+        runs: As `load_runs` gives them.
+        items: What is to be predicted.
+        tta: Views that are averaged, by name; see `medldr.prediction.views`.
+        told: Called with each answered item, for explanations.
+
+    Raises:
+        InputError: If a view is unknown or was not trained with.
+    """
+    for run in runs:
+        check_views(tta, run.record.transform, run.record.input.spatial_size)
+    views = views_of(tta, len(runs[0].record.input.spatial_size))
+    names: list[str] = []
+    bad: list[Unreadable] = []
+    warnings: list[tuple[str, ...]] = []
+    of_runs: list[NDArray[np.float64]] = []
+    for batch in _batches(runs, items):
+        good = [one for one in batch if not one.reason]
+        bad += [Unreadable(one.item.name, one.reason) for one in batch if one.reason]
+        if not good:
+            continue
+        given = [
+            run.answer(
+                [one.images[k] for one in good],
+                views,
+                images=torch.from_numpy(np.stack([one.images[k].image for one in good])),
+            )
+            for k, run in enumerate(runs)
+        ]
+        probs = np.stack([answer.prob for answer in given])
+        of_runs.append(probs)
+        for row, one in enumerate(good):
+            names.append(one.item.name)
+            facts = one.images[0].facts
+            changed = () if facts is None else facts.warnings
+            unusual = agreed([answer.unusual[row] for answer in given])
+            warnings.append((*unusual, *changed))
+            if told is not None:
+                told(one.item, one.images, probs[:, row].mean(axis=0))
+    record = runs[0].record
+    every = np.concatenate(of_runs, axis=1) if of_runs else np.empty((len(runs), 0, _width(runs)))
+    return Answers(
+        task=record.task,
+        class_names=record.class_names,
+        names=tuple(names),
+        prob=every.mean(axis=0),
+        spread=every.std(axis=0, ddof=1) if len(runs) > 1 else None,
+        positive_class=record.positive_class,
+        threshold=_threshold(runs),
+        warnings=tuple(warnings),
+        unreadable=tuple(bad),
+        notes=_notes(runs, tta, views=len(views)),
+    )
+
+
+def predict(
+    runs: str | Path | Sequence[str | Path],
+    inputs: str | Path | Sequence[Any] | NDArray[Any] | Tensor,
+    *,
+    tta: str | Sequence[str] = (),
+    device: str | None = None,
+    path_column: str | None = None,
+) -> Answers:
+    """Probabilities of new items.
+
+    Args:
+        runs: The folder of a trained run, or of several, whose probabilities are averaged.
+        inputs: Files, folders, DICOM series and tables by their paths; or values as a file would
+            hold them: a list with an array of each item (a picture ``(H, W)`` or ``(H, W, 3)``, a
+            volume ``(X, Y, Z)``), or one array or tensor ``(N, ...)`` of them.
+        tta: Views of each image whose probabilities are averaged: ``left_right``, ``up_down``,
+            ``front_back``, ``quarter_turns``, of those that training has seen.
+        device: Device to use; unset: the runs' own.
+        path_column: Column of a table that names files; unset: the one whose name says so.
+
+    Returns:
+        The answers; as an array they are their probabilities ``(N, K)``. An item that cannot be
+        used is in `Answers.unreadable`, and the others are answered.
+
+    Raises:
+        InputError: If a folder is no finished run, or nothing can be predicted at all.
+    """
+    loaded = load_runs(runs, device)
+    names = [name for name in (tta.split("+") if isinstance(tta, str) else tta) if name]
+    axes = len(loaded[0].shape) - 1
+    if isinstance(inputs, str | Path):
+        items = find_items([inputs], axes, path_column)
+    else:
+        held: Any = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else inputs
+        if isinstance(held, np.ndarray) or not all(isinstance(one, str | Path) for one in held):
+            items = [_of_array(number, one) for number, one in enumerate(held)]
+        else:
+            items = find_items(held, axes, path_column)
+    if not items:
+        raise InputError("nothing to predict: the list is empty")
+    return predict_items(loaded, items, tta=names)
+
+
+def _of_array(number: int, value: Any) -> Item:
+    if isinstance(value, str | Path):
+        raise InputError("give paths or arrays, not both in one list")
+    if isinstance(value, Tensor):
+        value = value.detach().cpu().numpy()
+    return Item(f"item {number}", None, np.asarray(value))
+
+
+def _batches(runs: Sequence[Trained], items: Sequence[Item]) -> Iterator[list[_Read]]:
+    """Items as each run reads them, read in threads while others are answered."""
+    size = min(run.batch_size for run in runs)
+
+    def of(rows: range) -> list[_Read]:
+        return [_read(runs, items[row]) for row in rows]
+
+    step = max(1, min(size, 16))
+    waiting: list[_Read] = []
+    for part in in_threads(of, len(items), step=step, title="predicting"):
+        waiting += part
+        if len(waiting) + step > size:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _read(runs: Sequence[Trained], item: Item) -> _Read:
+    if item.reason:
+        return _Read(item, (), item.reason)
+    known: dict[tuple[str, str], NewItem] = {}
+    try:
+        for run in runs:
+            if run.reads_like not in known:
+                known[run.reads_like] = _new_item(run, item)
+    except ScanError as error:
+        return _Read(item, (), str(error))
+    return _Read(item, tuple(known[run.reads_like] for run in runs), "")
+
+
+def _new_item(run: Trained, item: Item) -> NewItem:
+    if item.source is not None:
+        return run.reader.read(item.source)
+    axes: Literal[2, 3] = 2 if len(run.shape) == 3 else 3
+    return run.reader.of_scan(scan_of_array(item.array, axes), Source(Path(item.name)))
+
+
+def _threshold(runs: Sequence[Trained]) -> float | None:
+    known = [run.record.threshold for run in runs]
+    if any(one is None for one in known):
+        return None
+    return float(np.mean([one for one in known if one is not None]))
+
+
+def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[str, ...]:
+    said = []
+    if len(runs) > 1:
+        said.append(f"probabilities are the mean of {len(runs)} runs")
+        if _threshold(runs) is not None:
+            said.append("the threshold is the mean of the runs' own, not one chosen for them all")
+    if tta:
+        said.append(f"probabilities are the mean of {views} views of each image")
+    if any(run.record.latents is None for run in runs):
+        said.append("no held-back images were there to tell which images look unlike training")
+    return tuple(said)
+
+
+def _width(runs: Sequence[Trained]) -> int:
+    return len(runs[0].record.class_names)

@@ -1,0 +1,159 @@
+"""A trained run, ready to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from medldr import plugins
+from medldr.config import RunConfig
+from medldr.data.reading.new_item import ItemReader, NewItem
+from medldr.errors import InputError
+from medldr.evaluation.predictions.predict import probabilities
+from medldr.evaluation.recalibration import tempered
+from medldr.evaluation.unlike import Centre, distances, features
+from medldr.folders.files import RunFolder, load_tensors
+from medldr.folders.preprocessing_record import Preprocessing, read_preprocessing
+from medldr.models.base import FeatureModel
+from medldr.prediction.unusual import unusual_features, unusual_file, unusual_values
+from medldr.prediction.views import View
+from medldr.run import trained_network
+from medldr.training import make_fabric
+from medldr.transforms import ImageShape, Pipeline, build_pipeline
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+class Answered(NamedTuple):
+    """One run's answers to a batch.
+
+    Attributes:
+        prob: ``(B, K)`` probabilities, averaged over views, recalibrated if the run was.
+        unusual: ``(B,)`` what is unusual about each image, by kind.
+    """
+
+    prob: NDArray[np.float64]
+    unusual: list[dict[str, str]]
+
+
+class Trained:
+    """A run's network with all that it takes to answer.
+
+    Args:
+        folder: The run folder.
+        device: Device to use; None: the run's own `machine.device`.
+
+    Attributes:
+        config: The run's configuration.
+        record: Its `preprocessing.json`.
+        model: Its network, on the device, in eval mode.
+        pipeline: From stored images to the network's input.
+        reader: From items to stored images.
+        batch_size: Images that are predicted at once.
+
+    Raises:
+        InputError: If it is not a finished run, or its files are damaged or of another version.
+    """
+
+    def __init__(self, folder: Path | str, device: str | None = None) -> None:
+        files = RunFolder(folder)
+        self.folder = files.path
+        self.config, run, model = trained_network(folder)
+        self.record = read_preprocessing(files.preprocessing)
+        self._centre = _centre(files, self.record)
+        self.fabric = _fabric(self.config, run.precision, device)
+        self.model: FeatureModel = model.to(self.fabric.device).to_fast_memory().eval()
+        stored = self.record.stored
+        self.dtype = np.dtype(stored.dtype)
+        self.shape = (stored.channels, *stored.spatial_size)
+        self.pipeline = pipeline_of(self.record)
+        self.reader = ItemReader(self.record.reading, stored.spatial_size, self.dtype)
+        self.batch_size = self.config.evaluation.batch_size
+
+    @property
+    def reads_like(self) -> tuple[str, str]:
+        """Equal for runs that make the same stored image of an item."""
+        return repr(self.record.reading), repr(self.record.stored)
+
+    def answer(
+        self, items: Sequence[NewItem], views: Sequence[View], *, images: Tensor
+    ) -> Answered:
+        """Answer a batch.
+
+        Args:
+            items: What was read.
+            views: Views of each image that are averaged.
+            images: ``(B, C, *S)`` the items' stored images.
+        """
+        record = self.record
+        with torch.inference_mode(), self.fabric.autocast():
+            seen = self.pipeline.evaluate(images.to(self.fabric.device))
+            stages = record.latents.stages if record.latents is not None else ()
+            first, averages = features(self.model, views[0](seen), stages)
+            others = [self.model(self.model.arrange(view(seen))) for view in views[1:]]
+        logits = [one.float().cpu().numpy() for one in (first, *others)]
+        prob = np.mean([self._calibrated(one) for one in logits], axis=0)
+        flat = seen.flatten(1).float()
+        mean, sd = flat.mean(1).tolist(), flat.std(1, correction=0).tolist()
+        far = None if self._centre is None else distances(self._centre, averages)
+        unusual = []
+        for row, item in enumerate(items):
+            found = {} if item.facts is None else unusual_file(item.facts, record.training)
+            found |= unusual_values(mean[row], sd[row], record.training)
+            if far is not None and record.latents is not None:
+                found |= unusual_features(float(far[row]), record.latents.threshold)
+            unusual.append(found)
+        return Answered(prob, unusual)
+
+    def _calibrated(self, logits: NDArray[np.float32]) -> NDArray[np.float64]:
+        prob = probabilities(logits, self.record.task)
+        temperature = self.record.temperature
+        return prob if temperature is None else tempered(prob, temperature, self.record.task)
+
+
+def pipeline_of(record: Preprocessing) -> Pipeline:
+    """From stored images to a network's input, as its `preprocessing.json` says.
+
+    Raises:
+        InputError: If this version knows no such preset, or not with these keys.
+    """
+    values: Mapping[str, Any] = record.transform
+    module = plugins.load("transforms", str(values.get("name")))
+    try:
+        config = module.Config.model_validate(values)
+    except ValueError as error:
+        raise InputError(
+            f"preprocessing.json: the section transform is damaged or of another version ({error})"
+        ) from error
+    stored = record.stored
+    shape = ImageShape(stored.channels, stored.spatial_size)
+    pipeline = build_pipeline(config, shape, floating=stored.dtype != "uint8")
+    if tuple(pipeline.output) != (record.input.channels, record.input.spatial_size):
+        raise InputError(
+            f"preprocessing.json: its transform gives images of {pipeline.output}, but the network "
+            f"was built for {ImageShape(record.input.channels, record.input.spatial_size)}"
+        )
+    return pipeline
+
+
+def _centre(files: RunFolder, record: Preprocessing) -> Centre | None:
+    if record.latents is None:
+        return None
+    if not files.unlike.is_file():
+        raise InputError(f"{files.unlike} is missing. Write it again with `medldr evaluate`")
+    return Centre.from_tensors(load_tensors(files.unlike))
+
+
+def _fabric(config: RunConfig, precision: str | None, device: str | None) -> Fabric:
+    here = {"devices": 1, "nodes": 1, "device": device or config.machine.device}
+    chosen = {"precision": precision or config.training.precision}
+    return make_fabric(
+        config.machine.model_copy(update=here), config.training.model_copy(update=chosen)
+    )

@@ -1,0 +1,117 @@
+"""What is unusual about a new item, beside the images that a network was trained on.
+
+Source:
+    Our choice: sizes and spacings may be `NEAR` times beyond the training images' own, grey values
+    `MARGIN` of their range. An item within them all is not thereby like them; the distance of its
+    features (`medldr.evaluation.unlike`) sees more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from medldr.data.scans.facts import Facts
+from medldr.folders.preprocessing_record import Range, Training
+
+NEAR: Final = 1.1
+MARGIN: Final = 0.1
+
+
+def unusual_file(facts: Facts, training: Training) -> dict[str, str]:
+    """What a file says of itself that no training image said.
+
+    Args:
+        facts: Of the file.
+        training: What the training images were.
+
+    Returns:
+        A sentence for each kind of finding.
+    """
+    found = {}
+    if training.channels and facts.shape[0] not in training.channels:
+        had = ", ".join(map(str, training.channels))
+        found["channels"] = f"it has {facts.shape[0]} channels; training images had {had}"
+    if _beyond(facts.spatial, training.sizes):
+        found["size"] = (
+            f"its size is {_times(facts.spatial)}; training images had "
+            f"{_ranges(training.sizes or ())} pixels"
+        )
+    if facts.spacing is None and training.spacings is not None:
+        found["spacing"] = "it does not say its spacing in mm, and training images did"
+    elif facts.spacing is not None and _beyond(facts.spacing, training.spacings):
+        found["spacing"] = (
+            f"its spacing is {_times(facts.spacing)} mm; training images had "
+            f"{_ranges(training.spacings or ())} mm"
+        )
+    if facts.modality and training.modalities and facts.modality not in training.modalities:
+        had = ", ".join(training.modalities)
+        found["modality"] = f"its modality is {facts.modality}; training images were {had}"
+    return found
+
+
+def unusual_values(mean: float, sd: float, training: Training) -> dict[str, str]:
+    """Grey values that no training image had.
+
+    Args:
+        mean: Of an image as the network receives it.
+        sd: Of its pixels.
+        training: What the training images were.
+    """
+    for word, value, known in (("mean", mean, training.mean), ("SD", sd, training.sd)):
+        if known is None:
+            continue
+        slack = MARGIN * (known[1] - known[0])
+        if not known[0] - slack <= value <= known[1] + slack:
+            said = (
+                f"the {word} of its grey values is {value:.3g} after normalisation; training "
+                f"images had {known[0]:.3g} to {known[1]:.3g}"
+            )
+            return {"values": said}
+    return {}
+
+
+def unusual_features(distance: float, threshold: float) -> dict[str, str]:
+    """Features far from those of training images.
+
+    Args:
+        distance: Of the image; see `medldr.evaluation.unlike`.
+        threshold: Beyond which it is unlike them.
+    """
+    if distance <= threshold:
+        return {}
+    said = f"it looks unlike the training images (distance {distance:.3g}, limit {threshold:.3g})"
+    return {"features": said}
+
+
+def agreed(of_runs: Sequence[dict[str, str]]) -> tuple[str, ...]:
+    """What more than half of the runs find unusual, in the words of the first that does.
+
+    Example:
+        >>> agreed([{"size": "a"}, {"size": "b", "values": "c"}, {}])
+        ('a',)
+    """
+    kinds = dict.fromkeys(kind for found in of_runs for kind in found)
+    texts = {kind: [found[kind] for found in of_runs if kind in found] for kind in kinds}
+    return tuple(said[0] for said in texts.values() if 2 * len(said) > len(of_runs))
+
+
+def _beyond(values: Sequence[float], known: Sequence[Range] | None) -> bool:
+    if known is None:
+        return False
+    if len(known) != len(values):
+        return True
+    return any(
+        not low / NEAR <= value <= high * NEAR
+        for value, (low, high) in zip(values, known, strict=True)
+    )
+
+
+def _times(numbers: Sequence[float]) -> str:
+    return " x ".join(f"{number:.4g}" for number in numbers)
+
+
+def _ranges(known: Sequence[Range]) -> str:
+    return " x ".join(
+        f"{low:.4g}" if low == high else f"{low:.4g}–{high:.4g}" for low, high in known
+    )

@@ -1,0 +1,79 @@
+"""Answers as files: a table of them, and one of what could not be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from medldr.errors import InputError
+from medldr.folders.files import write_text
+from medldr.prediction.answers import Answers
+
+
+def unreadable_path(out: Path) -> Path:
+    """Where the items that could not be used are listed.
+
+    Example:
+        >>> unreadable_path(Path("predictions.csv")).name
+        'predictions_unreadable.csv'
+    """
+    return out.with_name(f"{out.stem}_unreadable.csv")
+
+
+def check_free(out: Path, *, force: bool) -> None:
+    """Refuse to write over earlier answers.
+
+    Raises:
+        InputError: If there is such a file, and `force` is not set, or its folder is missing.
+    """
+    if out.is_dir():
+        raise InputError(
+            f"--out: {out} is a folder. Name a file, such as {out / 'predictions.csv'}"
+        )
+    if not force:
+        for path in (out, unreadable_path(out)):
+            if path.exists():
+                raise InputError(f"{path} exists. Choose another --out, or add --force")
+
+
+def write_answers(answers: Answers, out: Path) -> list[Path]:
+    """Write them, whole or not at all; a list of earlier unreadable items goes.
+
+    Columns: ``path``, ``predicted``, ``positive`` (yes or no at the threshold, where there is one),
+    one ``prob_<class>`` per class, one ``sd_<class>`` with several runs, ``warnings``.
+
+    Returns:
+        The files.
+    """
+    called = answers.called_positive
+    header = ["path", "predicted", *(["positive"] if called is not None else [])]
+    header += [f"prob_{name}" for name in answers.class_names]
+    if answers.spread is not None:
+        header += [f"sd_{name}" for name in answers.class_names]
+    rows = []
+    for row, (name, predicted) in enumerate(zip(answers.names, answers.predicted, strict=True)):
+        cells = [name, predicted]
+        if called is not None:
+            cells.append("yes" if called[row] else "no")
+        cells += map(repr, answers.prob[row].tolist())
+        if answers.spread is not None:
+            cells += map(repr, answers.spread[row].tolist())
+        rows.append([*cells, "; ".join(answers.warnings[row])])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    written = [out]
+    write_text(out, _text([[*header, "warnings"], *rows]))
+    other = unreadable_path(out)
+    if answers.unreadable:
+        write_text(other, _text([["path", "reason"], *answers.unreadable]))
+        written.append(other)
+    else:
+        other.unlink(missing_ok=True)
+    return written
+
+
+def _text(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
