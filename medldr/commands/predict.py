@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 20
 LISTED: Final = 5
+WIDEST: Final = 44
 
 
 def predict(
@@ -145,9 +146,9 @@ def _table(answers: Answers) -> Table:
 
     called = answers.called_positive
     table = Table(box=None)
-    table.add_column("Item", overflow="ellipsis", no_wrap=True)
-    table.add_column("Predicted")
-    table.add_column("Probability", justify="right")
+    table.add_column("Item", overflow="fold")
+    table.add_column("Predicted", overflow="fold")
+    table.add_column("Probability", justify="right", no_wrap=True)
     if called is not None:
         table.add_column("Positive")
     table.add_column("Warnings", justify="right")
@@ -155,7 +156,8 @@ def _table(answers: Answers) -> Table:
     for row, (name, predicted, prob) in enumerate(rows):
         if row == SHOWN:
             break
-        cells = [name, predicted or "(none)", f"{max(prob):.3f}"]
+        shown = name if len(name) <= WIDEST else f"…{name[1 - WIDEST :]}"
+        cells = [shown, predicted or "(none)", f"{max(prob):.3f}"]
         if called is not None:
             cells.append("yes" if called[row] else "no")
         count = len(answers.warnings[row])

@@ -115,9 +115,15 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small images next to each other."""
+    """Images next to each other.
+
+    Attributes:
+        pictures: The images.
+        large: Whether details matter, as in heat maps; else they are small.
+    """
 
     pictures: Sequence[Picture]
+    large: bool = False
 
 
 Block: TypeAlias = (

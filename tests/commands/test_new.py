@@ -376,7 +376,9 @@ def _facts(kind, modality, low, bits=16):
     )
 
 
-CT, HU_NIFTI, NIFTI = ("dicom", "CT", -1000.0), ("nifti", "", -1000.0), ("nifti", "", 0.0)
+CT, HU_NIFTI = ("dicom", "CT", -1000.0), ("nifti", "", -1000.0, None)
+NIFTI = ("nifti", "", 0.0, None)
+EIGHT_NIFTI, EIGHT_MR = ("nifti", "", 0.0, 8), ("dicom", "MR", 0.0, 8)
 MR, RADIOGRAPH = ("dicom", "MR", 0.0), ("dicom", "DX", 0.0)
 
 
@@ -388,6 +390,7 @@ MR, RADIOGRAPH = ("dicom", "MR", 0.0), ("dicom", "DX", 0.0)
         ([CT, NIFTI], "percentile", True),  # may be MR
         ([CT, MR], "percentile", True),
         ([MR, RADIOGRAPH], "percentile", True),
+        ([EIGHT_NIFTI, EIGHT_MR], [0, 255], True),
         ([HU_NIFTI, HU_NIFTI], "ct", False),
         ([NIFTI, NIFTI], None, False),
         ([MR, MR], None, False),
@@ -395,7 +398,7 @@ MR, RADIOGRAPH = ("dicom", "MR", 0.0), ("dicom", "DX", 0.0)
     ],
 )
 def test_files_of_different_kinds_get_one_window(kinds, window, used):
-    facts = [_facts(*kind, bits=None if kind[0] == "nifti" else 16) for kind in kinds]
+    facts = [_facts(*kind) for kind in kinds]
     found = [one for one in image_keys(facts) if one.key == "window"]
     assert [(one.value, one.used) for one in found] == ([(window, used)] if window else [])
 

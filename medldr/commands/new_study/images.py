@@ -145,6 +145,12 @@ def _window(facts: Sequence[Facts]) -> list[Finding]:
             "soft_tissue, brain."
         )
         return [Finding("window", "ct", why)]
+    if len(rules) > 1 and all(one.bits == 8 for one in facts):
+        why = (
+            "All files hold numbers from 0 to 255: one scale for all, where by itself MR would "
+            "have one for each image, from its percentiles."
+        )
+        return [Finding("window", [0, 255], why)]
     if len(rules) > 1:
         listed = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
         why = (

@@ -3,7 +3,8 @@
 Source:
     Our choice, and always by what a file declares, never by how its values happen to look: windows
     in Hounsfield units for CT, percentiles where numbers have no unit (MR), the full range of the
-    stored bits for X-rays and pictures.
+    stored bits for X-rays and pictures. Where both percentiles are one number, as in a volume that
+    is background but for a small part, its lowest and its greatest value take their place.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
         if by_bits is not None:
             return by_bits
     low, high = np.percentile(scan.values, rules.percentiles)
+    if high <= low:  # nearly all is background: what is not would vanish with it
+        low, high = scan.values.min(), scan.values.max()
     return float(low), float(high)
 
 

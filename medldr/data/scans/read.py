@@ -16,7 +16,7 @@ from medldr.data.scans.source import ARRAYS, DICOM, NIFTI, Source
 
 Kind: TypeAlias = Literal["nifti", "dicom", "picture", "array"]
 
-READER: int = 3
+READER: int = 4
 """Raised whenever a reader gives other values than before, so that nothing remembered is used."""
 
 MASK_GROUND: Final = "black"

@@ -49,7 +49,8 @@ def prediction_page(
     found.add(Bullets(said, "notes"))
     maps = Part("maps", "Where the network looked", "Heat maps")
     maps.add(Paragraph(sentence("heat_maps")))
-    maps.add(Pictures([_picture(*one, png) for one, png in zip(answers, pictures, strict=False)]))
+    shown = [_picture(*one, png) for one, png in zip(answers, pictures, strict=False)]
+    maps.add(Pictures(shown, large=True))
     if len(pictures) < len(answers):
         maps.add(Paragraph(sentence("more_maps", count=len(answers) - len(pictures)), "small"))
     return Document(title, "Predictions", subtitle, banners, [found, maps])

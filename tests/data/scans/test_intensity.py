@@ -87,3 +87,10 @@ def test_the_name_of_the_rule_is_that_of_the_range(rules, bits, modality, kind, 
 
 def test_a_constant_scan_is_zero_and_finite():
     assert to_unit(np.full((1, 2, 2), 41.0), 41.0, 41.0).tolist() == np.zeros((1, 2, 2)).tolist()
+
+
+def test_a_small_part_before_background_does_not_vanish(rules):
+    values = np.zeros((1, 10, 10, 10), np.uint8)
+    values[0, 4, 4, 4] = 200
+    scan = Scan(values, "dicom", "", bits=8, modality="MR")
+    assert value_range(scan, rules()) == (0, 200)
