@@ -17,6 +17,7 @@ from medldr.commands.data_group import data_app
 from medldr.commands.new import new
 from medldr.commands.plan import plan
 from medldr.commands.predict import predict
+from medldr.commands.validate import validate
 from medldr.errors import InputError
 from medldr.version import __version__
 
@@ -32,6 +33,7 @@ app.add_typer(data_app, name="data")
 app.command()(new)
 app.command()(plan)
 app.command()(predict)
+app.command()(validate)
 
 Config = Annotated[
     str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")

@@ -142,7 +142,7 @@ def load(config: Config) -> ImageTable:
     Raises:
         InputError: If the table or any file cannot be used as the keys ask; names file and cure.
     """
-    described = _described(config)
+    described = describe_rows(config)
     name = data_name(config)
     root = config.root or (config.file.parent if config.file is not None else Path())
     items = sources(described, config.crop, root.expanduser())
@@ -220,12 +220,17 @@ def require(config: Config) -> None:
     Raises:
         InputError: What `load` would raise for the table, its files' names, or the domains.
     """
-    described = _described(config)
+    described = describe_rows(config)
     domains = sorted(set(described.domains.tolist()) - {""})
     check_held_out(config.held_out, data_name(config), domains)
 
 
-def _described(config: Config) -> Described:
+def describe_rows(config: Config) -> Described:
+    """Read and check the text of the table, or the names of a tree; no scan is opened.
+
+    Raises:
+        InputError: If anything of it is missing, contradictory or unclear.
+    """
     columns = Columns(
         path=config.path,
         label=config.label,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medldr.errors import InputError
 from medldr.folders.files import write_text
-from medldr.prediction.answers import Answers
+from medldr.prediction.answers import Answers, Unreadable
 
 
 def unreadable_path(out: Path) -> Path:
@@ -66,11 +66,16 @@ def write_answers(answers: Answers, out: Path) -> list[Path]:
     write_text(out, _text([[*header, "warnings"], *rows]))
     other = unreadable_path(out)
     if answers.unreadable:
-        write_text(other, _text([["path", "reason"], *answers.unreadable]))
+        write_text(other, unreadable_text(answers.unreadable))
         written.append(other)
     else:
         other.unlink(missing_ok=True)
     return written
+
+
+def unreadable_text(unreadable: Iterable[Unreadable]) -> str:
+    """What could not be used, as a table with the columns ``path`` and ``reason``."""
+    return _text([["path", "reason"], *unreadable])
 
 
 def _text(rows: Iterable[Sequence[str]]) -> str:

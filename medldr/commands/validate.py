@@ -1,0 +1,67 @@
+"""`medldr validate`: score a trained run at a site whose pictures do not leave it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def validate(
+    run: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    table: Annotated[
+        Path, typer.Argument(help="The site's table: a row per scan, with its label.")
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Which column means what, where it is not as in the run's own data: "
+            "data.path=image, data.label=grade, data.group=patient.",
+            metavar="data.KEY=VALUE",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path("validation"),
+    site: Annotated[
+        str, typer.Option("--site", help="The site's name in reports; unset: the folder's.")
+    ] = "",
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an earlier folder of that name.")
+    ] = False,
+) -> None:
+    """Score a run on labelled scans of another site; only numbers go into the folder.
+
+    It holds metrics with 95% CIs and each item's label and probabilities, numbered: no picture, no
+    path, no name of a file or a patient. `medldr report` and `medldr compare` read it as a run. The
+    exit code is 3 if some scans could not be read; they are listed beside the folder.
+    """
+    from rich.console import Console
+
+    from medldr.data.counting import counted
+    from medldr.folders.files import write_text
+    from medldr.prediction.validate import validate as score
+    from medldr.prediction.write import unreadable_text
+    from medldr.reporting import print_run, report_folder
+
+    done = score(run, table, out, site=site, overrides=overrides or (), device=device, force=force)
+    report_folder(done.folder)
+    print_run(done.folder)
+    console = Console(highlight=False)
+    if done.warned:
+        console.print(
+            f"warnings for {done.warned:,} of {done.items:,} scans: they are unlike the training "
+            "images in some way"
+        )
+    if done.unreadable:
+        listed = out.with_name(f"{out.name}_unreadable.csv")
+        write_text(listed, unreadable_text(done.unreadable))
+        console.print(
+            f"{counted(len(done.unreadable), 'scan', 'scans')} could not be read; {listed} names "
+            "them and stays here",
+            soft_wrap=True,
+            markup=False,
+        )
+    raise typer.Exit(3 if done.unreadable else 0)

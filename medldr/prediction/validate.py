@@ -1,0 +1,174 @@
+"""A trained run scored at another site, in a folder that can leave it.
+
+The folder is that of a run without weights: reports, comparisons and `medldr verify` read it. It
+holds labels and probabilities, but no picture, no path, and no name of a file or a patient: items
+are numbered in the order of the site's table, patients in the order of their names. The rows of the
+run's own validation split, which give the threshold, are in it in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.config import load_config
+from medldr.data.reading.new_item import NewItem
+from medldr.datasets import table as table_plugin
+from medldr.datasets._table.describe import Described
+from medldr.datasets._table.items import sources
+from medldr.errors import InputError
+from medldr.evaluation import recalibration
+from medldr.evaluation.predictions.table import read_predictions
+from medldr.folders.files import RunFolder
+from medldr.prediction.answers import Answers, Unreadable
+from medldr.prediction.items import Item
+from medldr.prediction.predict import load_runs, predict_items
+from medldr.prediction.trained import Trained
+from medldr.prediction.validation_folder import evaluated, numbered, write_validation
+from medldr.types import Predictions
+
+COLUMNS: Final = ("path", "label", "domain", "group", "group_scope", "ordinal", "uncertain")
+"""Keys of the run's own table that also hold for the site's, unless others are given."""
+ANY: Final = ("recipe/own_2d", "algorithm/erm", "data/table")
+"""Parts of a whole configuration, of which nothing is used but the section ``data``."""
+
+
+class Validated(NamedTuple):
+    """What came of a validation.
+
+    Attributes:
+        folder: What can leave the site.
+        items: How many items were scored.
+        unreadable: Items that could not be used; their names stay at the site.
+        warned: How many items are unlike the training images in some way.
+    """
+
+    folder: Path
+    items: int
+    unreadable: tuple[Unreadable, ...]
+    warned: int
+
+
+def validate(
+    run: str | Path,
+    table: str | Path,
+    out: str | Path,
+    *,
+    site: str = "",
+    overrides: Sequence[str] = (),
+    device: str | None = None,
+    force: bool = False,
+) -> Validated:
+    """Score a trained run on the labelled scans of another site.
+
+    Args:
+        run: The run folder.
+        table: The site's table, with columns as the run's own data had them, or as `overrides` say.
+        out: The folder to write.
+        site: What the site is called in reports; unset: the folder's name.
+        overrides: ``data.KEY=VALUE``, such as ``data.label=grade``.
+        device: Device to use; unset: the run's own.
+        force: Replace an earlier folder of that name.
+
+    Raises:
+        InputError: If the run is not finished, the table does not fit it, none of its scans can be
+            read, or `out` has something in it.
+    """
+    folder = Path(out)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
+        raise InputError(f"{folder} is not empty. Choose another --out, or add --force")
+    (trained,) = load_runs(run, device)
+    files = RunFolder(run)
+    config = _site_config(trained, Path(table), overrides)
+    described = table_plugin.describe_rows(config.data)
+    root = config.data.root or Path(table).parent
+    places = sources(described, config.data.crop, root)
+    digest = hashlib.sha256()
+
+    def told(item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
+        del item, prob
+        digest.update(np.ascontiguousarray(images[0].image).data)
+
+    items = [Item(str(row), source) for row, source in enumerate(places)]
+    answers = predict_items([trained], items, told=told)
+    unreadable = tuple(
+        Unreadable(str(described.ids[int(one.name)]), one.reason) for one in answers.unreadable
+    )
+    if not len(answers):
+        raise InputError(
+            f"{table}: none of its {len(items):,} scans can be used, such as {unreadable[0].name}: "
+            f"{unreadable[0].reason}"
+        )
+    name = site or folder.name
+    tables = {**_own_validation(files, trained), "test": _scored(described, answers, name, trained)}
+    content = evaluated(trained, files, tables, len(unreadable))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as place:
+        made = RunFolder(Path(place) / folder.name)
+        made.path.mkdir()
+        write_validation(made, trained, files, tables, content, name, digest.hexdigest())
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.path.rename(folder)
+    return Validated(folder, len(answers), unreadable, sum(map(bool, answers.warnings)))
+
+
+def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any:
+    """The run's configuration with the site's table in place of its data."""
+    wrong = [one for one in overrides if not one.startswith("data.")]
+    if wrong:
+        raise InputError(f"{wrong[0]}: only keys of data can be changed, such as data.label=grade")
+    if not table.is_file():
+        raise InputError(f"there is no table {table}")
+    own = trained.config.data.model_dump(mode="json")
+    kept = {key: own[key] for key in COLUMNS if own.get(key) is not None and own["name"] == "table"}
+    crop = trained.record.reading.get("crop")
+    values = {
+        "extends": list(ANY),
+        "data": {
+            "name": "table",
+            "file": str(table.resolve()),
+            "classes": list(trained.record.class_names),
+            **kept,
+            **({} if crop is None else {"crop": crop}),
+        },
+        "evaluation": trained.config.evaluation.model_dump(mode="json"),
+    }
+    return load_config(values, overrides)
+
+
+def _scored(described: Described, answers: Answers, site: str, trained: Trained) -> Predictions:
+    """The site's predictions, without a name of the site's own but those of its domains."""
+    rows = np.array([int(name) for name in answers.names], dtype=np.int64)
+    labels: Any = described.labels[rows]
+    domains = described.domains[rows]
+    multi = trained.record.task == "multi-label"
+    return Predictions(
+        task=trained.record.task,
+        class_names=answers.class_names,
+        id=np.array([f"item {row + 1:06}" for row in rows.tolist()]),
+        split=np.full(len(rows), "test"),
+        domain=np.where(domains == "", site, domains),
+        group=numbered(described.groups[rows]),
+        label=labels.astype(np.float64 if multi else np.int64),
+        prob=answers.prob,
+    )
+
+
+def _own_validation(files: RunFolder, trained: Trained) -> dict[str, Predictions]:
+    """The run's own validation predictions, which give the threshold, without their names."""
+    table = read_predictions(files.predictions, trained.record.task)
+    for split in recalibration.VALIDATION:
+        chosen = table.select(table.split == split)
+        if len(chosen):
+            ids = np.array([f"{split} {row:06}" for row in range(1, len(chosen) + 1)])
+            return {split: replace(chosen, id=ids, group=numbered(chosen.group), columns={})}
+    return {}

@@ -1,0 +1,183 @@
+"""The folder that leaves a site: a run's, without weights, pictures, paths and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.config import RunConfig
+from medldr.config.identity import dump_config, run_hash
+from medldr.data.counting import counted
+from medldr.datasets import table as table_plugin
+from medldr.evaluation import recalibration
+from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.predictions.table import join, write_predictions
+from medldr.folders import provenance
+from medldr.folders.checksums import checksums_of
+from medldr.folders.evaluation_record import write_evaluation
+from medldr.folders.files import RunFolder, write_text
+from medldr.folders.preprocessing_record import write_preprocessing
+from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
+from medldr.prediction.trained import Trained
+from medldr.types import Predictions
+
+
+def numbered(groups: NDArray[np.str_]) -> NDArray[np.str_]:
+    """Numbers in place of names, in the order of the names; none in place of none.
+
+    The order stays, so that resampling draws the same groups.
+
+    Example:
+        >>> numbered(np.array(["p9", "", "anna", "p9"])).tolist()
+        ['group 2', '', 'group 1', 'group 2']
+    """
+    names = sorted(set(groups.tolist()) - {""})
+    width = len(str(len(names)))
+    number = {name: f"group {place:0{width}}" for place, name in enumerate(names, start=1)}
+    return np.array([number.get(name, "") for name in groups.tolist()], dtype=np.str_)
+
+
+def evaluated(
+    trained: Trained,
+    files: RunFolder,
+    tables: Mapping[str, Predictions],
+    unreadable: int,
+) -> dict[str, Any]:
+    """The content of `evaluation.json`.
+
+    Args:
+        trained: The run.
+        files: Its files.
+        tables: Its validation split, and the site's as ``test``.
+        unreadable: How many scans could not be read.
+    """
+    record = read_run_record(files)
+    settings = trained.config.evaluation.model_copy(
+        update={"subgroups": None, "bands": {}, "splits": tuple(tables)}
+    )
+    notes = [f"external validation of {record.label} (seed {record.seed}) on scans of another site"]
+    if unreadable:
+        scans = counted(unreadable, "scan", "scans")
+        notes.append(f"{scans} could not be read and left out")
+    made = record.recalibration.get(record.selection.rule) if record.selection else None
+    how = None
+    if made is not None:
+        temperature = made.temperature or 1.0
+        raw = {
+            split: replace(
+                table, prob=recalibration.tempered(table.prob, 1 / temperature, table.task)
+            )
+            for split, table in tables.items()
+        }
+        how = recalibration.written(made, raw, settings)
+    return evaluate(
+        tables,
+        settings,
+        selection=None if record.selection is None else record.selection.written(),
+        seen=() if record.spec is None else record.spec.train_domains,
+        notes=notes,
+        recalibrated=how,
+    )
+
+
+def write_validation(
+    made: RunFolder,
+    trained: Trained,
+    files: RunFolder,
+    tables: Mapping[str, Predictions],
+    content: dict[str, Any],
+    site: str,
+    data_hash: str,
+) -> None:
+    """Write the folder.
+
+    Args:
+        made: The folder to write; it exists and is empty.
+        trained: The run.
+        files: Its files.
+        tables: Its validation split, and the site's as ``test``.
+        content: Of `evaluation.json`.
+        site: What the site is called.
+        data_hash: Of the site's images.
+    """
+    record = read_run_record(files)
+    config = _without_paths(trained.config, site, trained)
+    write_text(made.config, dump_config(config))
+    write_predictions(made.predictions, join(list(tables.values())))
+    write_preprocessing(made.preprocessing, trained.record)
+    now = provenance.now()
+    add_to_run_record(
+        made,
+        status="done",
+        label=record.label,
+        seed=record.seed,
+        hash=run_hash(config),
+        times={"started": now, "starts": 1, "latest_start": now, "seconds": 0.0, "finished": now},
+        provenance={"command": ["medldr", "validate"], "packages": _packages()},
+        data={
+            "name": site,
+            "notes": content["notes"],
+            "images": {split: len(table) for split, table in tables.items()},
+            "groups": {
+                split: len(set(table.group.tolist()) - {""}) for split, table in tables.items()
+            },
+        },
+        data_hash=data_hash,
+        split_hash=data_hash,
+        spec=None if record.spec is None else record.spec.model_dump(),
+        validation_of=_origin(record, files),
+        scored_with=dict(provenance.scoring()),
+        **_training(record),
+    )
+    write_evaluation(made, content)
+    add_to_run_record(made, checksums=checksums_of(made))
+
+
+def _packages() -> dict[str, Any]:
+    found: dict[str, Any] = provenance.collect()["packages"]
+    return found
+
+
+def _origin(record: RunRecord, files: RunFolder) -> dict[str, Any]:
+    """Which run was validated, by what cannot be mistaken."""
+    sums = record.checksums or {}
+    return {"hash": record.hash, "seed": record.seed, "weights": sums.get(files.model.name)}
+
+
+def _training(record: RunRecord) -> dict[str, Any]:
+    """How the run was trained, for the tables that show it."""
+    keys = (
+        *("precision", "device", "threads", "batch_size", "sampler", "augmentation", "steps"),
+        *("epochs", "stopped_early"),
+    )
+    found = {key: getattr(record, key) for key in keys}
+    if record.selection is not None:
+        found["selection"] = record.selection.written()
+        found["selections"] = {record.selection.rule: record.selection.written()}
+    made = {} if record.selection is None else record.recalibration
+    if made:
+        found["recalibration"] = {rule: one.model_dump() for rule, one in made.items()}
+    return found
+
+
+def _without_paths(config: RunConfig, site: str, trained: Trained) -> RunConfig:
+    """The run's configuration; in place of its data the site's, without a path."""
+    data = table_plugin.Config(set=site, file=Path("site.csv"), classes=trained.record.class_names)
+    model = config.model.model_copy(update={"weights": None})
+    evaluation = config.evaluation.model_copy(update={"subgroups": None, "bands": {}})
+    training = config.training.model_copy(update={"init_from": None})
+    return config.model_copy(
+        update={
+            "data": data,
+            "model": model,
+            "evaluation": evaluation,
+            "training": training,
+            "protocol": "",
+            "pinned": {},
+        }
+    )
