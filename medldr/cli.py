@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from medldr.commands.data_group import data_app
+from medldr.commands.export import export
 from medldr.commands.new import new
 from medldr.commands.plan import plan
 from medldr.commands.predict import predict
@@ -34,6 +35,7 @@ app.command()(new)
 app.command()(plan)
 app.command()(predict)
 app.command()(validate)
+app.command()(export)
 
 Config = Annotated[
     str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")

@@ -18,6 +18,7 @@ RESULTS = {
     "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
     "gpu_check": r"a killed run resumes exactly: ok",
     "own_scans": r"volumes, epochs, disk / memory: \d",
+    "prediction": r"medldr predict +. +\d",
     "phantom_shift": r"lost, in percentage points +-?\d",
     "single_run_coverage": r"accuracy 75%, 5 patients of 20 images +\d+\.\d \(\d+\.\d\)",
     "stain_jitter": r"medldr +. +\d",
