@@ -46,12 +46,13 @@ def export(
 
     from medldr.export import export as write
     from medldr.prediction.predict import load_runs
+    from medldr.run import load_model
 
     (trained,) = load_runs(run, "cpu")
     place = out or run.with_name(f"{run.resolve().name}-{kind}")
     real, said = _real(trained, check or ())
     made = write(
-        trained.model,
+        load_model(run),  # as it was saved: kernels laid out for speed are saved with a warning
         trained.record,
         place,
         kind,  # type: ignore[arg-type]

@@ -1,0 +1,124 @@
+"""Whether an exported network answers as the network does; if not, it must not be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from medldr.errors import InputError
+from medldr.export.exportable import Exportable
+from medldr.folders.preprocessing_record import Stored
+
+TOLERANCE = 1e-4
+"""Largest difference allowed: of a probability, and of a logit over the greater of it and 1."""
+
+BATCHES = (1, 3)
+"""Numbers of random images; two, so that a batch axis that was fixed shows."""
+
+_AT_ONCE = 8
+
+Answers = tuple[Tensor, Tensor]
+"""Logits and probabilities, ``(B, K)`` each."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Largest differences between two sets of answers.
+
+    Attributes:
+        logit: Of a logit, over the greater of its size and 1.
+        probability: Of a probability.
+    """
+
+    logit: float
+    probability: float
+
+    @property
+    def within(self) -> bool:
+        """Whether both are allowed; a NaN is not."""
+        return self.logit <= TOLERANCE and self.probability <= TOLERANCE
+
+
+def difference(ours: Answers, theirs: Answers) -> Difference:
+    """The largest differences; NaN where either has one, infinite where shapes differ.
+
+    Example:
+        >>> ours = torch.tensor([[200.0, 0.0]]), torch.tensor([[1.0, 0.0]])
+        >>> theirs = torch.tensor([[202.0, 0.5]]), torch.tensor([[0.75, 0.25]])
+        >>> difference(ours, theirs)
+        Difference(logit=0.5, probability=0.25)
+    """
+    if any(a.shape != b.shape for a, b in zip(ours, theirs, strict=True)):
+        return Difference(float("inf"), float("inf"))
+    (logits, probabilities), (other_logits, other_probabilities) = ours, theirs
+    scaled = (logits - other_logits).abs() / logits.abs().clamp(min=1)
+    return Difference(float(scaled.max()), float((probabilities - other_probabilities).abs().max()))
+
+
+def images(stored: Stored, real: Tensor | None) -> Iterator[tuple[str, Tensor]]:
+    """Stored images to compare on, with a word on each batch.
+
+    Args:
+        stored: What a stored image is.
+        real: ``(N, C, *S)`` stored images of any type; None: random ones alone.
+
+    Raises:
+        InputError: If the real ones have another shape.
+    """
+    shape = (stored.channels, *stored.spatial_size)
+    generator = torch.Generator().manual_seed(0)
+    for batch in BATCHES:
+        image = torch.rand(batch, *shape, generator=generator)
+        if stored.dtype == "uint8":
+            image = image.mul(255).round()
+        yield f"{batch} random image{'s' if batch > 1 else ''}", image
+    if real is None:
+        return
+    if tuple(real.shape[1:]) != shape:
+        raise InputError(
+            f"the images to check an export with have the shape {tuple(real.shape[1:])}, but a "
+            f"stored image has {shape} (preprocessing.json, key stored)"
+        )
+    for start in range(0, len(real), _AT_ONCE):
+        yield "real images", real[start : start + _AT_ONCE].to(torch.float32)
+
+
+def check(
+    run: Callable[[Tensor], Answers],
+    module: Exportable,
+    stored: Stored,
+    real: Tensor | None,
+    what: str,
+) -> Difference:
+    """Compare what was exported with the network.
+
+    Args:
+        run: Runs what was exported on stored images ``(B, C, *S)`` float32.
+        module: The network.
+        stored: What a stored image is.
+        real: Stored images to compare on besides random ones.
+        what: What was exported, for the message.
+
+    Returns:
+        The largest differences found.
+
+    Raises:
+        InputError: If a difference is larger than `TOLERANCE`.
+    """
+    worst = Difference(0.0, 0.0)
+    for word, image in images(stored, real):
+        with torch.no_grad():
+            ours = module(image)
+        found = difference(ours, run(image))
+        if not found.within:
+            raise InputError(
+                f"{what} does not answer as the network does: on {word} a logit differs by "
+                f"{found.logit:.2g} (relative above 1) and a probability by "
+                f"{found.probability:.2g}, and at most {TOLERANCE:g} is allowed. Nothing was "
+                "kept. Export in another format, or choose another network"
+            )
+        worst = Difference(max(worst.logit, found.logit), max(worst.probability, found.probability))
+    return worst

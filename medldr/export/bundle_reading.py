@@ -1,0 +1,267 @@
+"""How a bundle reads a file: the rules of `preprocessing.json` as transforms of MONAI.
+
+Source:
+    Only MONAI, torch, NumPy and Pillow are used, the libraries that medldr itself reads and resizes
+    with, so that numbers agree. What cannot be said with them is a limit, in words, and is never
+    replaced by something similar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from medldr.data.reading.ways import OWN_PICTURE, PICTURE, SCAN
+from medldr.data.scans.rules import WINDOWS, Rules
+from medldr.errors import InputError
+from medldr.folders.preprocessing_record import Preprocessing
+
+VOLUMES: Final = (".nii", ".nii.gz")
+PICTURES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
+
+_KEYS: Final = {"keys": "image"}
+_FINITE: Final = (
+    "$lambda image: image if torch.isfinite(image).all() else "
+    "torch.where(torch.isfinite(image), image, image[torch.isfinite(image)].min())"
+)
+_SPACED: Final = (
+    "$lambda image: monai.transforms.Resize([max(1, round(n * float(mm) / to)) for n, mm, to in "
+    "zip(image.shape[1:], image.pixdim, {spacing})], mode='trilinear', anti_aliasing=True)(image)"
+)
+_STRETCHED: Final = (
+    "$lambda image: image if tuple(image.shape[1:]) == {size} else torch.nn.functional.interpolate("
+    "image.as_tensor()[None], size={size}, mode='bilinear', antialias=True, align_corners=False)"
+    "[0].clamp(0, 1)"
+)
+_TURNED: Final = (
+    "$lambda image: monai.transforms.Orientation(axcodes='RAS', labels=(('L', 'R'), ('P', 'A'), "
+    "('I', 'S')))(image) if int(image.meta['sform_code']) > 0 or int(image.meta['qform_code']) > 0 "
+    "else image"
+)
+_GREY: Final = (
+    "$lambda image: image if len(image) == 1 else "
+    "0.299 * image[:1] + 0.587 * image[1:2] + 0.114 * image[2:]"
+)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """From a file to a stored image.
+
+    Attributes:
+        endings: Of the names of files that are read.
+        transforms: MONAI's, as a bundle's configuration names them.
+        limits: What medldr does and these do not, a sentence each.
+    """
+
+    endings: tuple[str, ...]
+    transforms: list[dict[str, Any]]
+    limits: tuple[str, ...]
+
+
+def reading_steps(record: Preprocessing) -> Steps:
+    """The steps for what a record says of its files.
+
+    Raises:
+        InputError: If the record does not say how files were read.
+    """
+    values = dict(record.reading)
+    kind = values.pop("kind", None)
+    if kind in (OWN_PICTURE, PICTURE):
+        return _benchmark_pictures(record, values if kind == OWN_PICTURE else None)
+    if kind != SCAN:
+        raise InputError(
+            f"preprocessing.json: reading says {kind!r}, so how a file becomes an image is not "
+            "known, and a bundle has to read files. Run `medldr evaluate` on the run where its "
+            "original files are, or export with --format onnx or torch"
+        )
+    try:
+        rules = Rules.from_dict(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(["reading", *map(str, first["loc"])])
+        raise InputError(
+            f"preprocessing.json: {key}: {first['msg']}. Write the file again with "
+            "`medldr evaluate` on the run"
+        ) from error
+    if rules.eight_bit:
+        return _pictures(rules)
+    return _volumes(rules, record) if rules.dims == 3 else _deep_pictures(rules)
+
+
+def _step(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"_target_": name, **_KEYS, **arguments}
+
+
+def _benchmark_pictures(record: Preprocessing, own: Mapping[str, Any] | None) -> Steps:
+    height, width = record.stored.spatial_size
+    turned = own is not None and own["exif"]
+    read = _load_picture("RGB", turned, f".resize({(width, height)}, Image.Resampling.BILINEAR)")
+    deep = "Pictures of more than 8 bits are not read as medldr reads them: save them with 8."
+    clear = () if own is None else (_transparent(own["ground"]),)
+    return Steps(PICTURES, [*read, _floats()], (*clear, deep))
+
+
+def _pictures(rules: Rules) -> Steps:
+    """Pictures of 8 bits, by Pillow as in medldr."""
+    mode = "RGB" if rules.channels == 3 else "RGB').convert('L"
+    size = rules.size
+    stretched = size is not None and not rules.pad
+    resize = f".resize({size[::-1]}, Image.Resampling.BILINEAR)" if size and stretched else ""
+    steps = _load_picture(mode, rules.exif, resize)
+    if size and rules.pad:
+        steps.append(_step("ResizeWithPadOrCropd", spatial_size=list(size)))
+    deep = (
+        "Pictures of more than 8 bits, DICOM files and slices of volumes are not read as medldr "
+        "reads them: save them as pictures of 8 bits."
+    )
+    limits = (_transparent(rules.ground), deep, *_cropped(rules))
+    return Steps(PICTURES, [*steps, _floats()], limits)
+
+
+def _deep_pictures(rules: Rules) -> Steps:
+    """Pictures whose values become numbers from 0 to 1."""
+    turn = "ImageOps.exif_transpose(picture)" if rules.exif else "picture"
+    converter = (
+        f"$lambda picture: {turn} if picture.mode[0] in 'IF' else "
+        f"{turn}.convert('L' if picture.mode in ('1', 'L', 'LA') else 'RGB')"
+    )
+    sixteen = "image.meta['mode'].startswith('I;16')"
+    steps = [*_load(_picture_reader(converter)), *_unit(rules, sixteen), *_channels(rules)]
+    if rules.size is not None and rules.pad:
+        steps.append(_step("ResizeWithPadOrCropd", spatial_size=list(rules.size)))
+    elif rules.size is not None:
+        steps.append(_step("Lambdad", func=_STRETCHED.format(size=rules.size)))
+    limits = [
+        _transparent(rules.ground),
+        "DICOM files are not read: medldr applies their own lookup tables and turns MONOCHROME1 "
+        "round, which MONAI does not. Slices of volumes are not chosen.",
+        *_windowed(rules),
+        *_cropped(rules),
+    ]
+    if rules.spacing is not None:
+        limits.append(f"Pictures do not say their spacing: give them at {rules.spacing} mm.")
+    return Steps(PICTURES, [*steps, _floats()], tuple(limits))
+
+
+def _volumes(rules: Rules, record: Preprocessing) -> Steps:
+    """Volumes of NIfTI files."""
+    sixteen = "image.dtype == torch.int32 and int(image.meta['datatype']) == 512"
+    turned = _step("Lambdad", func=_TURNED)
+    steps = [*_load("NibabelReader"), turned, *_unit(rules, sixteen), *_channels(rules)]
+    if rules.spacing is not None:
+        steps.append(_step("Lambdad", func=_SPACED.format(spacing=rules.spacing)))
+    if rules.size is not None and rules.pad:
+        steps.append(_step("ResizeWithPadOrCropd", spatial_size=list(rules.size)))
+    elif rules.size is not None:
+        size, mode = list(rules.size), "trilinear"
+        steps.append(_step("Resized", spatial_size=size, mode=mode, anti_aliasing=True))
+    if record.stored.dtype == "uint8":
+        steps.append(_step("Lambdad", func="$lambda image: torch.round(image * 255)"))
+    limits = [
+        "NIfTI files alone are read. DICOM series are not: medldr sorts and checks their slices, "
+        "and knows from them that a scan is a CT or an MR. Convert them, and compare some answers.",
+        "A header that contradicts itself, with an sform or a qform that maps no voxel to a place, "
+        "is taken as it is; medldr tells it.",
+        *_windowed(rules),
+        *_cropped(rules),
+    ]
+    if rules.window == "auto" and "CT" in record.training.modalities:
+        limits.append(
+            "Training scans were CT in DICOM, of which -1000 to 1000 HU became 0 to 1. A NIfTI "
+            "file does not say that it is a CT and is scaled by its percentiles, here and in "
+            "medldr: train with data.window=ct to have one rule for both."
+        )
+    if rules.spacing is not None:
+        limits.append("Lengths of NIfTI files are read as mm, whatever unit the header names.")
+    return Steps(VOLUMES, [*steps, _floats()], tuple(limits))
+
+
+def _load(reader: Any) -> list[dict[str, Any]]:
+    # The stored type is kept: it tells how many bits are in use.
+    return [_step("LoadImaged", reader=reader, dtype=None), _step("EnsureChannelFirstd")]
+
+
+def _picture_reader(converter: str) -> dict[str, Any]:
+    # Rows first, as medldr has them.
+    return {"_target_": "PILReader", "converter": converter, "reverse_indexing": False}
+
+
+def _load_picture(mode: str, turned: bool, then: str) -> list[dict[str, Any]]:
+    opened = "ImageOps.exif_transpose(picture)" if turned else "picture"
+    converter = f"$lambda picture: {opened}.convert('{mode}'){then}"
+    read = _step("LoadImaged", reader=_picture_reader(converter))
+    return [read, _step("EnsureChannelFirstd")]
+
+
+def _unit(rules: Rules, sixteen: str) -> list[dict[str, Any]]:
+    """Finite, and on a scale from 0 to 1."""
+    first = [_step("Lambdad", func=_FINITE)]
+    window = rules.window
+    if isinstance(window, str) and window in WINDOWS:
+        window = WINDOWS[window]
+    if window == "file":
+        window = (0.0, 1.0)
+    if isinstance(window, tuple):
+        return [*first, _step("ScaleIntensityRanged", **_scale(*window))]
+    low, high = rules.percentiles
+    keys = f"lower={low}, upper={high}, b_min=0.0, b_max=1.0, clip=True"
+    # Where both percentiles are one number, the lowest and the greatest value take their place.
+    percentile = (
+        f"(monai.transforms.ScaleIntensityRangePercentiles({keys}) if numpy.ptp(numpy.percentile("
+        f"image.numpy(), [{low}, {high}])) > 0 else monai.transforms.ScaleIntensity(0.0, 1.0))("
+        "image.float())"
+    )
+    if window == "percentile":
+        return [*first, _step("Lambdad", func=f"$lambda image: {percentile}")]
+    func = f"$lambda image: image / 255.0 if image.dtype == torch.uint8 else {percentile}"
+    if rules.bit_depth is not None:
+        deep = f"(image / {2.0**rules.bit_depth - 1}).clamp(0, 1) if {sixteen} else {percentile}"
+        func = f"$lambda image: image / 255.0 if image.dtype == torch.uint8 else {deep}"
+    return [*first, _step("Lambdad", func=func)]
+
+
+def _scale(low: float, high: float) -> dict[str, Any]:
+    return {"a_min": low, "a_max": high, "b_min": 0.0, "b_max": 1.0, "clip": True}
+
+
+def _channels(rules: Rules) -> list[dict[str, Any]]:
+    if rules.channels == 1:
+        return [_step("Lambdad", func=_GREY)]
+    axes = ", ".join(["-1"] * rules.dims)
+    return [_step("Lambdad", func=f"$lambda image: image.expand({rules.channels}, {axes})")]
+
+
+def _floats() -> dict[str, Any]:
+    return _step("EnsureTyped", dtype="$torch.float32")
+
+
+def _transparent(ground: str) -> str:
+    return (
+        f"Transparent pixels are not blended on {ground}, as medldr blends them: give pictures "
+        "without transparency."
+    )
+
+
+def _windowed(rules: Rules) -> tuple[str, ...]:
+    if rules.window == "file":
+        return (
+            "medldr took the window that each DICOM file recommends: give values on which it was "
+            "applied already, from 0 to 1.",
+        )
+    if rules.window == "auto":
+        return ("Values above the bits in use are cut off; medldr refuses such a file.",)
+    return ()
+
+
+def _cropped(rules: Rules) -> tuple[str, ...]:
+    if rules.crop is None:
+        return ()
+    what = "a mask" if rules.crop.mask is not None else "a point"
+    return (
+        f"medldr cut each scan around {what} (reading.crop in preprocessing.json): give scans that "
+        "are cut already.",
+    )

@@ -1,0 +1,155 @@
+"""A network as one ONNX file, checked with ONNX Runtime before it gets its name.
+
+The file holds `preprocessing.json` once more, as its metadata ``preprocessing``, so that the
+network never stands without what it must be told.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from medldr import offline
+from medldr.errors import InputError, MissingExtraError
+from medldr.export.agreement import Answers, Difference, check
+from medldr.export.exportable import INPUT, OUTPUTS, Exportable
+from medldr.export.torch_program import trace
+from medldr.folders.files import storage_errors, sync_folder
+from medldr.folders.preprocessing_record import Preprocessing
+
+OPSET: Final = 18
+"""The first version of ONNX's operators that resizes with antialias, and widely supported."""
+
+LARGEST: Final = 2 * 1024**3 - 64 * 1024**2
+"""Bytes of weights in one file; its format ends at 2 GiB, and the graph needs some of it."""
+
+METADATA: Final = "preprocessing"
+
+
+def require_onnx() -> None:
+    """Check that the packages are there; their import takes seconds.
+
+    Raises:
+        MissingExtraError: Naming the first that is not.
+    """
+    for package in ("onnx", "onnxscript", "onnxruntime"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtraError(package, "onnx", "an export to ONNX")
+
+
+def write_onnx(
+    module: Exportable, record: Preprocessing, path: Path, real: Tensor | None
+) -> Difference:
+    """Write the network with its weights: input ``image``, outputs ``logits``, ``probabilities``.
+
+    Args:
+        module: What is exported.
+        record: What the network must be told.
+        path: `model.onnx`; nothing is there unless the check succeeds. Above 2 GB the weights are
+            beside it, in `model.onnx.data`.
+        real: Stored images to check it on, besides random ones.
+
+    Returns:
+        The largest differences found.
+
+    Raises:
+        InputError: If a package is missing, ONNX lacks an operator (names the layer and a remedy),
+            or the file answers otherwise.
+        StorageError: If it cannot be written.
+    """
+    require_onnx()
+    program = _converted(module, record)
+    with _folder_beside(path) as folder:
+        temporary = folder / path.name
+        large = sum(t.nbytes for t in module.state_dict().values()) > LARGEST
+        program.save(temporary, external_data=large)
+        found = check(_runner(temporary), module, record.stored, real, path.name)
+        for file in sorted(folder.iterdir(), reverse=True):  # the weights before the network
+            with file.open("rb+") as opened:
+                os.fsync(opened.fileno())
+            file.replace(path.with_name(file.name))
+        sync_folder(path.parent)
+    return found
+
+
+def _converted(module: Exportable, record: Preprocessing) -> Any:
+    """The network in ONNX's operators, in memory."""
+    traced = trace(module, record.stored)
+    try:
+        with torch.no_grad():
+            program: Any = torch.onnx.export(
+                traced,
+                dynamo=True,
+                input_names=[INPUT],
+                output_names=list(OUTPUTS),
+                opset_version=OPSET,
+                verbose=False,
+            )
+    except torch.onnx.errors.OnnxExporterError as error:
+        raise InputError(_why(error, traced)) from error
+    for node in program.model.graph.all_nodes():
+        node.metadata_props.clear()  # lines of code, with folders of this machine
+    content = record.model_dump(mode="json", by_alias=True)
+    program.model.metadata_props[METADATA] = json.dumps(content, ensure_ascii=False)
+    return program
+
+
+def _why(error: BaseException, traced: torch.export.ExportedProgram) -> str:
+    """What ONNX lacks, in which layer, and what helps."""
+    found = re.search(r"aten\.(\w+)", str(error))
+    operator = found[1].strip("_") if found else ""
+    layer = next(
+        (
+            _layer(node)
+            for node in traced.graph.nodes
+            if operator and operator in str(node.target).split(".")
+        ),
+        "",
+    )
+    remedy = "Export with --format torch, which has every operator"
+    if operator.startswith("adaptive"):
+        remedy = (
+            "ONNX has no adaptive pooling to a size that does not divide the map. Train with a "
+            f"transform.size for which it does. {remedy}"
+        )
+    where = f"layer {layer!r} " if layer else "the network "
+    what = f"{where}uses {operator}" if operator else "the network uses what ONNX lacks"
+    return f"this network cannot become an ONNX file: {what}. {remedy}"
+
+
+def _layer(node: Any) -> str:
+    """The innermost module that a node comes from, by its name in the network."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return str(stack[-1][0]).removeprefix("model.") if stack else ""
+
+
+def _runner(path: Path) -> Any:
+    onnxruntime = offline.load("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+    def run(image: Tensor) -> Answers:
+        logits, probabilities = session.run(list(OUTPUTS), {INPUT: image.numpy()})
+        return torch.from_numpy(logits), torch.from_numpy(probabilities)
+
+    return run
+
+
+@contextmanager
+def _folder_beside(path: Path) -> Iterator[Path]:
+    """A folder for files that do not have their names yet, on the same disk."""
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            yield Path(folder)

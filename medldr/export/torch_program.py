@@ -1,0 +1,80 @@
+"""A network as a program of torch alone (`model.pt2`), checked after it is read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from medldr.errors import InputError
+from medldr.export.agreement import Answers, Difference, check
+from medldr.export.exportable import INPUT, Exportable
+from medldr.export.free_batch import FreeBatch
+from medldr.folders.files import atomic
+from medldr.folders.preprocessing_record import Stored
+
+
+def trace(module: Exportable, stored: Stored) -> torch.export.ExportedProgram:
+    """The module as a graph, for any number of images of the stored shape.
+
+    Where each line of code stood is taken out: it would name folders of this machine.
+
+    Raises:
+        InputError: If torch cannot follow the network.
+    """
+    example = torch.zeros(2, stored.channels, *stored.spatial_size)
+    batch = torch.export.Dim("batch", min=1)
+    try:
+        with torch.no_grad(), FreeBatch():
+            program = torch.export.export(module, (example,), dynamic_shapes={INPUT: {0: batch}})
+    except Exception as error:  # torch raises of every kind; the network is what it failed on
+        raise InputError(
+            f"torch.export cannot follow this network ({type(error).__name__}: {_first(error)}). "
+            "Its code must not choose its way by the values of the image, nor by how many images "
+            "there are"
+        ) from error
+    for graph in program.graph_module.modules():
+        for node in getattr(getattr(graph, "graph", None), "nodes", ()):
+            node.meta.pop("stack_trace", None)
+    return program
+
+
+def write_torch(module: Exportable, stored: Stored, path: Path, real: Tensor | None) -> Difference:
+    """Write the program for `torch.export.load`.
+
+    Args:
+        module: What is exported.
+        stored: What a stored image is.
+        path: `model.pt2`; nothing is there unless the check succeeds.
+        real: Stored images to check it on, besides random ones.
+
+    Returns:
+        The largest differences found.
+
+    Raises:
+        InputError: If torch cannot follow the network, or the file answers otherwise.
+        StorageError: If it cannot be written.
+    """
+    program = trace(module, stored)
+    with atomic(path) as temporary:
+        with temporary.open("wb") as file:
+            torch.export.save(program, file)
+        with temporary.open("rb") as file:
+            loaded = torch.export.load(file)
+        # As a bundle runs it: a module with eval mode, which the program's own lacks.
+        return check(_runner(torch.export.unflatten(loaded)), module, stored, real, path.name)
+
+
+def _runner(module: Any) -> Any:
+    def run(image: Tensor) -> Answers:
+        with torch.no_grad():
+            logits, probabilities = module(image)
+        return logits, probabilities
+
+    return run
+
+
+def _first(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

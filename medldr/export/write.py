@@ -1,0 +1,156 @@
+"""A trained network as files that others can run: the folder, whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from torch import Tensor
+
+from medldr.errors import InputError, did_you_mean
+from medldr.export.agreement import Difference
+from medldr.export.bundle import write_bundle
+from medldr.export.bundle_reading import reading_steps
+from medldr.export.card import Card, Kind, card_text, limits_of
+from medldr.export.exportable import make_exportable
+from medldr.export.onnx_file import require_onnx, write_onnx
+from medldr.export.torch_program import write_torch
+from medldr.folders.files import storage_errors, sync_folder, write_text
+from medldr.folders.preprocessing_record import Preprocessing, write_preprocessing
+from medldr.models.base import FeatureModel
+
+PREPROCESSING = "preprocessing.json"
+CARD = "README.md"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote.
+
+    Attributes:
+        folder: The folder.
+        files: All its files, relative to it, sorted.
+        difference: Largest differences between what was written and the network.
+        limits: What whoever uses it must keep in mind, as its card says.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    difference: Difference
+    limits: tuple[str, ...]
+
+
+def export(
+    model: FeatureModel,
+    record: Preprocessing,
+    to: Path | str,
+    kind: Kind,
+    *,
+    card: Card,
+    real: Tensor | None = None,
+    force: bool = False,
+) -> Exported:
+    """Write a network with its preprocessing and its card, checked against the network itself.
+
+    ``onnx``: `model.onnx`; ``torch``: `model.pt2`; ``bundle``: a MONAI bundle. With each
+    `preprocessing.json` and `README.md`.
+
+    Args:
+        model: In eval mode; it is not changed.
+        record: What the network must be told.
+        to: The folder to make. It appears under this name once everything is in it.
+        kind: The format.
+        card: What the model card says.
+        real: Some stored images ``(N, C, *S)`` to check the answers on, besides random ones.
+        force: Replace an earlier export in `to`.
+
+    Raises:
+        InputError: If `to` holds anything else, the network cannot be exported, or what was
+            written answers otherwise than the network.
+        StorageError: If it cannot be written.
+    """
+    to = Path(to)
+    if kind not in get_args(Kind):
+        raise InputError(
+            f"--format: {kind!r} is unknown.{did_you_mean(kind, get_args(Kind))} Known: "
+            f"{', '.join(get_args(Kind))}"
+        )
+    _check_place(to, force)
+    if kind == "onnx":
+        require_onnx()
+    steps = reading_steps(record) if kind == "bundle" else None
+    limits = limits_of(record, () if steps is None else steps.limits)
+    module = make_exportable(model, record)
+    text = card_text(card, record, kind, limits)
+    with _folder(to.resolve()) as folder:
+        if kind == "onnx":
+            found = write_onnx(module, record, folder / "model.onnx", real)
+        elif steps is None:
+            found = write_torch(module, record.stored, folder / "model.pt2", real)
+        else:
+            found = write_bundle(
+                module,
+                record,
+                steps,
+                folder,
+                real,
+                label=card.label,
+                intended_use=card.intended_use,
+                limits=limits,
+                card=text,
+            )
+        write_preprocessing(folder / PREPROCESSING, record)
+        write_text(folder / CARD, text)
+        files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    return Exported(to, tuple(files), found, limits)
+
+
+def _check_place(to: Path, force: bool) -> None:
+    if not to.exists():
+        return
+    if not to.is_dir():
+        raise InputError(f"{to} is a file. Name a folder for the export")
+    names = [path.name for path in to.iterdir()]
+    if not names:
+        return
+    if PREPROCESSING not in names or CARD not in names:
+        raise InputError(
+            f"{to} is not empty and holds no earlier export, so it is left alone. Name another "
+            "folder"
+        )
+    if not force:
+        raise InputError(f"{to} holds an export already. Name another folder, or use --force")
+
+
+@contextmanager
+def _folder(to: Path) -> Iterator[Path]:
+    """A hidden folder beside it that takes its name when the block succeeds."""
+    with storage_errors(to):
+        to.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{to.name}.", suffix=".tmp", dir=to.parent))
+    try:
+        folder = made / to.name  # a folder with everybody's usual rights, which mkdtemp's lacks
+        folder.mkdir()
+        yield folder
+        with storage_errors(to):
+            _put(folder, to, made / "before")
+    finally:
+        shutil.rmtree(made)
+
+
+def _put(folder: Path, to: Path, before: Path) -> None:
+    """Give a folder its name; what had it goes to `before`, and comes back if that fails."""
+    if to.exists():
+        to.replace(before)
+    try:
+        folder.replace(to)
+    except OSError:
+        if before.exists():
+            before.replace(to)
+        raise
+    sync_folder(to.parent)

@@ -1,0 +1,145 @@
+"""The model card: every number it was given, none of anybody else."""
+
+import pytest
+
+from medldr.config.yaml import plain, read_yaml
+from medldr.export.card import Card, card_text, limits_of
+from medldr.folders.preprocessing_record import Training
+
+CARD = Card(
+    label='study: "A"',
+    weights_sha256="ab" * 32,
+    network="ResNet-18, 3D (ACS)",
+    method="LatentDR",
+    class_counts={"no | finding": 1200, "fracture": 34},
+    train_domains=("north", "south"),
+    results="| split | AUC |\n|---|---|\n| test | 0.91 (0.88 to 0.94) |",
+    data_card={
+        "intended_use": "Triage of\nradiographs",
+        "source": ["Hospital A", "Hospital B"],
+        "demographics": {"age": "18 to 90", "sex": "half"},
+    },
+    notes=("The head is newly initialised.",),
+)
+
+
+@pytest.fixture
+def record(record_of):
+    return record_of(
+        1,
+        (64, 64, 32),
+        dtype="float32",
+        classes=2,
+        task="binary",
+        class_names=("none", "fracture"),
+        positive_class="fracture",
+        temperature=1.25,
+        threshold=0.31,
+        threshold_from="val",
+        specificity=0.9,
+        training=Training(
+            images=1234,
+            sizes=((256, 512), (256, 512), (40, 40)),
+            spacings=((0.5, 0.9), (0.5, 0.9), (3, 5)),
+            modalities=("CT",),
+        ),
+    )
+
+
+def front_of(text, tmp_path):
+    head = text.split("---\n")[1]
+    (tmp_path / "front.yaml").write_text(head)
+    return plain(read_yaml(tmp_path / "front.yaml").values), head
+
+
+def test_its_head_is_what_hugging_face_reads(record, tmp_path):
+    text = card_text(CARD, record, "onnx", limits_of(record))
+    assert text.startswith("---\n")
+    front, head = front_of(text, tmp_path)
+    assert front == {
+        "library_name": "medldr",
+        "pipeline_tag": "image-classification",
+        "model_name": 'study: "A"',
+        "tags": ["medical", "domain-generalization", "3d", "onnx"],
+    }
+    assert "# license: fill in" in head
+
+
+def test_it_says_all_it_was_told(record):
+    text = card_text(CARD, record, "torch", limits_of(record))
+    titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert titles == [
+        *("Intended use", "Training data", "Preprocessing", "Calibration", "Threshold"),
+        *("Results", "Limits", "How to use", "Identity"),
+    ]
+    for said in (
+        "A network for 3D images (none, fracture): ResNet-18, 3D (ACS), trained with LatentDR.",
+        "must not decide about a patient. Triage of radiographs",
+        "- images: 1,234",
+        "- domains: north, south",
+        "- modalities: CT",
+        "- pixels along each axis: 256 to 512 x 256 to 512 x 40",
+        "- source: Hospital A, Hospital B",
+        "- demographics: age: 18 to 90; sex: half",
+        "| no \\| finding | 1,200 |",
+        "| test | 0.91 (0.88 to 0.94) |",
+        "temperature 1.25 ",
+        "An item is called fracture where its probability is above 0.31, chosen for a specificity "
+        "of 0.9 on the split val.",
+        "- The threshold comes from one split (val)",
+        "- The head is newly initialised.",
+        "`" + "ab" * 32 + "`",
+        'torch.export.load("model.pt2")',
+        "float32 (B, 1, 64, 64, 32)",
+        "Outputs: `logits` and `probabilities` (softmax), in the order none, fracture.",
+    ):
+        assert said in text
+    assert text.count("Triage") == 1
+
+
+def test_what_is_not_known_is_said(record_of):
+    record = record_of(3, (28, 28), task="multi-label")
+    text = card_text(Card("a run", "0" * 64), record, "bundle", limits_of(record, ("A limit.",)))
+    for said in (
+        "## Training data\n\nNot described.",
+        "## Results\n\nNot given.",
+        "None: probabilities are those of the trained network.",
+        "None is stored; each label has its own probability.",
+        "- Probabilities are not recalibrated.",
+        "- A limit.",
+        "(sigmoid)",
+        "python -m monai.bundle run",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"window": "bone"}, "0 and 1, all else cut off: -500 and 1300"),
+        ({"window": (-5.0, 70.0)}, "cut off: -5 and 70"),
+        ({"window": "percentile"}, "the percentiles 0.5 and 99.5 of each image"),
+        ({"window": "file"}, "window that each DICOM file recommends"),
+        ({"bit_depth": 12}, "of unsigned 16 bits 0 and 4,095, else the percentiles"),
+        ({"spacing": (1.0, 1.0, 2.5)}, "resampled to 1 x 1 x 2.5 mm"),
+        ({"pad": True}, "borders added or cut evenly to 8 x 8 x 8 pixels"),
+        ({}, "stretched to 8 x 8 x 8 pixels"),
+    ],
+)
+def test_rules_of_reading_in_words(record_of, rules, keys, said):
+    made = rules((8, 8, 8), 1, "float32", **keys)
+    reading = {"kind": "scan", **made.as_dict()}
+    record = record_of(1, (8, 8, 8), dtype="float32", reading=reading)
+    assert said in card_text(Card("a run", "0" * 64), record, "onnx", ())
+
+
+def test_pictures_in_words(record_of, rules):
+    record = record_of(3, (8, 8), transform={"name": "natural", "size": 8})
+    text = card_text(Card("a run", "0" * 64), record, "onnx", ())
+    assert "8 bits, 3 channels, transparent pixels on white" in text
+    assert "preset natural (size 8), which gives its layers 3 x 8 x 8" in text
+    own = {"kind": "own picture", "ground": "black", "exif": True, "depth": 8}
+    text = card_text(Card("a run", "0" * 64), record_of(3, (8, 8), reading=own), "onnx", ())
+    assert "transparent pixels on black" in text
+    assert "turned upright" in text
+    assert "in colour, resized by Pillow's bilinear" in text

@@ -1,0 +1,126 @@
+"""ONNX files, checked by ONNX Runtime."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import medldr
+from medldr.errors import InputError, MissingExtraError
+from medldr.export import onnx_file
+from medldr.export.exportable import make_exportable
+from medldr.export.onnx_file import require_onnx, write_onnx
+
+VOLUME = (12, 12, 12)
+NETWORKS = {
+    "resnet18, 2D": ("resnet18", 3, (20, 20), {}, "uint8", {"name": "natural", "size": 20}),
+    "resnet18, 3D ACS": ("resnet18", 1, (12, 13, 10), {}, "float32", {"name": "scan"}),
+    "resnet18, 2.5D": (
+        "resnet18",
+        1,
+        (12, 12, 12),
+        {"conv": "2.5d"},
+        "uint8",
+        {"name": "medmnist3d"},
+    ),
+    "densenet121": ("densenet121", 1, (16, 16), {"stem": "small"}, "uint8", {"name": "medmnist"}),
+    "timm": ("timm", 3, (32, 32), {"network": "test_resnet"}, "uint8", {"name": "camelyon17"}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", NETWORKS)
+def test_networks(tmp_path, network, record_of, stored_images, case):
+    name, channels, size, keys, dtype, transform = NETWORKS[case]
+    record = record_of(channels, size, dtype=dtype, transform=transform)
+    module = make_exportable(network(name, channels, 3, size, **keys), record)
+    path = tmp_path / "model.onnx"
+    found = write_onnx(module, record, path, stored_images(record))
+    assert found.logit < 2e-5
+    assert found.probability < 2e-6
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.slow
+def test_the_file_tells_its_preprocessing_and_no_folder_of_this_machine(
+    tmp_path, tiny, record_of, stored_images
+):
+    import onnx
+
+    transform = {"name": "scan", "size": 8}
+    record = record_of(1, (20, 12), transform=transform, given=(1, (8, 8)), temperature=1.5)
+    path = tmp_path / "model.onnx"
+    found = write_onnx(make_exportable(tiny(), record), record, path, stored_images(record, 11))
+    assert found.probability < 1e-6
+    model = onnx.load(path)
+    said = {entry.key: entry.value for entry in model.metadata_props}
+    assert json.loads(said["preprocessing"]) == record.model_dump(mode="json", by_alias=True)
+    (image,) = model.graph.input
+    assert image.name == "image"
+    sizes = [axis.dim_param or axis.dim_value for axis in image.type.tensor_type.shape.dim]
+    assert isinstance(sizes[0], str)
+    assert sizes[1:] == [1, 20, 12]
+    assert [output.name for output in model.graph.output] == ["logits", "probabilities"]
+    content = path.read_bytes()
+    for folder in (Path(medldr.__file__).parent, Path(torch.__file__).parent, Path.home()):
+        assert str(folder).encode() not in content
+
+
+@pytest.mark.slow
+def test_pooling_to_what_divides_works_and_to_what_does_not_is_named(tmp_path, tiny, record_of):
+    record = record_of(1, (8, 8))
+    for pooling in (nn.AdaptiveMaxPool2d(4), nn.AdaptiveAvgPool2d(4), nn.AdaptiveAvgPool2d(3)):
+        found = write_onnx(
+            make_exportable(tiny(pooling=pooling), record), record, tmp_path / "a.onnx", None
+        )
+        assert found.within
+    path = tmp_path / "new" / "model.onnx"
+    module = make_exportable(tiny(pooling=nn.AdaptiveMaxPool2d(3)), record)
+    with pytest.raises(
+        InputError,
+        match=r"layer 'pooling' uses adaptive_max_pool2d\. .* transform\.size .* --format torch",
+    ):
+        write_onnx(module, record, path, None)
+    assert not path.exists()
+
+
+@pytest.mark.slow
+def test_a_file_that_answers_otherwise_is_not_kept(tmp_path, tiny, record_of, monkeypatch):
+    record = record_of(1, (8, 8))
+    monkeypatch.setattr(onnx_file, "LARGEST", 0)  # weights beside it go too
+    real = onnx_file._runner
+
+    def other(path):
+        run = real(path)
+        assert path.with_name("model.onnx.data").exists()
+        return lambda image: tuple(value + 0.001 for value in run(image))
+
+    monkeypatch.setattr(onnx_file, "_runner", other)
+    with pytest.raises(InputError, match=r"model\.onnx does not answer as the network does"):
+        write_onnx(make_exportable(tiny(), record), record, tmp_path / "model.onnx", None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_weights_too_large_for_one_file_lie_beside_it(tmp_path, tiny, record_of, monkeypatch):
+    import onnxruntime
+
+    monkeypatch.setattr(onnx_file, "LARGEST", 0)
+    record = record_of(1, (8, 8))
+    found = write_onnx(make_exportable(tiny(), record), record, tmp_path / "model.onnx", None)
+    assert found.within
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["model.onnx", "model.onnx.data"]
+    onnxruntime.InferenceSession(tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("absent", ["onnx", "onnxscript", "onnxruntime"])
+def test_a_missing_package_is_told_with_what_installs_it(absent, monkeypatch):
+    there = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == absent else there(name)
+    )
+    with pytest.raises(MissingExtraError, match=rf"{absent}.* pip install 'medldr\[onnx\]'"):
+        require_onnx()

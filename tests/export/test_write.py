@@ -1,0 +1,138 @@
+"""The folder of an export: whole or not at all, and never in the place of something else."""
+
+import json
+
+import pytest
+import torch
+
+from medldr.errors import InputError
+from medldr.export import Card, export, write
+from medldr.folders.files import checksum
+from medldr.folders.preprocessing_record import read_preprocessing
+
+CARD = Card(label="a run", weights_sha256="0" * 64)
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    """A network's file is a text."""
+
+    def write_torch(module, stored, path, real):
+        path.write_text("a program")
+        return write.Difference(0.0, 0.0)
+
+    monkeypatch.setattr(write, "write_torch", write_torch)
+
+
+def content(folder):
+    return {str(p.relative_to(folder)): checksum(p) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_program_lies_beside_its_preprocessing_and_its_card(tmp_path, tiny, record_of):
+    record = record_of(1, (6, 4), temperature=1.3)
+    model = tiny()
+    done = export(model, record, tmp_path / "new" / "out", "torch", card=CARD)
+    assert done.files == ("README.md", "model.pt2", "preprocessing.json")
+    assert set(done.files) == set(content(done.folder))
+    assert done.difference.within
+    written = read_preprocessing(done.folder / "preprocessing.json")
+    assert written.model_dump(mode="json") == record.model_dump(mode="json")
+    assert all(limit in (done.folder / "README.md").read_text() for limit in done.limits)
+    program = torch.export.load(done.folder / "model.pt2").module()
+    image = torch.full((5, 1, 6, 4), 80.0)
+    with torch.no_grad():
+        logits, probabilities = program(image)
+        unit = (image / 255 - 0.5) / 0.5
+        torch.testing.assert_close(logits, model(unit), rtol=0, atol=1e-6)
+        torch.testing.assert_close(probabilities, (logits / 1.3).softmax(1), rtol=0, atol=1e-6)
+    assert [p.name for p in done.folder.parent.iterdir()] == ["out"]
+
+
+def test_an_empty_folder_is_filled(tmp_path, tiny, record_of, fast):
+    (tmp_path / "out").mkdir()
+    export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD)
+    assert len(content(tmp_path / "out")) == 3
+
+
+def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, fast):
+    out = tmp_path / "out"
+    export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
+    (out / "old.txt").touch()
+    before = content(out)
+    with pytest.raises(InputError, match=r"out holds an export already.* --force"):
+        export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
+    assert content(out) == before
+    export(tiny(), record_of(1, (6, 4), temperature=2.0), out, "torch", card=CARD, force=True)
+    assert sorted(content(out)) == ["README.md", "model.pt2", "preprocessing.json"]
+    assert read_preprocessing(out / "preprocessing.json").temperature == 2
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_other_folders_and_files_are_left_alone(tmp_path, tiny, record_of, fast, force):
+    thesis = tmp_path / "thesis"
+    thesis.mkdir()
+    (thesis / "chapter.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"holds no earlier export, so it is left alone"):
+        export(tiny(), record_of(1, (6, 4)), thesis, "torch", card=CARD, force=force)
+    with pytest.raises(InputError, match=r"chapter\.txt is a file"):
+        export(
+            tiny(), record_of(1, (6, 4)), thesis / "chapter.txt", "torch", card=CARD, force=force
+        )
+    assert (thesis / "chapter.txt").read_text() == "years of work"
+
+
+def test_an_unknown_format_is_told_with_the_nearest(tmp_path, tiny, record_of):
+    with pytest.raises(InputError, match=r"--format: 'onxx' is unknown\. Did you mean 'onnx'\?"):
+        export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "onxx", card=CARD)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_what_fails_half_way_leaves_nothing(tmp_path, tiny, record_of, monkeypatch, error):
+    def fails(path, record):
+        assert (path.parent / "model.pt2").exists()
+        raise error
+
+    def program(module, stored, path, real):
+        path.touch()
+
+    monkeypatch.setattr(write, "write_torch", program)
+    monkeypatch.setattr(write, "write_preprocessing", fails)
+    with pytest.raises(error):
+        export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_earlier_export_survives_a_failed_one(tmp_path, tiny, record_of, fast, monkeypatch):
+    out = tmp_path / "out"
+    export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
+    before = content(out)
+
+    def fails(module, stored, path, real):
+        raise InputError("it answers otherwise")
+
+    monkeypatch.setattr(write, "write_torch", fails)
+    with pytest.raises(InputError, match="it answers otherwise"):
+        export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD, force=True)
+    assert content(out) == before
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_bundle_holds_its_card_twice_and_its_limits(tmp_path, tiny, record_of, monkeypatch):
+    from medldr.export import bundle
+
+    monkeypatch.setattr(bundle, "write_torch", lambda module, stored, path, real: None)
+    done = export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "bundle", card=CARD)
+    assert done.files == (
+        "README.md",
+        "configs/inference.json",
+        "configs/metadata.json",
+        "docs/README.md",
+        "preprocessing.json",
+    )
+    card = (done.folder / "README.md").read_text()
+    assert (done.folder / "docs" / "README.md").read_text() == card
+    said = json.loads((done.folder / "configs" / "metadata.json").read_text())
+    assert tuple(said["limits"]) == done.limits
+    assert any("Transparent pixels" in limit for limit in done.limits)
+    assert all(limit in card for limit in done.limits)
