@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 MOST: Final = 1000
-HELD_BACK: Final = ("id_val", "val", "id_test")
-"""The first of these that there is gives the threshold; `val` may be of another domain."""
+HELD_BACK: Final = ("id_val", "val")
+"""The first of these that there is gives the threshold; no test split chooses anything."""
 FEWEST: Final = 10
 _TRAINING_ONLY: Final = frozenset({"train"})
 

@@ -67,6 +67,9 @@ class Explainer:
         picture.save(content, "PNG")
         self._count += 1
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self._count == 1:  # only now is it certain that there are new ones
+            for earlier in (*self.folder.glob("[0-9]*.png"), self.folder / "index.html"):
+                earlier.unlink(missing_ok=True)
         with atomic(self.folder / f"{self._count:04}.png") as place:
             place.write_bytes(content.getvalue())
         if len(self.pictures) < MOST:

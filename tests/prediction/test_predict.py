@@ -245,6 +245,8 @@ def test_explanations_are_a_folder_of_pictures_and_a_page_without_names(lab, med
     assert "item 2" in page
     again = medldr(*words, "--explain", tmp_path / "why")
     assert again.code == 2
+    (tmp_path / "why" / "0003.png").touch()  # of an earlier, longer list
     shown = medldr(*words, "--explain", tmp_path / "why", "--force", "--show-ids")
     assert shown.code == 0, shown.err
+    assert not (tmp_path / "why" / "0003.png").exists()
     assert "anna_1.nii.gz" in (tmp_path / "why" / "index.html").read_text("utf-8")
