@@ -8,17 +8,14 @@ written a second time.
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import torch
-from pydantic import ValidationError
 from torch import Tensor, nn
 
-from medldr import plugins
 from medldr.errors import InputError
 from medldr.folders.preprocessing_record import Preprocessing
 from medldr.models.base import FeatureModel
-from medldr.transforms import ImageShape, Pipeline, TransformConfig, build_pipeline
+from medldr.transforms import Pipeline, recorded_pipeline
 
 INPUT = "image"
 OUTPUTS = ("logits", "probabilities")
@@ -63,13 +60,8 @@ def make_exportable(model: FeatureModel, record: Preprocessing) -> Exportable:
         InputError: If the record holds transforms that act on one image at a time, or does not fit
             the network.
     """
-    pipeline = _pipeline(record)
-    wanted = ImageShape(record.input.channels, record.input.spatial_size)
-    if pipeline.output != wanted:
-        raise InputError(
-            f"preprocessing.json: transform makes images of {pipeline.output}, but input says "
-            f"{wanted}. Write the file again with `medldr evaluate` on the run"
-        )
+    _refuse_single(record)
+    pipeline = recorded_pipeline(record)
     if model.num_classes != len(record.class_names):
         raise InputError(
             f"preprocessing.json: class_names has {len(record.class_names)} names, but the network "
@@ -78,29 +70,12 @@ def make_exportable(model: FeatureModel, record: Preprocessing) -> Exportable:
     return Exportable(copy.deepcopy(model).cpu(), pipeline, record).eval()
 
 
-def _pipeline(record: Preprocessing) -> Pipeline:
-    config = _config(record.transform)
-    if config.eval:
-        names = ", ".join(one if isinstance(one, str) else next(iter(one)) for one in config.eval)
+def _refuse_single(record: Preprocessing) -> None:
+    listed = record.transform.get("eval") or ()
+    if listed:
+        names = ", ".join(one if isinstance(one, str) else next(iter(one)) for one in listed)
         raise InputError(
             f"transform.eval: MONAI transforms ({names}) act on one image at a time and cannot "
             "become part of an exported network. Train with transform.eval left empty: the keys of "
             "the preset (transform.size, mean, std) are exported"
         )
-    shape = ImageShape(record.stored.channels, record.stored.spatial_size)
-    return build_pipeline(config, shape, floating=record.stored.dtype == "float32")
-
-
-def _config(values: dict[str, Any]) -> TransformConfig:
-    """A section ``transform`` as its preset's own type."""
-    module = plugins.load("transforms", str(values.get("name", "none")))
-    try:
-        config: TransformConfig = module.Config.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(["transform", *map(str, first["loc"])])
-        raise InputError(
-            f"preprocessing.json: {key}: {first['msg']}. Export with the version of medldr that "
-            "wrote the file"
-        ) from error
-    return config

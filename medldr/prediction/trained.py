@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
@@ -25,7 +24,7 @@ from medldr.prediction.unusual import unusual_features, unusual_file, unusual_va
 from medldr.prediction.views import View
 from medldr.run import trained_network
 from medldr.training import make_fabric
-from medldr.transforms import ImageShape, Pipeline, build_pipeline
+from medldr.transforms import recorded_pipeline
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -73,7 +72,7 @@ class Trained:
         stored = self.record.stored
         self.dtype = np.dtype(stored.dtype)
         self.shape = (stored.channels, *stored.spatial_size)
-        self.pipeline = pipeline_of(self.record)
+        self.pipeline = recorded_pipeline(self.record)
         self.reader = ItemReader(self.record.reading, stored.spatial_size, self.dtype)
         self.batch_size = self.config.evaluation.batch_size
 
@@ -116,31 +115,6 @@ class Trained:
         prob = probabilities(logits, self.record.task)
         temperature = self.record.temperature
         return prob if temperature is None else tempered(prob, temperature, self.record.task)
-
-
-def pipeline_of(record: Preprocessing) -> Pipeline:
-    """From stored images to a network's input, as its `preprocessing.json` says.
-
-    Raises:
-        InputError: If this version knows no such preset, or not with these keys.
-    """
-    values: Mapping[str, Any] = record.transform
-    module = plugins.load("transforms", str(values.get("name")))
-    try:
-        config = module.Config.model_validate(values)
-    except ValueError as error:
-        raise InputError(
-            f"preprocessing.json: the section transform is damaged or of another version ({error})"
-        ) from error
-    stored = record.stored
-    shape = ImageShape(stored.channels, stored.spatial_size)
-    pipeline = build_pipeline(config, shape, floating=stored.dtype != "uint8")
-    if tuple(pipeline.output) != (record.input.channels, record.input.spatial_size):
-        raise InputError(
-            f"preprocessing.json: its transform gives images of {pipeline.output}, but the network "
-            f"was built for {ImageShape(record.input.channels, record.input.spatial_size)}"
-        )
-    return pipeline
 
 
 def _centre(files: RunFolder, record: Preprocessing) -> Centre | None:

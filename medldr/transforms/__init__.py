@@ -5,6 +5,7 @@ evaluation and prediction.
 """
 
 from medldr.transforms._pipeline import Pipeline, build_pipeline, build_pixel_rule
+from medldr.transforms._recorded import recorded_pipeline
 from medldr.transforms.base import ImageShape, PixelRule, TransformConfig
 
 __all__ = [
@@ -14,4 +15,5 @@ __all__ = [
     "TransformConfig",
     "build_pipeline",
     "build_pixel_rule",
+    "recorded_pipeline",
 ]
