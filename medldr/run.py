@@ -227,6 +227,11 @@ def trained(folder: Path | str) -> RunFolder:
             f"{folder} is not a run folder: it has no run.json. Give the folder that "
             "`medldr train` printed"
         )
+    if "validation_of" in read_run_record(files).content:
+        raise InputError(
+            f"{folder} is the validation of a run at another site: it holds numbers and no "
+            "network. Give the folder of the run itself"
+        )
     if not files.model.is_file() or read_run_record(files).selection is None:
         raise InputError(
             f"{folder} has no selected weights yet: its status is {status(files)}. Run "

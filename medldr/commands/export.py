@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
@@ -44,12 +44,19 @@ def export(
     """
     from rich.console import Console
 
+    from medldr.errors import InputError, did_you_mean
+    from medldr.export import Kind
     from medldr.export import export as write
     from medldr.prediction.predict import load_runs
     from medldr.run import load_model
 
+    if kind not in get_args(Kind):
+        raise InputError(
+            f"--format: {kind!r} is unknown.{did_you_mean(kind, get_args(Kind))} Known: "
+            f"{', '.join(get_args(Kind))}"
+        )
     (trained,) = load_runs(run, "cpu")
-    place = out or run.with_name(f"{run.resolve().name}-{kind}")
+    place = out or run.resolve().with_name(f"{run.resolve().name}-{kind}")
     real, said = _real(trained, check or ())
     made = write(
         load_model(run),  # as it was saved: kernels laid out for speed are saved with a warning

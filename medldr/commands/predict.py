@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 20
 LISTED: Final = 5
-WIDEST: Final = 44
+WIDEST: Final = 32
 
 
 def predict(
@@ -69,20 +69,27 @@ def predict(
     """
     from rich.console import Console
 
+    from medldr.errors import InputError
     from medldr.prediction.explainer import Explainer
     from medldr.prediction.items import find_items
     from medldr.prediction.predict import load_runs, predict_items
     from medldr.prediction.write import check_free, write_answers
 
-    check_free(out, force=force)
+    check_free(out, paths, force=force)
     runs = load_runs([run, *(ensemble or ())], device)
     explainer = None if explain is None else Explainer(runs, explain, force=force)
     items = find_items(paths, len(runs[0].shape) - 1, path_column)
     views = [name for name in tta.split("+") if name]
     answers = predict_items(runs, items, tta=views, told=explainer)
+    if not len(answers):
+        first = answers.unreadable[0]
+        raise InputError(
+            f"none of {len(answers.unreadable):,} items can be predicted, such as {first.name}: "
+            f"{first.reason}"
+        )
     written = write_answers(answers, out)
-    if explainer is not None and len(answers):
-        written.append(_write_page(run.name, answers, explainer, show_ids=show_ids))
+    if explainer is not None:
+        written.append(_write_page(run.resolve().name, answers, explainer, show_ids=show_ids))
     console = Console(highlight=False)
     _print(answers, console)
     for path in written:
@@ -121,8 +128,7 @@ def _write_page(title: str, answers: Answers, explainer: Explainer, *, show_ids:
 
 
 def _print(answers: Answers, console: Any) -> None:
-    if len(answers):
-        console.print(_table(answers))
+    console.print(_table(answers))
     if len(answers) > SHOWN:
         console.print(f"and {len(answers) - SHOWN:,} more")
     for note in answers.notes:
@@ -130,8 +136,7 @@ def _print(answers: Answers, console: Any) -> None:
     warned = sum(bool(said) for said in answers.warnings)
     if warned:
         console.print(
-            f"{warned:,} of {len(answers):,} items have warnings; the table that was written says "
-            "which",
+            f"{warned:,} of {len(answers):,} items have warnings: see the last column of the table",
             markup=False,
         )
     for one in answers.unreadable[:LISTED]:
@@ -150,7 +155,7 @@ def _table(answers: Answers) -> Table:
     table.add_column("Predicted", overflow="fold")
     table.add_column("Probability", justify="right", no_wrap=True)
     if called is not None:
-        table.add_column("Positive")
+        table.add_column("Above threshold")
     table.add_column("Warnings", justify="right")
     rows = zip(answers.names, answers.predicted, answers.prob.tolist(), strict=True)
     for row, (name, predicted, prob) in enumerate(rows):

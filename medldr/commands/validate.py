@@ -41,11 +41,15 @@ def validate(
     from rich.console import Console
 
     from medldr.data.counting import counted
+    from medldr.errors import InputError
     from medldr.folders.files import write_text
     from medldr.prediction.validate import validate as score
     from medldr.prediction.write import unreadable_text
     from medldr.reporting import print_run, report_folder
 
+    listed = out.resolve().with_name(f"{out.resolve().name}_unreadable.csv")
+    if listed.exists() and not force:
+        raise InputError(f"{listed} exists. Choose another --out, or add --force")
     done = score(run, table, out, site=site, overrides=overrides or (), device=device, force=force)
     report_folder(done.folder)
     print_run(done.folder)
@@ -56,7 +60,6 @@ def validate(
             "images in some way"
         )
     if done.unreadable:
-        listed = out.with_name(f"{out.name}_unreadable.csv")
         write_text(listed, unreadable_text(done.unreadable))
         console.print(
             f"{counted(len(done.unreadable), 'scan', 'scans')} could not be read; {listed} names "
@@ -64,4 +67,6 @@ def validate(
             soft_wrap=True,
             markup=False,
         )
+    else:
+        listed.unlink(missing_ok=True)
     raise typer.Exit(3 if done.unreadable else 0)

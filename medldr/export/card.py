@@ -84,7 +84,7 @@ def limits_of(record: Preprocessing, more: Iterable[str] = ()) -> tuple[str, ...
         more: Limits of a format.
     """
     found = [
-        "Every image gets an answer, also one of another organ or device. Whether an image is "
+        "Every image gets an answer, even one of another organ or device. Whether an image is "
         "unlike those of training is told by `medldr predict`, not by these files."
     ]
     if record.temperature is None:

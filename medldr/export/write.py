@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -20,8 +16,9 @@ from medldr.export.card import Card, Kind, card_text, limits_of
 from medldr.export.exportable import make_exportable
 from medldr.export.onnx_file import require_onnx, write_onnx
 from medldr.export.torch_program import write_torch
-from medldr.folders.files import storage_errors, sync_folder, write_text
+from medldr.folders.files import write_text
 from medldr.folders.preprocessing_record import Preprocessing, write_preprocessing
+from medldr.folders.whole_folder import whole_folder
 from medldr.models.base import FeatureModel
 
 PREPROCESSING = "preprocessing.json"
@@ -87,7 +84,7 @@ def export(
     limits = limits_of(record, () if steps is None else steps.limits)
     module = make_exportable(model, record)
     text = card_text(card, record, kind, limits)
-    with _folder(to.resolve()) as folder:
+    with whole_folder(to) as folder:
         if kind == "onnx":
             found = write_onnx(module, record, folder / "model.onnx", real)
         elif steps is None:
@@ -125,32 +122,3 @@ def _check_place(to: Path, force: bool) -> None:
         )
     if not force:
         raise InputError(f"{to} holds an export already. Name another folder, or use --force")
-
-
-@contextmanager
-def _folder(to: Path) -> Iterator[Path]:
-    """A hidden folder beside it that takes its name when the block succeeds."""
-    with storage_errors(to):
-        to.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{to.name}.", suffix=".tmp", dir=to.parent))
-    try:
-        folder = made / to.name  # a folder with everybody's usual rights, which mkdtemp's lacks
-        folder.mkdir()
-        yield folder
-        with storage_errors(to):
-            _put(folder, to, made / "before")
-    finally:
-        shutil.rmtree(made)
-
-
-def _put(folder: Path, to: Path, before: Path) -> None:
-    """Give a folder its name; what had it goes to `before`, and comes back if that fails."""
-    if to.exists():
-        to.replace(before)
-    try:
-        folder.replace(to)
-    except OSError:
-        if before.exists():
-            before.replace(to)
-        raise
-    sync_folder(to.parent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -17,10 +18,12 @@ from medldr.data.reading.new_item import NewItem
 from medldr.errors import InputError
 from medldr.evaluation.explain import grad_cam
 from medldr.evaluation.explain_pictures import explanation
-from medldr.folders.files import atomic
+from medldr.folders.files import atomic, storage_errors
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained
 
+PAGE: Final = "index.html"
+_OURS: Final = re.compile(r"\d{4,}\.png|index\.html")
 MOST: Final = 200
 """Pictures on the page; the folder has all."""
 
@@ -48,8 +51,18 @@ class Explainer:
                 )
         if folder.exists() and not folder.is_dir():
             raise InputError(f"--explain: {folder} is a file. Name a folder")
-        if folder.is_dir() and any(folder.iterdir()) and not force:
-            raise InputError(f"--explain: {folder} is not empty. Choose another, or add --force")
+        if folder.is_dir() and any(folder.iterdir()):
+            if not (folder / PAGE).is_file():
+                raise InputError(
+                    f"--explain: {folder} is not empty and holds no earlier heat maps, so it is "
+                    "left alone. Choose another folder"
+                )
+            if not force:
+                raise InputError(
+                    f"--explain: {folder} holds earlier heat maps. Choose another, or add --force"
+                )
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         self.runs = runs
         self.folder = folder
         self.pictures: list[str] = []
@@ -66,14 +79,19 @@ class Explainer:
         content = io.BytesIO()
         picture.save(content, "PNG")
         self._count += 1
-        self.folder.mkdir(parents=True, exist_ok=True)
         if self._count == 1:  # only now is it certain that there are new ones
-            for earlier in (*self.folder.glob("[0-9]*.png"), self.folder / "index.html"):
-                earlier.unlink(missing_ok=True)
+            self._remove_earlier()
         with atomic(self.folder / f"{self._count:04}.png") as place:
             place.write_bytes(content.getvalue())
         if len(self.pictures) < MOST:
             self.pictures.append(base64.b64encode(content.getvalue()).decode())
+
+    def _remove_earlier(self) -> None:
+        if not (self.folder / PAGE).is_file():
+            return
+        for earlier in (*self.folder.glob("*.png"), self.folder / PAGE):
+            if _OURS.fullmatch(earlier.name):
+                earlier.unlink(missing_ok=True)
 
     @staticmethod
     def _heat(run: Trained, item: NewItem, target: Sequence[int]) -> NDArray[np.float32]:

@@ -41,7 +41,7 @@ class Item(NamedTuple):
 
 
 def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = None) -> list[Item]:
-    """The items that some paths name, in their order, none twice.
+    """The items that some paths name, in their order.
 
     Args:
         inputs: Files, folders, and tables with a column of files; a ``#`` after a path names a part
@@ -54,34 +54,55 @@ def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = Non
     """
     found: list[Item] = []
     for text in map(str, inputs):
-        path = Path(text).expanduser()
+        if not text:
+            raise InputError("an empty path names nothing. Name files, folders, or a table")
+        path = Path(text)
         if path.name.lower().endswith(TABLES):
             found += _of_table(path, column)
-        elif path.is_dir():
-            inside = list(_of_folder(path, dims))
+        elif os.path.isdir(path):
+            inside = list(_of_folder(path, dims, ()))
             if not inside:
                 raise InputError(
-                    f"{path} holds no scan: no file in it or below has a name as scans have "
-                    "(.nii.gz, .dcm, .png, .npy ...)"
+                    f"{path} holds no scan: no file in this folder or its subfolders has a scan's "
+                    "extension (.nii.gz, .dcm, .png, .npy ...)"
                 )
             found += inside
         else:
             found.append(_of_text(text, Path()))
     if not found:
         raise InputError("nothing to predict: name files, folders, or a table with a path column")
-    return list({item.name: item for item in found}.values())
+    return _apart(found)
+
+
+def _apart(items: list[Item]) -> list[Item]:
+    """Items with their whole paths as names, where one name means several files."""
+    places: dict[str, set[Source | None]] = {}
+    for item in items:
+        places.setdefault(item.name, set()).add(item.source)
+    return [
+        item._replace(name=_whole(item.source))
+        if item.source is not None and len(places[item.name]) > 1
+        else item
+        for item in items
+    ]
+
+
+def _whole(source: Source) -> str:
+    return f"{source.path}#{source.part}" if source.part else str(source.path)
 
 
 def _of_text(text: str, root: Path) -> Item:
     """An item by its path, which a part may follow."""
-    whole = root / Path(text).expanduser()
-    if whole.exists():
-        return Item(text, Source(whole))
+    whole = root / text
     front, sign, part = text.rpartition("#")
-    path = root / Path(front).expanduser()
-    if sign and part and path.exists():
-        return Item(text, Source(path, part))
-    near = did_you_mean(whole.name, _names(whole.parent)) if whole.parent.is_dir() else ""
+    try:
+        if _exists(whole):
+            return Item(text, Source(whole))
+        if sign and part and _exists(root / front):
+            return Item(text, Source(root / front, part))
+    except OSError as error:
+        return Item(text, reason=f"it cannot be looked at ({error.strerror})")
+    near = did_you_mean(whole.name, _names(whole.parent))
     return Item(text, reason=f"there is no such file.{near}" if near else "there is no such file")
 
 
@@ -92,13 +113,33 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _of_folder(folder: Path, dims: int) -> Iterable[Item]:
+def _exists(path: Path) -> bool:
+    """Whether there is such a file.
+
+    Raises:
+        OSError: If that cannot be known.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _of_folder(folder: Path, dims: int, above: tuple[str, ...]) -> Iterable[Item]:
     files: list[str] = []
     folders: list[str] = []
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
-            if not entry.name.startswith("."):
-                (folders if entry.is_dir() else files).append(entry.name)
+    real = os.path.realpath(folder)
+    if real in above:  # a link to a folder above it
+        return
+    try:
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda one: one.name):
+                if not entry.name.startswith("."):
+                    (folders if entry.is_dir() else files).append(entry.name)
+    except OSError as error:
+        yield Item(str(folder), reason=f"the folder cannot be listed ({error.strerror})")
+        return
     slices = [name for name in files if dims == 3 and is_slice(name)]
     if slices:
         yield from _series(folder, slices)
@@ -106,7 +147,7 @@ def _of_folder(folder: Path, dims: int) -> Iterable[Item]:
         if name not in slices and is_item(name, files):
             yield Item(str(folder / name), Source(folder / name))
     for name in folders:
-        yield from _of_folder(folder / name, dims)
+        yield from _of_folder(folder / name, dims, (*above, real))
 
 
 def _series(folder: Path, slices: Sequence[str]) -> Iterable[Item]:

@@ -8,6 +8,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -59,6 +60,7 @@ def load_runs(runs: str | Path | Sequence[str | Path], device: str | None = None
         for what, one, two in (
             ("task", first.record.task, other.record.task),
             ("classes", first.record.class_names, other.record.class_names),
+            ("positive class", first.record.positive_class, other.record.positive_class),
             ("number of axes", len(first.shape), len(other.shape)),
         ):
             if one != two:
@@ -140,6 +142,7 @@ def predict(
     tta: str | Sequence[str] = (),
     device: str | None = None,
     path_column: str | None = None,
+    spacing: Sequence[float] | None = None,
 ) -> Answers:
     """Probabilities of new items.
 
@@ -152,13 +155,14 @@ def predict(
             ``front_back``, ``quarter_turns``, of those that training has seen.
         device: Device to use; unset: the runs' own.
         path_column: Column of a table that names files; unset: the one whose name says so.
+        spacing: Of arrays, mm between pixels along each axis, for runs that resample to a spacing.
 
     Returns:
         The answers; as an array they are their probabilities ``(N, K)``. An item that cannot be
         used is in `Answers.unreadable`, and the others are answered.
 
     Raises:
-        InputError: If a folder is no finished run, or nothing can be predicted at all.
+        InputError: If a folder is no finished run, or nothing is named.
     """
     loaded = load_runs(runs, device)
     names = [name for name in (tta.split("+") if isinstance(tta, str) else tta) if name]
@@ -166,22 +170,63 @@ def predict(
     if isinstance(inputs, str | Path):
         items = find_items([inputs], axes, path_column)
     else:
-        held: Any = inputs.detach().cpu().numpy() if isinstance(inputs, Tensor) else inputs
-        if isinstance(held, np.ndarray) or not all(isinstance(one, str | Path) for one in held):
-            items = [_of_array(number, one) for number, one in enumerate(held)]
-        else:
+        held = _listed(inputs, axes)
+        if all(isinstance(one, str | Path) for one in held):
             items = find_items(held, axes, path_column)
+        else:
+            items = [_of_array(number, one, spacing) for number, one in enumerate(held)]
     if not items:
         raise InputError("nothing to predict: the list is empty")
     return predict_items(loaded, items, tta=names)
 
 
-def _of_array(number: int, value: Any) -> Item:
+def _listed(inputs: Any, axes: int) -> list[Any]:
+    """The items of what was given, one by one.
+
+    Raises:
+        InputError: If it is no list, or a single array where a list of them is needed.
+    """
+    if isinstance(inputs, Tensor):
+        inputs = _plain(inputs)
+    if isinstance(inputs, np.ndarray):
+        if inputs.dtype.kind in "US":
+            return [str(one) for one in inputs.ravel()]
+        shape = inputs.shape
+        colours = axes == 2 and len(shape) == 3 and (shape[-1] in (3, 4) or shape[0] in (1, 3))
+        if len(shape) <= axes or colours:
+            raise InputError(
+                f"an array of shape {shape} may be a single image. Give a list with an array for "
+                "each item: [array]"
+            )
+    try:
+        return list(inputs)
+    except TypeError as error:
+        raise InputError(
+            f"a {type(inputs).__name__} is no list of paths or arrays to predict"
+        ) from error
+
+
+def _plain(value: Tensor) -> NDArray[Any]:
+    value = value.detach()
+    value = value.to_dense() if value.layout != torch.strided else value
+    value = value.float() if value.dtype == torch.bfloat16 else value
+    found: NDArray[Any] = value.cpu().numpy()
+    return found
+
+
+def _of_array(number: int, value: Any, spacing: Sequence[float] | None) -> Item:
+    name = f"item {number}"
     if isinstance(value, str | Path):
         raise InputError("give paths or arrays, not both in one list")
     if isinstance(value, Tensor):
-        value = value.detach().cpu().numpy()
-    return Item(f"item {number}", None, np.asarray(value))
+        value = _plain(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        return Item(name, reason=f"it is no array of numbers ({error})")
+    if array.dtype.kind not in "biuf" or array.ndim < 2:
+        return Item(name, reason=f"it is no image: {type(value).__name__} of shape {array.shape}")
+    return Item(name, None, (array, spacing))
 
 
 def _batches(runs: Sequence[Trained], items: Sequence[Item]) -> Iterator[list[_Read]]:
@@ -219,7 +264,15 @@ def _new_item(run: Trained, item: Item) -> NewItem:
     if item.source is not None:
         return run.reader.read(item.source)
     axes: Literal[2, 3] = 2 if len(run.shape) == 3 else 3
-    return run.reader.of_scan(scan_of_array(item.array, axes), Source(Path(item.name)))
+    array, spacing = item.array
+    scan = scan_of_array(array, axes)
+    if spacing is not None:
+        scan = replace(scan, spacing=tuple(map(float, spacing)))
+    elif run.record.reading.get("spacing") is not None:
+        raise ScanError(
+            "an array does not say its spacing, which this run needs: give spacing=(...) in mm"
+        )
+    return run.reader.of_scan(scan, Source(Path(item.name)))
 
 
 def _threshold(runs: Sequence[Trained]) -> float | None:
@@ -235,10 +288,19 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
         said.append(f"probabilities are the mean of {len(runs)} runs")
         if _threshold(runs) is not None:
             said.append("the threshold is the mean of the runs' own, not one chosen for them all")
+    limit, record = _threshold(runs), runs[0].record
+    if limit is not None:
+        aim = (
+            "" if record.specificity is None else f" for a specificity of {record.specificity:.0%}"
+        )
+        said.append(
+            f"above_threshold: {record.positive_class} is more probable than {limit:.3g}, which "
+            f"{record.threshold_from} chose{aim}"
+        )
     if tta:
         said.append(f"probabilities are the mean of {views} views of each image")
     if any(run.record.latents is None for run in runs):
-        said.append("no held-back images were there to tell which images look unlike training")
+        said.append("unlikeness to training images was not measured (no validation images)")
     return tuple(said)
 
 

@@ -9,8 +9,6 @@ run's own validation split, which give the threshold, are in it in the same way.
 from __future__ import annotations
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +26,8 @@ from medldr.errors import InputError
 from medldr.evaluation import recalibration
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.files import RunFolder
+from medldr.folders.records import read_content
+from medldr.folders.whole_folder import whole_folder
 from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.items import Item
 from medldr.prediction.predict import load_runs, predict_items
@@ -82,9 +82,8 @@ def validate(
         InputError: If the run is not finished, the table does not fit it, none of its scans can be
             read, or `out` has something in it.
     """
-    folder = Path(out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())) and not force:
-        raise InputError(f"{folder} is not empty. Choose another --out, or add --force")
+    folder = Path(out).resolve()
+    _check_place(folder, Path(out), force=force)
     (trained,) = load_runs(run, device)
     files = RunFolder(run)
     config = _site_config(trained, Path(table), overrides)
@@ -99,8 +98,9 @@ def validate(
 
     items = [Item(str(row), source) for row, source in enumerate(places)]
     answers = predict_items([trained], items, told=told)
-    unreadable = tuple(
-        Unreadable(str(described.ids[int(one.name)]), one.reason) for one in answers.unreadable
+    unreadable = (
+        *(Unreadable(one.path, one.reason) for one in described.skipped),
+        *(Unreadable(str(described.ids[int(one.name)]), one.reason) for one in answers.unreadable),
     )
     if not len(answers):
         raise InputError(
@@ -109,16 +109,33 @@ def validate(
         )
     name = site or folder.name
     tables = {**_own_validation(files, trained), "test": _scored(described, answers, name, trained)}
-    content = evaluated(trained, files, tables, len(unreadable))
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as place:
-        made = RunFolder(Path(place) / folder.name)
-        made.path.mkdir()
-        write_validation(made, trained, files, tables, content, name, digest.hexdigest())
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.path.rename(folder)
+    content = evaluated(trained, files, tables, described.notes, len(unreadable))
+    with whole_folder(folder) as made:
+        write_validation(RunFolder(made), trained, files, tables, content, name, digest.hexdigest())
     return Validated(folder, len(answers), unreadable, sum(map(bool, answers.warnings)))
+
+
+def _check_place(folder: Path, said: Path, *, force: bool) -> None:
+    """Refuse to replace anything but an earlier validation.
+
+    Raises:
+        InputError: If there is something else, or `force` is not set.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError(f"--out: {said} is a file. Name a folder")
+    if not any(folder.iterdir()):
+        return
+    files = RunFolder(folder)
+    earlier = files.run.is_file() and "validation_of" in read_content(files.run, "Remove it")
+    if not earlier or files.model.exists():
+        raise InputError(
+            f"--out: {said} is not empty and holds no earlier validation, so it is left alone. "
+            "Choose another folder"
+        )
+    if not force:
+        raise InputError(f"--out: {said} holds an earlier validation. Choose another, or --force")
 
 
 def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any:
@@ -126,6 +143,9 @@ def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any
     wrong = [one for one in overrides if not one.startswith("data.")]
     if wrong:
         raise InputError(f"{wrong[0]}: only keys of data can be changed, such as data.label=grade")
+    for one in overrides:
+        if one.partition("=")[0].strip() in ("data.name", "data.file", "data.folders"):
+            raise InputError(f"{one}: the table is the argument after the run. Leave this out")
     if not table.is_file():
         raise InputError(f"there is no table {table}")
     own = trained.config.data.model_dump(mode="json")
@@ -137,6 +157,7 @@ def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any
             "name": "table",
             "file": str(table.resolve()),
             "classes": list(trained.record.class_names),
+            "on_bad_file": "skip",
             **kept,
             **({} if crop is None else {"crop": crop}),
         },

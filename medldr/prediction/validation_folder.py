@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ def evaluated(
     trained: Trained,
     files: RunFolder,
     tables: Mapping[str, Predictions],
+    said: Sequence[str],
     unreadable: int,
 ) -> dict[str, Any]:
     """The content of `evaluation.json`.
@@ -54,6 +55,7 @@ def evaluated(
         trained: The run.
         files: Its files.
         tables: Its validation split, and the site's as ``test``.
+        said: What was noticed in the site's table, without names of files or patients.
         unreadable: How many scans could not be read.
     """
     record = read_run_record(files)
@@ -61,6 +63,7 @@ def evaluated(
         update={"subgroups": None, "bands": {}, "splits": tuple(tables)}
     )
     notes = [f"external validation of {record.label} (seed {record.seed}) on scans of another site"]
+    notes += said
     if unreadable:
         scans = counted(unreadable, "scan", "scans")
         notes.append(f"{scans} could not be read and left out")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from medldr.errors import InputError
-from medldr.folders.files import write_text
+from medldr.folders.files import storage_errors, write_text
 from medldr.prediction.answers import Answers, Unreadable
 
 
@@ -22,16 +23,23 @@ def unreadable_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}_unreadable.csv")
 
 
-def check_free(out: Path, *, force: bool) -> None:
-    """Refuse to write over earlier answers.
+def check_free(out: Path, inputs: Iterable[str], *, force: bool) -> None:
+    """Refuse to write over inputs and over earlier answers; make the folder.
 
     Raises:
-        InputError: If there is such a file, and `force` is not set, or its folder is missing.
+        InputError: If there is such a file, and `force` is not set, or it is one of the inputs.
+        StorageError: If its folder cannot be made or written to.
     """
     if out.is_dir():
         raise InputError(
             f"--out: {out} is a folder. Name a file, such as {out / 'predictions.csv'}"
         )
+    with storage_errors(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out.parent):
+            pass
+    if out.resolve() in {Path(one).expanduser().resolve() for one in inputs}:
+        raise InputError(f"--out: {out} is one of the inputs. Choose another name")
     if not force:
         for path in (out, unreadable_path(out)):
             if path.exists():
@@ -41,14 +49,14 @@ def check_free(out: Path, *, force: bool) -> None:
 def write_answers(answers: Answers, out: Path) -> list[Path]:
     """Write them, whole or not at all; a list of earlier unreadable items goes.
 
-    Columns: ``path``, ``predicted``, ``positive`` (yes or no at the threshold, where there is one),
+    Columns: ``path``, ``predicted``, ``above_threshold`` (yes or no, where there is a threshold),
     one ``prob_<class>`` per class, one ``sd_<class>`` with several runs, ``warnings``.
 
     Returns:
         The files.
     """
     called = answers.called_positive
-    header = ["path", "predicted", *(["positive"] if called is not None else [])]
+    header = ["path", "predicted", *(["above_threshold"] if called is not None else [])]
     header += [f"prob_{name}" for name in answers.class_names]
     if answers.spread is not None:
         header += [f"sd_{name}" for name in answers.class_names]
@@ -61,16 +69,13 @@ def write_answers(answers: Answers, out: Path) -> list[Path]:
         if answers.spread is not None:
             cells += map(repr, answers.spread[row].tolist())
         rows.append([*cells, "; ".join(answers.warnings[row])])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    written = [out]
-    write_text(out, _text([[*header, "warnings"], *rows]))
     other = unreadable_path(out)
     if answers.unreadable:
         write_text(other, unreadable_text(answers.unreadable))
-        written.append(other)
     else:
         other.unlink(missing_ok=True)
-    return written
+    write_text(out, _text([[*header, "warnings"], *rows]))
+    return [out, *([other] if answers.unreadable else [])]
 
 
 def unreadable_text(unreadable: Iterable[Unreadable]) -> str:

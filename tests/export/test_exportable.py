@@ -69,7 +69,11 @@ def test_the_network_stays_as_it_was(tiny, record_of):
             {},
             r"transform\.eval: MONAI transforms \(NormalizeIntensity, Resize\) .* left empty",
         ),
-        ({"name": "scan", "sice": 4}, {}, r"preprocessing\.json: transform\.sice: .* Use the version"),
+        (
+            {"name": "scan", "sice": 4},
+            {},
+            r"preprocessing\.json: transform\.sice: .* Use the version",
+        ),
         ({"name": "scan", "size": 8}, {}, r"makes images of 1 x 8 x 8, but input says 1 x 4 x 4"),
         ({"name": "scan"}, {"classes": 2}, r"class_names has 2 names, .* 3 outputs"),
     ],

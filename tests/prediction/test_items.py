@@ -75,9 +75,22 @@ def test_folders_below_hidden_files_and_leaflets(tmp_path):
         assert names(find_items([tmp_path], axes), tmp_path) == ["a/1.png", "a/b/2.png"]
 
 
-def test_an_item_named_twice_is_answered_once(tmp_path):
+def test_one_name_of_two_files_becomes_two_names(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / folder / "1.png")
+        (tmp_path / folder / "t.csv").write_text("path\n1.png\n1.png\n")
+    found = find_items([tmp_path / "a" / "t.csv", tmp_path / "b" / "t.csv"], 2)
+    assert names(found, tmp_path) == ["a/1.png", "a/1.png", "b/1.png", "b/1.png"]
+    assert names(find_items([tmp_path / "a" / "t.csv"], 2), tmp_path) == ["1.png", "1.png"]
+
+
+def test_links_in_a_circle_and_folders_that_cannot_be_listed(tmp_path):
     Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "1.png")
-    assert len(find_items([tmp_path / "1.png", tmp_path / "1.png"], 2)) == 1
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert names(find_items([tmp_path], 2), tmp_path) == ["1.png"]
+    (item,) = find_items(["x" * 300], 2)
+    assert "cannot be looked at" in item.reason
 
 
 def test_a_missing_file_is_named_with_the_nearest_name(tmp_path):

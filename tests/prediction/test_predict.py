@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_done(lab, medldr, tmp_pat
     assert ended.code == 3, ended.err
     assert [row["path"] for row in _rows(out)] == [str(good)]
     assert set(_rows(out)[0]) == {
-        "path", "predicted", "positive", "prob_well", "prob_ill", "warnings",
+        "path", "predicted", "above_threshold", "prob_well", "prob_ill", "warnings",
     }  # fmt: skip
     reasons = {row["path"]: row["reason"] for row in _rows(tmp_path / "p_unreadable.csv")}
     assert reasons[str(tmp_path / "no.nii")].startswith("there is no such file")
@@ -227,7 +227,7 @@ def test_pictures_of_16_bits_are_scaled_and_a_volume_is_refused(lab, tmp_path):
     found = medldr.predict(lab.picture, tmp_path / "deep.png")
     assert any("were scaled to the 8 bits of training" in said for said in found.warnings[0])
     found = medldr.predict(lab.picture, [lab.volume_files / "anna_1.nii.gz"])
-    assert not len(found)
+    assert len(found) == 0
     assert found.prob.shape == (0, 3)
     assert found.unreadable[0].reason
 
@@ -250,3 +250,73 @@ def test_explanations_are_a_folder_of_pictures_and_a_page_without_names(lab, med
     assert shown.code == 0, shown.err
     assert not (tmp_path / "why" / "0003.png").exists()
     assert "anna_1.nii.gz" in (tmp_path / "why" / "index.html").read_text("utf-8")
+
+
+def test_inputs_and_what_is_not_ours_are_never_replaced(lab, medldr, tmp_path):
+    scan = tmp_path / "keep.nii.gz"
+    shutil.copy(lab.volume_files / "anna_1.nii.gz", scan)
+    before = scan.read_bytes()
+    ended = medldr("predict", lab.volumes[0], scan, "--out", scan, "--force")
+    assert ended.code == 2
+    assert "is one of the inputs" in ended.err
+    assert scan.read_bytes() == before
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "2024.png").write_bytes(b"scan")
+    out = ("--out", tmp_path / "p.csv", "--force")
+    ended = medldr("predict", lab.volumes[0], scan, *out, "--explain", mine)
+    assert ended.code == 2
+    assert "left alone" in ended.err
+    assert (mine / "2024.png").read_bytes() == b"scan"
+
+
+def test_places_that_cannot_be_written_are_told_before_anything_is_predicted(lab, medldr, tmp_path):
+    (tmp_path / "file.txt").write_text("x")
+    scan = lab.volume_files / "anna_1.nii.gz"
+    for words in (
+        ("--out", tmp_path / "file.txt" / "p.csv"),
+        ("--out", tmp_path / "p.csv", "--explain", tmp_path / "file.txt" / "why"),
+        ("--out", tmp_path),
+    ):
+        ended = medldr("predict", lab.volumes[0], scan, *words)
+        assert ended.code == 2, ended.err
+        assert ended.err.startswith("error: ")
+        assert not ended.out
+
+
+def test_nothing_that_can_be_read_leaves_earlier_answers(lab, medldr, tmp_path):
+    out = tmp_path / "p.csv"
+    out.write_text("old")
+    ended = medldr("predict", lab.volumes[0], tmp_path / "typo.nii", "--out", out, "--force")
+    assert ended.code == 2
+    assert "none of 1 items can be predicted" in ended.err
+    assert out.read_text() == "old"
+
+
+def test_lists_of_every_kind(lab):
+    scan = lab.volume_files / "anna_1.nii.gz"
+    values = nibabel.load(scan).get_fdata().astype("i2")
+    expected = medldr.predict(lab.volumes[0], scan).prob
+    for given in (
+        (one for one in [values]), np.array([str(scan)]), torch.from_numpy(values)[None],
+        [torch.from_numpy(values).float().requires_grad_()],
+    ):  # fmt: skip
+        np.testing.assert_allclose(medldr.predict(lab.volumes[0], given).prob, expected, atol=1e-6)
+    mixed = medldr.predict(lab.volumes[0], [values, [[1, 2], [3]], np.array(3), None])
+    assert len(mixed) == 1
+    assert len(mixed.unreadable) == 3
+    for wrong, said in (
+        (values, "may be a single image"), (3, "no list of paths or arrays"), ("", "an empty path"),
+        ([values, str(scan)], "paths or arrays, not both"), ([], "nothing to predict"),
+    ):  # fmt: skip
+        with pytest.raises(medldr.InputError, match=said):
+            medldr.predict(lab.volumes[0], wrong)
+
+
+def test_a_picture_as_other_types_of_number(lab):
+    pixels = np.asarray(Image.open(lab.picture_files / "bob_3.png"))
+    expected = medldr.predict(lab.picture, [pixels]).prob
+    for other in (pixels.astype(np.int64), pixels.astype(float), pixels / 255):
+        np.testing.assert_allclose(medldr.predict(lab.picture, [other]).prob, expected, atol=1e-6)
+    with pytest.raises(medldr.InputError, match="may be a single image"):
+        medldr.predict(lab.picture, pixels)

@@ -118,7 +118,10 @@ def test_columns_of_other_names_are_said_and_can_be_given(lab, medldr, site, tmp
     assert medldr("validate", run, table, *given, "--out", out).code == 0
     ended = medldr("validate", run, table, *given, "--out", out)
     assert ended.code == 2
-    assert "is not empty. Choose another --out, or add --force" in ended.err
+    assert "holds an earlier validation" in ended.err
+    assert medldr("validate", run, table, *given, "--out", out, "--force").code == 0
+    ended = medldr("validate", run, table, "data.file=other.csv", "--out", tmp_path / "b")
+    assert "the table is the argument after the run" in ended.err
     ended = medldr("validate", run, table, "training.lr=1", "--out", tmp_path / "b")
     assert ended.code == 2
     assert "only keys of data" in ended.err
@@ -146,3 +149,38 @@ def test_scans_that_cannot_be_read_stay_named_at_the_site_alone(lab, medldr, sit
     assert "1 scan could not be read" in ended.out
     for path in (tmp_path / "out").iterdir():
         assert broken.name.encode() not in path.read_bytes()
+
+
+def test_only_an_earlier_validation_is_replaced(lab, medldr, site, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(lab.volumes[0], run)
+    table = site(lab.volumes[0])
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "data.txt").write_text("mine")
+    for place in (run, tmp_path / "precious", table):
+        ended = medldr("validate", lab.volumes[0], table, "--out", place, "--force")
+        assert ended.code == 2, ended.err
+    assert (run / "model.safetensors").exists()
+    assert (tmp_path / "precious" / "data.txt").read_text() == "mine"
+    assert medldr("validate", lab.volumes[0], table, "--out", tmp_path / "ok").code == 0
+    ended = medldr("predict", tmp_path / "ok", table, "--out", tmp_path / "p.csv")
+    assert ended.code == 2
+    assert "is the validation of a run at another site" in ended.err
+
+
+def test_missing_files_and_repeated_rows_are_told(lab, medldr, site, tmp_path):
+    run = lab.volumes[0]
+    table = site(run)
+    lines = table.read_text().splitlines()
+    lines.append(lines[1])
+    table.write_text("\n".join([*lines, "gone.nii.gz,ill,p99"]))
+    ended = medldr("validate", run, table, "--out", tmp_path / "out")
+    assert ended.code == 3, ended.err
+    assert "gone.nii.gz" in (tmp_path / "out_unreadable.csv").read_text()
+    notes = json.loads((tmp_path / "out" / "evaluation.json").read_text())["notes"]
+    assert any("1 scan could not be read" in note for note in notes)
+    assert len(notes) >= 3  # and what was done to the repeated row
+    shutil.rmtree(tmp_path / "out")
+    ended = medldr("validate", run, table, "--out", tmp_path / "out")
+    assert ended.code == 2
+    assert "out_unreadable.csv exists" in ended.err

@@ -130,6 +130,12 @@ class ItemReader:
 
 
 def _with_8_bits(scan: Scan, rules: Rules) -> Scan:
+    if scan.kind == "array" and scan.values.min() >= 0:
+        # The same picture as other types of number: from 0 to 1, or from 0 to 255.
+        high = scan.values.max()
+        factor = 255 if scan.values.dtype.kind == "f" and high <= 1 else 1
+        if high * factor <= 255:
+            return replace(scan, values=np.rint(scan.values * factor).astype(np.uint8))
     unit = to_unit(scan.values, *value_range(scan, rules))
     said = f"its pixels ({scan.mode}) were scaled to the 8 bits of training"
     values = np.rint(unit * 255).astype(np.uint8)

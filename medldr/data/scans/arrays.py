@@ -113,6 +113,8 @@ def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
             names = list(archive.files)
             if member in names or (not member and len(names) == 1):
                 stored: NDArray[Any] = archive[member or names[0]]
+                if not isinstance(stored, np.ndarray):  # a zip of something else
+                    raise ScanError("it is a zip archive, but not one of arrays")
                 stored.setflags(write=False)
                 return stored
     except _BROKEN as error:

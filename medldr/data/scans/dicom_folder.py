@@ -87,7 +87,7 @@ def list_folder(folder: Path) -> Listing:
         raise ScanError(f"none of the {len(paths)} files in this folder is a DICOM picture{cure}")
     said = []
     if foreign:
-        said.append(f"{_files(foreign)} no readable DICOM and left out")
+        said.append(f"{_files(foreign)} not readable DICOM and left out")
     if without:
         said.append(f"{_files(without)} without a picture and left out")
     return Listing(series, tuple(said))

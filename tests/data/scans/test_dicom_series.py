@@ -87,7 +87,7 @@ def test_other_files_are_left_out_and_counted(tmp_path, volume):
     scan = read_dicom_series(tmp_path)
     np.testing.assert_array_equal(scan.values[0], volume)
     assert scan.warnings == (
-        "2 files are no readable DICOM and left out",
+        "2 files are not readable DICOM and left out",
         "1 file is without a picture and left out",
         "1 of its 5 files repeat a slice and are left out",
     )
