@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from medldr.folders.files import storage_errors, sync_folder
+
+_ABANDONED: Final = 86_400.0
+"""Seconds after which no process is still at work on a folder."""
 
 
 @contextmanager
@@ -24,6 +30,7 @@ def whole_folder(to: Path) -> Iterator[Path]:
     to = to.resolve()
     with storage_errors(to):
         to.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(to)
         made = Path(tempfile.mkdtemp(prefix=f".{to.name}.", suffix=".tmp", dir=to.parent))
     try:
         folder = made / to.name  # a folder with everybody's usual rights, which mkdtemp's lacks
@@ -33,6 +40,13 @@ def whole_folder(to: Path) -> Iterator[Path]:
             _put(folder, to, made / "before")
     finally:
         shutil.rmtree(made)
+
+
+def _remove_abandoned(to: Path) -> None:
+    """Remove what killed processes left half made, a day ago or more."""
+    for left in to.parent.glob(f".{glob.escape(to.name)}.*.tmp"):
+        if left.is_dir() and time.time() - left.stat().st_mtime > _ABANDONED:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _put(folder: Path, to: Path, before: Path) -> None:

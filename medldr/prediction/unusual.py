@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from medldr.data.counting import counted
 from medldr.data.scans.facts import Facts
 from medldr.folders.preprocessing_record import Range, Training
 
@@ -31,7 +32,8 @@ def unusual_file(facts: Facts, training: Training) -> dict[str, str]:
     found = {}
     if training.channels and facts.shape[0] not in training.channels:
         had = ", ".join(map(str, training.channels))
-        found["channels"] = f"it has {facts.shape[0]} channels; training images had {had}"
+        has = counted(facts.shape[0], "channel", "channels")
+        found["channels"] = f"it has {has}; training images had {had}"
     if _beyond(facts.spatial, training.sizes):
         found["size"] = (
             f"its size is {_times(facts.spatial)}; training images had "

@@ -218,7 +218,7 @@ def test_unusual_items_are_told(lab, tmp_path):
     grey = Image.fromarray(np.zeros((20, 24), np.uint8))
     grey.save(tmp_path / "grey.png")
     found = medldr.predict(lab.picture, tmp_path / "grey.png")
-    assert "it has 1 channels; training images had 3" in " ".join(found.warnings[0])
+    assert "it has 1 channel; training images had 3" in " ".join(found.warnings[0])
 
 
 def test_pictures_of_16_bits_are_scaled_and_a_volume_is_refused(lab, tmp_path):
