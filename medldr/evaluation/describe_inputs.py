@@ -86,7 +86,7 @@ def describe_inputs(
     trained = measure(config, data, model, fabric, "train", stages)
     held_back = next((name for name in HELD_BACK if len(data.rows.get(name, ()))), None)
     centre, latents = None, None
-    if stages and held_back is not None and len(trained.mean) >= FEWEST:
+    if trained.averages.shape[1] and held_back is not None and len(trained.mean) >= FEWEST:
         centre = centre_of(trained.averages)
         others = measure(config, data, model, fabric, held_back, stages)
         found = distances(centre, others.averages)

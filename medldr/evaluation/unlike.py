@@ -79,7 +79,7 @@ def features(
     Args:
         model: In eval mode.
         image: ``(B, C, *S)`` as the network receives it.
-        stages: Their names.
+        stages: Their names. One that the network passes through no tap has no features.
 
     Returns:
         ``(B, K)`` and ``(B, D)``.
@@ -98,7 +98,7 @@ def features(
     for name in stages:
         keep(name)
     logits = model.classify(model.features(image, taps))  # type: ignore[arg-type]
-    averages = [found[name] for name in taps]
+    averages = [found[name] for name in taps if name in found]
     joined = torch.cat(averages, dim=1) if averages else torch.zeros(len(image), 0)
     return logits, joined.cpu().numpy()
 
