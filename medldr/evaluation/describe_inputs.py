@@ -1,4 +1,4 @@
-"""`preprocessing.json` of a run: what its network must be told of its inputs.
+"""`preprocessing.json` of a run: what one must know to give new images to its network.
 
 Source:
     Our choice: at most `MOST` training images and as many held-back ones are looked at, evenly
@@ -7,7 +7,6 @@ Source:
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -47,7 +46,6 @@ MOST: Final = 1000
 HELD_BACK: Final = ("id_val", "val")
 """The first of these that there is gives the threshold; no test split chooses anything."""
 FEWEST: Final = 10
-_TRAINING_ONLY: Final = frozenset({"train"})
 
 
 class Measured(NamedTuple):
@@ -72,7 +70,7 @@ def describe_inputs(
     evaluation: dict[str, Any],
     made: Recalibration | None,
 ) -> tuple[Preprocessing, Centre | None]:
-    """What a run's network must be told of its inputs, and where training images lie.
+    """How new images are given to a run's network, and where those of training lie.
 
     Args:
         config: The run.
@@ -111,7 +109,7 @@ def describe_inputs(
             spatial_size=tuple(size),
             dtype="uint8" if table.images.dtype == np.uint8 else "float32",
         ),
-        transform=config.transform.model_dump(mode="json", exclude=set(_TRAINING_ONLY)),
+        transform=config.transform.model_dump(mode="json", exclude={"train"}),
         input=Shape(channels=data.spec.channels, spatial_size=data.spec.spatial_size),
         temperature=None if made is None else made.temperature,
         threshold=point.get("threshold"),
@@ -148,7 +146,7 @@ def measure(
             flat = batch.image.flatten(1).float()
             mean.append(flat.mean(1).cpu().numpy())
             sd.append(flat.std(1, correction=0).cpu().numpy())
-            with fabric.autocast() if fabric is not None else contextlib.nullcontext():
+            with fabric.autocast():
                 averages.append(features(model, batch.image, stages)[1])
     return Measured(
         np.concatenate(averages),

@@ -24,6 +24,7 @@ from medldr.data.scans.scan import ScanError
 from medldr.data.scans.source import Source
 from medldr.errors import InputError
 from medldr.prediction.answers import Answers, Unreadable
+from medldr.prediction.arrays import item_of_array, listed
 from medldr.prediction.items import Item, find_items
 from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
@@ -170,63 +171,14 @@ def predict(
     if isinstance(inputs, str | Path):
         items = find_items([inputs], axes, path_column)
     else:
-        held = _listed(inputs, axes)
+        held = listed(inputs, axes)
         if all(isinstance(one, str | Path) for one in held):
             items = find_items(held, axes, path_column)
         else:
-            items = [_of_array(number, one, spacing) for number, one in enumerate(held)]
+            items = [item_of_array(number, one, spacing) for number, one in enumerate(held)]
     if not items:
         raise InputError("nothing to predict: the list is empty")
     return predict_items(loaded, items, tta=names)
-
-
-def _listed(inputs: Any, axes: int) -> list[Any]:
-    """The items of what was given, one by one.
-
-    Raises:
-        InputError: If it is no list, or a single array where a list of them is needed.
-    """
-    if isinstance(inputs, Tensor):
-        inputs = _plain(inputs)
-    if isinstance(inputs, np.ndarray):
-        if inputs.dtype.kind in "US":
-            return [str(one) for one in inputs.ravel()]
-        shape = inputs.shape
-        colours = axes == 2 and len(shape) == 3 and (shape[-1] in (3, 4) or shape[0] in (1, 3))
-        if len(shape) <= axes or colours:
-            raise InputError(
-                f"an array of shape {shape} may be a single image. Give a list with an array for "
-                "each item: [array]"
-            )
-    try:
-        return list(inputs)
-    except TypeError as error:
-        raise InputError(
-            f"a {type(inputs).__name__} is no list of paths or arrays to predict"
-        ) from error
-
-
-def _plain(value: Tensor) -> NDArray[Any]:
-    value = value.detach()
-    value = value.to_dense() if value.layout != torch.strided else value
-    value = value.float() if value.dtype == torch.bfloat16 else value
-    found: NDArray[Any] = value.cpu().numpy()
-    return found
-
-
-def _of_array(number: int, value: Any, spacing: Sequence[float] | None) -> Item:
-    name = f"item {number}"
-    if isinstance(value, str | Path):
-        raise InputError("give paths or arrays, not both in one list")
-    if isinstance(value, Tensor):
-        value = _plain(value)
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        return Item(name, reason=f"it is no array of numbers ({error})")
-    if array.dtype.kind not in "biuf" or array.ndim < 2:
-        return Item(name, reason=f"it is no image: {type(value).__name__} of shape {array.shape}")
-    return Item(name, None, (array, spacing))
 
 
 def _batches(runs: Sequence[Trained], items: Sequence[Item]) -> Iterator[list[_Read]]:

@@ -5,8 +5,11 @@ import pytest
 from PIL import Image
 
 import medldr
+from medldr.data.scans.source import Source
 from medldr.errors import InputError
 from medldr.prediction.items import find_items
+from medldr.prediction.predict import load_runs
+from medldr.prediction.unusual import unusual_file
 
 VOLUME = np.random.default_rng(5).integers(0, 400, (12, 12, 12)).astype(np.int16)
 
@@ -58,11 +61,17 @@ def test_slices_that_are_missing_or_doubled_are_named(lab, tmp_path, write_serie
     assert said in " ".join(told)
 
 
-def test_another_modality_is_told(lab, tmp_path, write_series):
-    runs = lab.volumes[0]
+def test_another_modality_is_told_where_training_said_one(lab, tmp_path, write_series):
     write_series(tmp_path / "mr", VOLUME, spacing=2.0, Modality="MR")
-    found = medldr.predict(runs, tmp_path / "mr")
-    assert len(found) == 1  # NIfTI files of training say no modality, so none is unlike theirs
+    (run,) = load_runs(lab.volumes[0])
+    facts = run.reader.read(Source(tmp_path / "mr")).facts
+    training = run.record.training  # of NIfTI files, which say no modality
+    assert "modality" not in unusual_file(facts, training)
+    said = unusual_file(facts, training.model_copy(update={"modalities": ("CT",)}))
+    assert said["modality"] == "its modality is MR; training images were CT"
+    assert "modality" not in unusual_file(
+        facts, training.model_copy(update={"modalities": ("CT", "MR")})
+    )
 
 
 def test_folders_below_hidden_files_and_leaflets(tmp_path):

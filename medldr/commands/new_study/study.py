@@ -103,7 +103,7 @@ def make_study(options: Options, asker: Asker) -> Study:
         data.append(Finding("ordinal", True, why, used=False))
     config = _config(data)
     _, notes = resolve(config, dict(zip(table.ids.tolist(), table.facts, strict=True)), table.name)
-    # What the table says of scales was said before the keys were chosen; the keys say it anew.
+    # The table's own notes were made before the keys were chosen, so they are made again with them.
     checks = [note.partition(": ")[2] for note in notes if note.startswith("CHECK")]
     said += [note[:1].upper() + note[1:] for note in checks]
     held_out = choose_held_out(table, config)
