@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
 from torch import Tensor, nn
 from torchvision.models.resnet import ResNet as TorchvisionResNet
 
@@ -18,6 +19,11 @@ class ResNetConfig(ModelConfig):
 
     stem: Literal["small", "imagenet"] = "small"
     conv: ConvKind = "acs"
+    init: Literal["kaiming", "torch"] = Field(
+        "kaiming",
+        description="first weights of the convolutions: torchvision's Kaiming normal, or those "
+        "that torch gives every layer, as in MedMNIST's 28-pixel networks",
+    )
 
 
 class ResNet(FeatureModel):
@@ -29,11 +35,19 @@ class ResNet(FeatureModel):
         config: ``stem``: ``small`` is 3x3, stride 1, without pooling (28-pixel images keep their
             28 pixels through stage 1); ``imagenet`` is 7x7, stride 2, and max pooling. ``conv``:
             how a 3D network is made, see `medldr.models._acs.convert`; 2D data ignores it.
+            ``init``: how convolutions start. ``kaiming``: normal, fan out, as torchvision's
+            ResNets; ``torch``: as torch makes a layer, uniform within 1 / sqrt(fan in). Both are
+            drawn for the 2D network, before conversion. Norms start at 1 and 0 and the head as
+            torch's `Linear` either way.
         spec: Channels, classes and number of axes.
 
     Source:
-        He et al. 2016; the small stem is MedMNIST's 28-pixel network. Initial weights are
-        torchvision's (Kaiming normal, fan out) before conversion, also for the small stem.
+        He et al. 2016, with torchvision's first weights. The small stem is that of MedMNIST v2's
+        28-pixel networks, which set no first weights and so have torch's (``init`` ``torch``).
+        Its 3D networks are made in 2D and converted with their weights: ACS and 2.5D kernels keep
+        them, 3D ones are repeated along depth and divided by it (the converter's ``i3d``, the
+        script's default), which is what `convert` does. `AcsConv3d` made by itself starts like
+        torch's `Conv2d`. With ``small``, ``kaiming`` is our choice.
     """
 
     stem_weight = "network.conv1.weight"
@@ -45,7 +59,7 @@ class ResNet(FeatureModel):
             stage_dims=dims,
             dim=dims[-1],
             num_classes=spec.num_classes,
-            head=config.head,
+            config=config,
             spatial_dims=spec.spatial_dims,
         )
         network: nn.Module = _Network(block, layers, config, spec.channels)
@@ -55,7 +69,7 @@ class ResNet(FeatureModel):
             self.notes.append(f"model.conv: {config.conv} has no effect on 2D images")
         self.network = network
 
-    def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
+    def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """Latents: the global average of the last stage's output."""
         net: Any = self.network
         x = net.maxpool(net.relu(net.bn1(net.conv1(self.arrange(image)))))
@@ -90,6 +104,10 @@ class _Network(TorchvisionResNet):  # type: ignore[misc]  # torchvision has no t
         self.bn1 = nn.BatchNorm2d(stem)
         self.avgpool = nn.Identity()
         self.fc = nn.Identity()
+        if config.init == "torch":
+            for module in self.modules():
+                if isinstance(module, nn.Conv2d):
+                    module.reset_parameters()
 
     def _make_layer(
         self, block: Any, planes: int, blocks: int, stride: int = 1, dilate: bool = False
