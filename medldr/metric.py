@@ -32,6 +32,8 @@ class Metric:
         unbounded: Whether it is infinite in samples without something in its denominator.
         biased: Whether a finite sample inflates it: it has no interval, but a noise floor.
         threshold: Whether it needs a threshold from the validation split.
+        shots: Whether it needs the training images of each class and is asked for by
+            ``evaluation.shots``.
         published: Whether published tables report it.
         selects: Whether ``training.select`` can name it.
         over_domains: Whether it is a mean over domains.
@@ -57,6 +59,7 @@ class Metric:
     unbounded: bool = False
     biased: bool = False
     threshold: bool = False
+    shots: bool = False
     published: bool = False
     selects: bool = False
     over_domains: bool = False

@@ -17,6 +17,7 @@ __all__ = ["ALIASES", "METRICS", "TASKS", "Metric", "metric_facts"]
 TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
 
 _BINARY: Final = ("binary",)
+_CLASSES: Final = ("multi-class", "ordinal")
 _TABLE: Final = (
     Metric(
         "accuracy", "Accuracy",
@@ -56,6 +57,30 @@ _TABLE: Final = (
         "(sensitivity + specificity) / 2",
         undefined="no label with both positives and negatives",
         cards=("multi-class",), published=True, selects=True, short="Bal. acc.",
+    ),
+    Metric(
+        "many_shot_accuracy", "Many-shot accuracy",
+        "Mean recall of the classes with many training images.",
+        percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
+        definition="unweighted mean recall of the classes with more training images than "
+        "the first number of evaluation.shots",
+        undefined="no class has so many training images", cards=_CLASSES, short="Many",
+    ),
+    Metric(
+        "medium_shot_accuracy", "Medium-shot accuracy",
+        "Mean recall of the classes with neither many nor few training images.",
+        percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
+        definition="unweighted mean recall of the classes whose training images lie between the "
+        "numbers of evaluation.shots, or are equal to one",
+        undefined="no class has so many training images", cards=_CLASSES, short="Medium",
+    ),
+    Metric(
+        "few_shot_accuracy", "Few-shot accuracy",
+        "Mean recall of the classes with few training images.",
+        percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
+        definition="unweighted mean recall of the classes with fewer training images than the "
+        "second number of evaluation.shots",
+        undefined="no class has so few training images", cards=_CLASSES, short="Few",
     ),
     Metric(
         "macro_f1", "Macro F1",

@@ -44,6 +44,15 @@ def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
     return edges
 
 
+def _many_then_few(limits: tuple[int, int]) -> tuple[int, int]:
+    many, few = limits
+    if few < 0 or many < few - 1:
+        raise ValueError(
+            "should be two numbers of training images, the larger first, such as [100, 20]"
+        )
+    return limits
+
+
 class TrainingConfig(Section):
     """The loop: how long to train, with which optimizer, which weights to keep."""
 
@@ -163,6 +172,11 @@ class EvaluationConfig(Section):
         lt=1,
         description="binary tasks: share of positives where the test will be used, for PPV and NPV "
         "beside those at the prevalence of the data",
+    )
+    shots: Annotated[tuple[int, int], AfterValidator(_many_then_few)] | None = Field(
+        None,
+        description="score frequent and rare classes apart: many-shot with more training images "
+        "than the first number, few-shot with fewer than the second, such as [100, 20]",
     )
     batch_size: int = Field(256, ge=1)
     per_group: bool = Field(

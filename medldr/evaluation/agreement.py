@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from medldr.evaluation.evaluate import flat
+from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.gap import UNSEEN
 from medldr.evaluation.groups import WORST_GROUP
 from medldr.evaluation.metrics import counts, operating_point
@@ -25,7 +26,6 @@ from medldr.evaluation.split_scores import (
     CLASS_METRICS,
     WORST_DOMAIN,
     SplitScores,
-    headline_metrics,
 )
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
@@ -174,13 +174,13 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> dict[st
     if asked is not None and asked.specificity is not None:
         point = operating_point.find(tables, positive=positive, specificity=asked.specificity)
         found["operating_point/threshold"] = point.threshold
-    bins = evaluation.calibration.bins
+    bins, shots = evaluation.calibration.bins, shots_of(evaluation)
     for split, entry in evaluation.splits.items():
         if split not in tables:
             found[f"{split}/n"] = 0
             continue
         by_group = bool(entry.groups) or entry.worst_group is not None
-        scores = SplitScores(tables[split], bins, positive, point, by_group)
+        scores = SplitScores(tables[split], bins, positive, point, by_group, shots=shots)
         of_split = _values(scores) | _sizes(scores)
         of_split |= _by_domain(scores, of_split)
         for name in entry.parts:
@@ -201,7 +201,7 @@ def _values(scores: SplitScores, domain: str | None = None) -> dict[str, Any]:
     They are not summed by group, as `SplitScores` does for its draws: that takes longer.
     """
     table, names = scores.table, scores.table.class_names
-    of_split = headline_metrics(table.task)
+    of_split = scores.headline
     if scores.why_not(domain) is not None:
         of_classes = [f"class/{name}/{metric}" for name in names for metric in CLASS_METRICS]
         return dict.fromkeys([*of_split, *of_classes])
@@ -213,6 +213,7 @@ def _values(scores: SplitScores, domain: str | None = None) -> dict[str, Any]:
         bins=scores.bins,
         positive=scores.positive,
         threshold=scores.point.threshold,
+        shots=scores.shots,
     )
     # Without a threshold they are not computed.
     found: dict[str, Any] = {name: None for name in of_split if metric_facts(name).threshold}

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError
-from medldr.evaluation import class_mix, gap, intervals, recalibration, subgroups
+from medldr.evaluation import class_mix, frequency, gap, intervals, recalibration, subgroups
 from medldr.evaluation.drawn_thresholds import thresholds_of
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.single_run import METHOD
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
-from medldr.evaluation.split_scores import SplitScores, headline_metrics, positive_class
+from medldr.evaluation.split_scores import SplitScores, positive_class
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
@@ -49,6 +49,7 @@ def check(
     subgroups.check_subgroups(config, metadata)
     positive_class(spec, config.positive_class)
     _check_prevalence(spec.task, config)
+    frequency.check(config, spec.task)
     scored = set(config.splits) & set(splits)
     if not scored:
         raise InputError(
@@ -75,6 +76,7 @@ def evaluate(
     shared: Collection[str] = (),
     notes: Sequence[str] = (),
     recalibrated: Mapping[str, Any] | None = None,
+    trained_on: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Evaluate one run.
 
@@ -88,6 +90,7 @@ def evaluate(
         notes: What readers of the numbers should know about the data.
         recalibrated: How these probabilities were recalibrated, as `recalibration.written` says
             it; None where they are as the network gave them.
+        trained_on: Training images of each class, which ``evaluation.shots`` needs.
 
     Returns:
         The content of `evaluation.json`; plain values only, undefined numbers are None with a
@@ -119,11 +122,12 @@ def evaluate(
     columns = join(list(tables.values())).columns
     subgroups.check_subgroups(config, columns)
     divisions, undivided = subgroups.divide(columns, config)
+    shots = frequency.shots(config, first, trained_on)
     headline = next((split for split in SPLIT_TITLES if split in tables), None)
     by_split = {
         split: SplitScores(
             table, config.bins, positive, point, config.per_group, drawn,
-            tuple(divisions) if split == headline else (),
+            tuple(divisions) if split == headline else (), shots,
         )
         for split, table in tables.items()
     }  # fmt: skip
@@ -147,6 +151,7 @@ def evaluate(
         "calibration": {"definition": calibration.definition(first.task), "bins": config.bins},
         "operating_point": asdict(point) if binary else None,
         "recalibration": None if recalibrated is None else dict(recalibrated),
+        **frequency.content(shots, first.class_names),
         "definitions": metrics.DEFINITIONS,
         "splits": {split: entry.content(seen) for split, entry in found.items()},
         "gap": _gap(found, seen, shared, chosen),
@@ -181,7 +186,7 @@ def _gap(
     return {
         "seen": split,
         "unseen": gap.UNSEEN,
-        "metrics": {name: one.minus(other, name) for name in headline_metrics(one.task)},
+        "metrics": {name: one.minus(other, name) for name in one.scores.headline},
         "shared_groups": split in shared,
         "note": gap.notes(split, [selection], shared=split in shared, mix=mix),
     }

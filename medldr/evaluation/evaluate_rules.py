@@ -96,6 +96,7 @@ def predict_and_score(
             shared=shared,
             notes=said,
             recalibrated=how,
+            trained_on=data.spec.class_counts,
         )
         further = None if rule == reported else rule
         if further is None:

@@ -18,7 +18,6 @@ from medldr.evaluation.split_scores import (
     DOMAIN_METRICS,
     WORST_DOMAIN,
     SplitScores,
-    headline_metrics,
 )
 from medldr.metrics import metric_facts
 from medldr.types import Task
@@ -53,7 +52,7 @@ class SplitEntry:
             seen: Names of the domains that training rows came from.
         """
         scores, table = self.scores, self.scores.table
-        names = headline_metrics(table.task)
+        names = scores.headline
         return {
             "n": len(table),
             "n_groups": scores.units.count,
@@ -110,7 +109,7 @@ class SplitEntry:
 
     def by_part(self) -> dict[str, Any]:
         """Each part of the held-out domains, evaluated like a split; empty where there is none."""
-        names = headline_metrics(self.task)
+        names = self.scores.headline
         found = {}
         for name in dict.fromkeys(sorted(self.scores.table.part.tolist())):
             if name:

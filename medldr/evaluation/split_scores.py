@@ -13,6 +13,7 @@ from medldr.evaluation import class_mix, groups, intervals, subgroups
 from medldr.evaluation.metrics import calibration, counts, ranking
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.operating_point import OperatingPoint
+from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.evaluation.single_run import Sample
 from medldr.metrics import METRICS, TASKS, metric_facts
@@ -27,9 +28,18 @@ DOMAIN_METRICS = tuple(metric.name for metric in METRICS.values() if "domain" in
 WORST_DOMAIN = "worst_domain/accuracy"
 
 
-def headline_metrics(task: Task) -> list[str]:
-    """Metrics of a whole split in the order of `evaluation.json`: those of every task first."""
-    found = [m for m in METRICS.values() if task in m.tasks and "split" in m.levels]
+def headline_metrics(task: Task, *, shots: bool = False) -> list[str]:
+    """Metrics of a whole split in the order of `evaluation.json`: those of every task first.
+
+    Args:
+        task: Kind of labels.
+        shots: Whether frequent and rare classes are scored apart.
+    """
+    found = [
+        m
+        for m in METRICS.values()
+        if task in m.tasks and "split" in m.levels and (shots or not m.shots)
+    ]
     common = [m.name for m in found if m.tasks == TASKS]
     own = [m for m in found if m.tasks != TASKS]
     return common + [m.name for m in sorted(own, key=lambda m: not m.calibration)]
@@ -75,6 +85,7 @@ class SplitScores:
         per_group: Whether groups are scored.
         drawn: The threshold in each draw; None: the same in all.
         divisions: How the columns of the metadata are divided into subgroups.
+        shots: Training images of each class; None: frequent and rare classes are not told apart.
     """
 
     table: Predictions
@@ -84,6 +95,12 @@ class SplitScores:
     per_group: bool = False
     drawn: Array | None = None
     divisions: tuple[subgroups.Division, ...] = ()
+    shots: Shots | None = None
+
+    @property
+    def headline(self) -> list[str]:
+        """Metrics of the whole split."""
+        return headline_metrics(self.table.task, shots=self.shots is not None)
 
     @cached_property
     def units(self) -> intervals.Units:
@@ -162,6 +179,7 @@ class SplitScores:
             threshold=self.point.threshold,
             drawn=self.drawn,
             prevalence=self.point.prevalence,
+            shots=self.shots,
             level=level,
             only=only,
         )
@@ -230,6 +248,9 @@ class SplitScores:
     def _counted(self, name: str, column: int) -> NDArray[np.bool_]:
         """Items with a label that a metric may count: those of a class, or all that are known."""
         share = metric_facts(name).share
+        if metric_facts(name).shots and self.shots is not None:
+            bucket = metric_facts(name).name.removesuffix("_shot_accuracy")
+            return np.asarray((self.truth[:, self.shots.members(bucket)] == 1).any(axis=1))
         if share in ("class", "positives", "negatives"):
             place = 1 - column if share == "negatives" else column
             return np.asarray(self.truth[:, place] == 1)

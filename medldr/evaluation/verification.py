@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from medldr.config import EvaluationConfig
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
+from medldr.evaluation import frequency
 from medldr.evaluation.agreement import Difference, differences, equal
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.table import by_split, read_predictions
@@ -148,6 +149,7 @@ class _Scores:
             },
             shared=[said.gap.seen] if said.gap is not None and said.gap.shared_groups else [],
             recalibrated=content.get("recalibration"),
+            trained_on=frequency.counts_of(said),
         )
         others = {}
         for found in _leaves(content, again):
@@ -198,6 +200,8 @@ def evaluation_settings(
     }
     if said.intervals is not None:
         stated |= {"draws": said.intervals.draws, "bootstrap_seed": said.intervals.seed}
+    # An evaluation older than the key, or made without it, has no such numbers.
+    stated["shots"] = None if said.shots is None else (said.shots.many, said.shots.few)
     if said.positive_class is not None:
         stated["positive_class"] = said.positive_class
     if said.operating_point is not None and said.operating_point.specificity is not None:

@@ -22,7 +22,7 @@ from medldr.folders.files import RunFolder, write_json
 from medldr.folders.number_record import Number as Number
 from medldr.folders.records import Record, check_record, read_content
 from medldr.folders.run_record import Selection, Task
-from medldr.folders.scoring_records import CalibrationRecord, OperatingPointRecord
+from medldr.folders.scoring_records import CalibrationRecord, OperatingPointRecord, ShotsRecord
 from medldr.folders.scoring_records import IntervalRecord as IntervalRecord
 from medldr.folders.scoring_records import RecalibrationRecord as RecalibrationRecord
 from medldr.folders.subgroup_record import DivisionRecord
@@ -207,6 +207,7 @@ class EvaluationRecord(Record):
     calibration: CalibrationRecord = CalibrationRecord()
     operating_point: OperatingPointRecord | None = None
     recalibration: RecalibrationRecord | None = None
+    shots: ShotsRecord | None = None
     definitions: dict[str, str] = Field(default_factory=dict)
     splits: dict[str, SplitRecord]
     gap: GapRecord | None = None

@@ -40,6 +40,22 @@ class OperatingPointRecord(Record):
     prevalence: float | None = None
 
 
+class ShotsRecord(Record):
+    """Which classes are frequent and which are rare.
+
+    Attributes:
+        many: Classes with more training images than this are frequent.
+        few: Classes with fewer training images than this are rare.
+        counts: Training images by class.
+        buckets: ``many``, ``medium`` or ``few`` by class.
+    """
+
+    many: int
+    few: int
+    counts: dict[str, int] = Field(default_factory=dict)
+    buckets: dict[str, str] = Field(default_factory=dict)
+
+
 class Recalibration(Record):
     """How the probabilities of one set of weights were recalibrated.
 

@@ -85,6 +85,7 @@ def evaluated(
         seen=() if record.spec is None else record.spec.train_domains,
         notes=notes,
         recalibrated=how,
+        trained_on=None if record.spec is None else record.spec.class_counts,
     )
 
 

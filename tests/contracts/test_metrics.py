@@ -15,11 +15,13 @@ import pytest
 from medldr.config import EvaluationConfig
 from medldr.evaluation import domain_means, evaluate, predictions_of, score
 from medldr.evaluation.metrics.score import measures
+from medldr.evaluation.metrics.shots import Shots
 from medldr.metrics import ALIASES, METRICS, TASKS, metric_facts
 
 FOLDER = Path(__file__).parents[1] / "reference" / "metrics"
 CASES = [(name, task) for name, metric in METRICS.items() for task in metric.tasks or TASKS]
 IMAGES, CLASSES, BINS, SPECIFICITY, PREVALENCE = 150, 4, 12, 0.8, 0.05
+TRAINED_ON, SHOTS = (300, 101, 60, 7), (100, 20)  # training images by class, limits of groups
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Given:
     positive: int = 0
     specificity: float = SPECIFICITY
     prevalence: float = PREVALENCE
+    trained_on: tuple = TRAINED_ON
+    shots: tuple = SHOTS
 
 
 def references():
@@ -77,9 +81,10 @@ def given_and_found(task):
         splits=["test"], draws=100, bins=BINS, specificity=SPECIFICITY, per_group=True,
         positive_class=names[given.positive] if task == "binary" else None,
         prevalence=PREVALENCE if task == "binary" else None,
+        shots=SHOTS if task in ("multi-class", "ordinal") else None,
     )  # fmt: skip
     tables = {"val": predictions_of(task, val_label, val_prob, class_names=names), "test": table}
-    split = evaluate(tables, settings)["splits"]["test"]
+    split = evaluate(tables, settings, trained_on=TRAINED_ON)["splits"]["test"]
     found = {name: number["value"] for name, number in split["metrics"].items()}
     found |= {name: split[name]["accuracy"]["value"] for name in ("worst_domain", "worst_group")}
     found |= {name: number["value"] for name, number in split.get("at_prevalence", {}).items()}
@@ -117,9 +122,8 @@ def test_the_function_that_its_row_names_computes_it(name):
     for task in METRICS[name].tasks:
         label, prob = draw(task, 3)
         threshold = 0.5 if task == "binary" else None
-        found = {
-            key for sums in measures(label, prob, task, threshold=threshold) for key in sums.value()
-        }
+        made = measures(label, prob, task, threshold=threshold, shots=Shots(TRAINED_ON, *SHOTS))
+        found = {key for sums in made for key in sums.value()}
         wanted = [name] if "split" in METRICS[name].levels else []
         wanted += [f"class/0/{name}"] if "class" in METRICS[name].levels else []
         assert set(wanted) <= found

@@ -92,8 +92,8 @@ from medldr.evaluation.comparison.runs import (
 from medldr.evaluation.comparison.scoring import Settings
 from medldr.evaluation.comparison.split_rows import SplitRows
 from medldr.evaluation.evaluate import split_notes
+from medldr.evaluation.frequency import shots_notes
 from medldr.evaluation.metrics import score as metrics
-from medldr.evaluation.split_scores import headline_metrics
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
 
@@ -149,7 +149,7 @@ def compare(
         for s in splits
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
-    settings = Settings.of(found[0])
+    settings = Settings.of(found[0], found[1:])
     by_split = {s: SplitRows(s, known, base, settings, controls) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out because some runs were not scored by group."
@@ -163,7 +163,7 @@ def compare(
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
-    notes += recalibration_notes(known)
+    notes += recalibration_notes(known) + shots_notes([run.evaluation for run in found])
     footnotes, marks = made_footnotes(known, base)
     result = {
         "schema": 1,
@@ -257,7 +257,7 @@ def _gaps(
     one, other = inside.per_run[0], outside.per_run[0]
     sizes = len(one.table), len(other.table)
     mix = class_mix.note(one.shares, other.shares, one.table.class_names, one.table.task, sizes)
-    for name in headline_metrics(inside.per_run[0].table.task):
+    for name in inside.per_run[0].headline:
         for method in known:
             key = method.name, name
             seen, lost = inside.scores[key], outside.scores[key]

@@ -11,8 +11,10 @@ from medldr.errors import InputError
 from medldr.evaluation import intervals
 from medldr.evaluation.comparison.runs import Run, aligned
 from medldr.evaluation.drawn_thresholds import thresholds_of
+from medldr.evaluation.frequency import common_shots
 from medldr.evaluation.inference import Scores
 from medldr.evaluation.metrics import operating_point
+from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.split_scores import SplitScores, positive_class
 from medldr.types import Predictions
 
@@ -30,6 +32,7 @@ class Settings:
         bins: Bins of the calibration error.
         positive_class: Of a binary task.
         specificity: At which sensitivity is reported.
+        shots: Training images of each class, where frequent and rare ones are scored apart.
     """
 
     draws: int
@@ -37,10 +40,11 @@ class Settings:
     bins: int
     positive_class: str | None
     specificity: float
+    shots: Shots | None = None
 
     @classmethod
-    def of(cls, run: Run) -> Settings:
-        """The settings of a run.
+    def of(cls, run: Run, others: Sequence[Run] = ()) -> Settings:
+        """The settings of a run; of frequent and rare classes, what it shares with the others.
 
         Raises:
             InputError: If its `evaluation.json` does not record how its intervals were made.
@@ -59,6 +63,7 @@ class Settings:
             scored.calibration.bins,
             scored.positive_class,
             DEFAULT_SPECIFICITY if wanted is None else wanted,
+            common_shots([scored, *(other.evaluation for other in others)]),
         )
 
 
@@ -74,7 +79,9 @@ def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool)
             found = thresholds_of(run.predictions, point, positive, draws, seed)
             run.thresholds[made] = found
         drawn = run.thresholds[made]
-    return SplitScores(table, settings.bins, positive, point, per_group, drawn)
+    return SplitScores(
+        table, settings.bins, positive, point, per_group, drawn, shots=settings.shots
+    )
 
 
 def recorded_noise(
@@ -121,7 +128,7 @@ def metric_scores(
     if not all(split in run.predictions for run in runs):
         return None
     try:
-        settings, tables = Settings.of(runs[0]), aligned(runs, split)
+        settings, tables = Settings.of(runs[0], runs[1:]), aligned(runs, split)
     except InputError:
         return None
     if any(not np.array_equal(table.part, tables[0].part) for table in tables):

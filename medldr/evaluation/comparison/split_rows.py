@@ -23,7 +23,6 @@ from medldr.evaluation.split_scores import (
     DOMAIN_METRICS,
     WORST_DOMAIN,
     SplitScores,
-    headline_metrics,
 )
 from medldr.metrics import metric_facts
 
@@ -98,7 +97,7 @@ class SplitRows:
         of_domains = [f"domain/{d}/{m}" for d in scores.domains for m in DOMAIN_METRICS]
         worst = [WORST_DOMAIN] if scores.domains else []
         worst += [WORST_GROUP] if self.per_group else []
-        return headline_metrics(scores.table.task) + worst + of_domains
+        return scores.headline + worst + of_domains
 
     def class_names(self) -> list[str]:
         """Metrics of single classes (or labels), named as in `SplitScores`."""
@@ -203,7 +202,7 @@ class SplitRows:
         """One dict per metric and two methods, as `medldr.evaluation.compare` describes them."""
         oracles = {m.name for m in self.known if any(run.oracle for run in m.runs)}
         competing = [m for m in self.known if m.name not in oracles and m.name not in self.controls]
-        for metric in headline_metrics(self.per_run[0].table.task):
+        for metric in self.per_run[0].headline:
             for one, other in combinations(competing, 2) if not metric_facts(metric).biased else ():
                 place = {"split": self.split, "domain": None, "metric": metric}
                 between = {"method": one.name, "minus": other.name}

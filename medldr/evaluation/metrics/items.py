@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
 from medldr.types import Task
+
+if TYPE_CHECKING:
+    from medldr.evaluation.metrics.shots import Shots
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class Items:
         threshold: Probability above which the positive class is predicted; binary only.
         drawn: That threshold in every bootstrap draw; None: the same in all.
         prevalence: Stated share of positives, for predictive values; binary only.
+        shots: How many training images each class has; None where that is not asked for.
     """
 
     label: NDArray[np.int64] | Array
@@ -34,6 +39,7 @@ class Items:
     threshold: float | None = None
     drawn: Array | None = None
     prevalence: float | None = None
+    shots: Shots | None = None
 
     @property
     def number(self) -> NDArray[np.int64]:

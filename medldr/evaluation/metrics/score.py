@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from medldr.evaluation.metrics import counts, ranking
 from medldr.evaluation.metrics.items import Items
+from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.metrics import METRICS, metric_facts
 from medldr.types import Predictions, Task
@@ -33,6 +34,7 @@ def measures(
     threshold: float | None = None,
     drawn: Array | None = None,
     prevalence: float | None = None,
+    shots: Shots | None = None,
     level: str = "",
     only: str = "",
 ) -> list[Sums]:
@@ -47,16 +49,18 @@ def measures(
         threshold: Adds ``sensitivity_at_specificity`` and what else needs one; binary only.
         drawn: That threshold in every bootstrap draw; unset: the same in all.
         prevalence: Adds the predictive values at this prevalence to those.
+        shots: Adds the accuracies on frequent and rare classes.
         level: Leaves out what is not reported for it (``domain``), which saves time.
         only: Leaves out all but what computes this metric.
     """
-    items = Items(label, prob, task, bins, positive, threshold, drawn, prevalence)
-    return [function(items) for function in _functions(task, threshold is not None, level, only)]
+    items = Items(label, prob, task, bins, positive, threshold, drawn, prevalence, shots)
+    wanted = _functions(task, threshold is not None, shots is not None, level, only)
+    return [function(items) for function in wanted]
 
 
 @cache
 def _functions(
-    task: Task, with_threshold: bool, level: str, only: str
+    task: Task, with_threshold: bool, with_shots: bool, level: str, only: str
 ) -> tuple[Callable[[Items], Sums], ...]:
     """The functions that the rows of `medldr.metrics` name, each once."""
     named = [
@@ -65,6 +69,7 @@ def _functions(
         if metric.function
         and task in metric.tasks
         and (with_threshold or not metric.threshold)
+        and (with_shots or not metric.shots)
         and (not level or level in metric.levels)
         and only in ("", metric.name)
     ]

@@ -26,6 +26,8 @@ from medldr.errors import InputError
 from medldr.evaluation import Run
 from medldr.evaluation.comparison.runs import same_task
 from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.frequency import common_shots, shots_notes
+from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.predictions.table import join
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder, read_json
@@ -144,11 +146,15 @@ def _pooled(
     tables = _tables(runs)
     _each_once(tables, {f: folder.run(entry.member.run) for f, entry in folds.items()})
     first = next(iter(runs.values()))
+    evaluations = [run.evaluation for run in runs.values()]
+    shots = common_shots(evaluations)
     content = evaluate(
         tables,
-        _scoring(next(iter(folds.values())), first.evaluation),
+        _scoring(next(iter(folds.values())), first.evaluation, shots),
         selection=_selection(list(runs.values())),
         seen=_seen(list(runs.values())),
+        notes=shots_notes(evaluations),
+        trained_on=None if shots is None else shots.counts,
     )
     if content["operating_point"] is not None:
         content["operating_point"]["reason"] = OWN_THRESHOLDS
@@ -230,12 +236,15 @@ def _items(ids: Sequence[str]) -> str:
     return f"{len(ids):,} item{' is' if len(ids) == 1 else 's are'} ({shown})"
 
 
-def _scoring(entry: Entry, scored: EvaluationRecord) -> EvaluationConfig:
+def _scoring(
+    entry: Entry, scored: EvaluationRecord, shots: Shots | None = None
+) -> EvaluationConfig:
     """How the folds were scored: as the first one says, and as its `evaluation.json` records."""
     from medldr.config import EvaluationConfig  # only where there are folds: it loads every section
 
     stated = {} if entry.files is None else dict(section(entry.files.stated, "evaluation"))
     recorded: dict[str, Any] = {"splits": ("id_test", "test"), "bins": scored.calibration.bins}
+    recorded["shots"] = None if shots is None else (shots.many, shots.few)
     if scored.intervals is not None:
         recorded["draws"] = scored.intervals.draws
         recorded["bootstrap_seed"] = scored.intervals.seed

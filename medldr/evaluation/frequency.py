@@ -1,0 +1,106 @@
+"""Frequent and rare classes: what ``evaluation.shots`` asks for, and what files say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from medldr.errors import InputError
+from medldr.evaluation.metrics.shots import Shots
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.metrics import METRICS
+from medldr.types import Predictions, Task
+
+if TYPE_CHECKING:
+    from medldr.config import EvaluationConfig
+
+
+def check(config: EvaluationConfig, task: Task) -> None:
+    """Refuse ``evaluation.shots`` for labels without frequent and rare classes.
+
+    Raises:
+        InputError: Naming the key.
+    """
+    fitting = METRICS["few_shot_accuracy"].tasks
+    if config.shots is not None and task not in fitting:
+        raise InputError(
+            f"evaluation.shots tells frequent from rare classes of {' and '.join(fitting)} tasks, "
+            f"but the task is {task}. Remove the key"
+        )
+
+
+def shots(
+    config: EvaluationConfig, predictions: Predictions, trained_on: Sequence[int] | None
+) -> Shots | None:
+    """How frequent each class is; None where that is not asked for.
+
+    Args:
+        config: What to score.
+        predictions: Any table of the run.
+        trained_on: Training images of each class.
+
+    Raises:
+        InputError: If it is asked for and does not suit the task, or the training images are not
+            known.
+    """
+    check(config, predictions.task)
+    if config.shots is None:
+        return None
+    if trained_on is None:
+        raise InputError(
+            "evaluation.shots needs the training images of each class, which are not known here. "
+            "Remove the key, or score the run with `medldr evaluate`"
+        )
+    return Shots(tuple(trained_on), *config.shots)
+
+
+def content(found: Shots | None, class_names: Sequence[str]) -> dict[str, Any]:
+    """What `evaluation.json` says of it; nothing where it is not asked for."""
+    if found is None:
+        return {}
+    counts = dict(zip(class_names, found.counts, strict=True))
+    return {
+        "shots": {
+            "many": found.many,
+            "few": found.few,
+            "counts": counts,
+            "buckets": {name: found.bucket(count) for name, count in counts.items()},
+        }
+    }
+
+
+def shots_of(evaluation: EvaluationRecord) -> Shots | None:
+    """The same from the file."""
+    said = evaluation.shots
+    return None if said is None else Shots(tuple(said.counts.values()), said.many, said.few)
+
+
+def common_shots(evaluations: Sequence[EvaluationRecord]) -> Shots | None:
+    """How frequent each class is for several runs; None where they differ in which are rare.
+
+    Training images may differ a little between runs, as folds do: the numbers are the first run's.
+    """
+    said = [evaluation.shots for evaluation in evaluations]
+    if not said or any(each is None or said[0] is None for each in said):
+        return None
+    alike = all(each.buckets == said[0].buckets for each in said if each and said[0])
+    return shots_of(evaluations[0]) if alike else None
+
+
+def shots_notes(evaluations: Sequence[EvaluationRecord]) -> list[str]:
+    """Says so where frequent and rare classes cannot be scored apart for all of several runs."""
+    asked = [evaluation.shots is not None for evaluation in evaluations]
+    if not any(asked) or common_shots(evaluations) is not None:
+        return []
+    why = (
+        "the runs differ in which classes are frequent in training and which are rare"
+        if all(asked)
+        else "some runs were scored without evaluation.shots"
+    )
+    return [f"Frequent and rare classes are not scored apart: {why}."]
+
+
+def counts_of(evaluation: EvaluationRecord) -> tuple[int, ...] | None:
+    """Training images of each class that an evaluation states; None where it states none."""
+    found = shots_of(evaluation)
+    return None if found is None else found.counts
