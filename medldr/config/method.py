@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from medldr import plugins
 from medldr.config.packaged import packaged_configs
-from medldr.config.sections import MODIFIED, is_swad, section
+from medldr.config.sections import MODIFIED, SWAD_TITLES, section, swad_form
 
 Config = Mapping[str, Any]
 
@@ -56,11 +56,15 @@ def method_title(config: Config) -> str:
         title += f" ({words.get(value, value)})" if value else ""
     base = section(algorithm, "base").get("name")
     title += f" on {algorithm_title(str(base))}" if base else ""
-    return f"{title} + SWAD" if is_swad(config) else title
+    averaged = swad_form(config)
+    return f"{title} + {SWAD_TITLES[averaged]}" if averaged else title
 
 
 def method_id(config: Config) -> str:
-    """The id of this method in published numbers; ends in `+swad` if weights are averaged.
+    """The id of this method in published numbers.
+
+    It ends in ``+swad`` if weights are averaged as SWAD's code does, in ``+swad_once``, which has
+    no published numbers, if each segment counts once.
 
     A form without its own published numbers has the name of its algorithm as id, unless that is the
     id of another form: then its module lists it under ``FORMS``.
@@ -68,7 +72,8 @@ def method_id(config: Config) -> str:
     Example:
         >>> method_id({"algorithm": {"name": "latentdr", "degrade": "pool"}})
         'latentdr_pool'
-        >>> method_id({"algorithm": {"name": "coral"}, "training": {"averaging": {"name": "swad"}}})
+        >>> averaged = {"averaging": {"name": "swad", "compat": True}}
+        >>> method_id({"algorithm": {"name": "coral"}, "training": averaged})
         'coral+swad'
     """
     algorithm = section(config, "algorithm")
@@ -80,7 +85,8 @@ def method_id(config: Config) -> str:
         wanted = {**plain, **form["when"]}
         if all(_same(algorithm.get(key), wanted[key], plain.get(key)) for key in wanted):
             found = form["id"]
-    return f"{found}+swad" if is_swad(config) else found
+    averaged = swad_form(config)
+    return f"{found}+{averaged}" if averaged else found
 
 
 def _same(value: Any, wanted: Any, default: Any) -> bool:

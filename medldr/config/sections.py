@@ -7,6 +7,8 @@ from typing import Any, Final
 
 MODIFIED: Final = "+modified"
 """End of the protocol id of a run that changed a key that the protocol pins."""
+SWAD_TITLES: Final = {"swad": "SWAD", "swad_once": "SWAD, each segment once"}
+"""Titles of the forms that `swad_form` tells apart."""
 
 
 def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -24,7 +26,25 @@ def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def is_swad(config: Mapping[str, Any]) -> bool:
     """Whether a run averages its weights with SWAD, which makes it a different method."""
-    return section(section(config, "training"), "averaging").get("name") == "swad"
+    return bool(swad_form(config))
+
+
+def swad_form(config: Mapping[str, Any]) -> str:
+    """Which mean of weights a run takes with SWAD; empty if it does not use SWAD.
+
+    Published numbers are of ``swad``, whose code counts some weights more than once
+    (``training.averaging.compat``); the mean that counts each once is another method.
+
+    Example:
+        >>> swad_form({"training": {"averaging": {"name": "swad", "compat": True}}})
+        'swad'
+        >>> swad_form({"training": {"averaging": "swad"}}), swad_form({"training": {}})
+        ('swad_once', '')
+    """
+    averaging = section(section(config, "training"), "averaging")
+    if averaging.get("name") != "swad":
+        return ""
+    return "swad" if averaging.get("compat") else "swad_once"
 
 
 def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ import functools
 import pytest
 
 from medldr.config import load_config, packaged_names
+from medldr.config.method import method_id
+from medldr.reporting.published.numbers import published
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 
@@ -30,6 +32,10 @@ def planned(name):
 
 def layout(name):
     return as_record(load_sweep(name), planned(name)).layout
+
+
+def plain(plan):
+    return plan.config.model_dump(mode="json")
 
 
 def recipe(tmp_path, name, *overrides):
@@ -132,7 +138,43 @@ def test_averaged_weights_tolerate_less_on_vlcs():
     assert {p.config.training.select[0] for p in plan} == {"swad"}
     for p in plan:
         averaging = p.config.training.averaging
-        assert (averaging.n_converge, averaging.n_tolerance, averaging.compat) == (3, 6, False)
+        assert (averaging.n_converge, averaging.n_tolerance) == (3, 6)
+
+
+def test_averaged_weights_beside_published_numbers_are_counted_as_the_published_code_counts():
+    plan = planned("domainbed_swad")
+    found = {
+        (p.member.row, p.config.training.averaging.compat, p.config.protocol, method_id(plain(p)))
+        for p in plan
+    }
+    rows = ("erm", "coral", "miro", "latentdr_sa", "latentdr_pool")
+    assert found == {
+        each
+        for row in rows
+        for each in (
+            (f"{row}, swad", True, "swad", f"{row}+swad"),
+            (f"{row}, swad_once", False, "swad+modified", f"{row}+swad_once"),
+        )
+    }
+    assert {p.config.data.set for p in plan if p.config.protocol == "swad"} == set(DOMAINS)
+    for row in ("erm", "coral"):
+        assert {e.source for e in published("pacs", method=f"{row}+swad")} == {"SWAD paper"}
+        assert published("pacs", method=f"{row}+swad_once") == ()
+    alone = expand(load_sweep("domainbed_swad", ["axes.training.averaging.compat=swad"]), "out")
+    assert {p.config.training.averaging.compat for p in alone} == {True}
+    assert len(plan) == 2 * len(alone) == 2 * len(rows) * 22 * 3
+
+
+def test_averaging_counted_otherwise_leaves_the_published_protocol(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text(
+        "extends: [recipe/swad_vlcs, data/vlcs, recipe/swad_averaging_vlcs, algorithm/erm]\n"
+        "data: {held_out: SUN09}\n"
+    )
+    averaging = load_config(path).training.averaging
+    assert (averaging.ratio, averaging.compat, load_config(path).protocol) == (0.2, True, "swad")
+    for change in ("compat=false", "ratio=0.3", "n_converge=4", "n_tolerance=5"):
+        assert load_config(path, [f"training.averaging.{change}"]).protocol == "swad+modified"
 
 
 def test_the_search_is_the_papers():

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from medldr.config.method import row_titles
-from medldr.config.sections import dataset_name, held_out, is_swad
+from medldr.config.sections import SWAD_TITLES, dataset_name, held_out, swad_form
 from medldr.folders.table_names import JOINT
 from medldr.reporting.published.numbers import domain_names, same_domain
 from medldr.reporting.read.study import Entry, Study
@@ -79,16 +79,16 @@ def _methods(study: Study, places: Sequence[HeldRun]) -> dict[tuple[str, tuple[s
         names[JOINT.join(values)] = values
     oracles = {name for (row, _), name in stripped.items() if study.oracle(row)}
     titles = printed_titles(names, {**row_titles(), **study.layout.titles}, oracles)
-    if not any(is_swad(run.entry.config) for run in places):
-        return {place: titles[name] for place, name in stripped.items()}
-    plain = {
-        stripped[run.row, run.domains]
-        for run in places
-        if run.entry.config and not is_swad(run.entry.config)
-    }
+    forms: dict[str, set[str]] = {}
+    for run in places:
+        if run.entry.config:
+            name = stripped[run.row, run.domains]
+            forms.setdefault(name, set()).add(swad_form(run.entry.config))
     for name, title in titles.items():
-        if name not in plain and "swad" not in title.lower():
-            titles[name] = f"{title} + SWAD"
+        # A method whose runs are all missing is averaged as the others are.
+        form, *others = forms.get(name) or set().union(*forms.values()) or {""}
+        if form and not others and "swad" not in title.lower():
+            titles[name] = f"{title} + {SWAD_TITLES[form]}"
     return {place: titles[name] for place, name in stripped.items()}
 
 

@@ -6,12 +6,20 @@ from medldr.config.method import method_id, method_title
 
 
 def test_averaged_weights_are_another_method():
-    averaged = {"algorithm": {"name": "erm"}, "training": {"averaging": "swad"}}
+    published = {"averaging": {"name": "swad", "compat": True}}
+    averaged = {"algorithm": {"name": "erm"}, "training": published}
     assert method_id(averaged) == "erm+swad"
     assert method_title(averaged) == "ERM + SWAD"
-    for averaging, found in (("ema", "erm"), ("swad", "erm+swad")):
+    for averaging, found in (("ema", "erm"), ("swad", "erm+swad_once")):
         training = {"averaging": {"name": averaging, "start": 0.2}}
         assert method_id({"algorithm": "erm", "training": training}) == found
+
+
+def test_averaging_each_segment_once_has_no_published_numbers():
+    for averaging in ("swad", {"name": "swad"}, {"name": "swad", "compat": False}):
+        averaged = {"algorithm": {"name": "coral"}, "training": {"averaging": averaging}}
+        assert method_id(averaged) == "coral+swad_once"
+        assert method_title(averaged) == "CORAL + SWAD, each segment once"
 
 
 @pytest.mark.parametrize(

@@ -240,12 +240,12 @@ def test_columns_of_several_sets_have_no_average_over_domains(held_sweep):
     assert document.section("left_out").tables[0].columns[-1] == "Average"
 
 
-def test_rows_whose_weights_are_averaged_by_swad_carry_it_in_their_name(held_sweep):
-    folder = held_sweep(
-        ROWS, EACH[:2], seeds=(0,), config={"training": {"averaging": {"name": "swad"}}}
-    )
+@pytest.mark.parametrize(("compat", "said"), [(True, "SWAD"), (False, "SWAD, each segment once")])
+def test_rows_whose_weights_are_averaged_by_swad_carry_it_in_their_name(held_sweep, compat, said):
+    averaging = {"name": "swad", "compat": compat}
+    folder = held_sweep(ROWS, EACH[:2], seeds=(0,), config={"training": {"averaging": averaging}})
     found = only(folder)
-    assert found.rows == ["ERM + SWAD", "LatentDR (Pool) + SWAD"]
+    assert found.rows == [f"ERM + {said}", f"LatentDR (Pool) + {said}"]
 
 
 def test_protocols_that_differ_within_a_table_are_told(held_sweep):
