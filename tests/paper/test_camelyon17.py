@@ -5,14 +5,17 @@ import functools
 import pytest
 
 from medldr.config import load_config, packaged_names
+from medldr.config.method import augmentation_id, method_id
+from medldr.config.sections import dataset_name
 from medldr.models import build_model
+from medldr.reporting.published.match import PAPER, Ours, Relation, relation
 from medldr.reporting.published.numbers import published
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 from medldr.types import DataSpec
 
 RUNS = ("erm", "coral", "latentdr_sa", "latentdr_pool")
-METHODS = ("fish", *RUNS)  # Fish needs a warm start, so it is in sweeps only
+METHODS = ("fish", "mixup", *RUNS)  # Fish needs a warm start, so it is in sweeps only, as Mixup is
 CONTROLS = ("warm_start", "erm_half_lr", "latentdr_sa_full_lr", "latentdr_full_lr")
 TABLES = ("camelyon17_table", "camelyon17_table_wilds")
 
@@ -86,10 +89,23 @@ def test_the_table_has_the_papers_rows_and_columns_ten_times(name):
     assert {p.member.row for p in plan} == {*METHODS, *CONTROLS}
     assert {p.member.column for p in plan} == {"no_aug", "targeted"}
     assert {p.config.seed for p in plan} == set(range(10))
-    assert len(plan) == 9 * 2 * 10
+    assert len(plan) == 10 * 2 * 10
     assert layout(name).reference == "erm"
     assert layout(name).controls == CONTROLS
     assert {p.config.transform.targeted for p in plan if p.member.column == "targeted"} == {True}
+
+
+def test_the_quoted_number_of_mixup_stands_beside_ours_as_of_another_protocol():
+    plan = next(p for p in planned("camelyon17_table") if p.member.label.startswith("mixup_no_aug"))
+    config = plan.config.model_dump(mode="json")
+    ours = Ours(
+        dataset_name(config, {}), config["protocol"], config["model"]["name"],
+        method_id(config), augmentation_id(config), "",
+    )  # fmt: skip
+    (theirs,) = published(ours.dataset, method=ours.method, augmentation=ours.augmentation)
+    assert (theirs.value, theirs.protocol, theirs.source) == (0.635, "unstated", PAPER)
+    assert relation(ours, theirs) is Relation.OTHER_PROTOCOL
+    assert published("camelyon17", method="mixup", augmentation="targeted") == ()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -134,7 +150,7 @@ def test_the_generic_augmentation_stands_apart_from_the_targeted_one():
 
 def test_the_phantom_has_the_papers_shape():
     plan = planned("camelyon17_phantom")
-    assert {p.member.row for p in plan} == {"warm_start", *METHODS} - {"coral"}
+    assert {p.member.row for p in plan} == {"warm_start", *METHODS} - {"coral", "mixup"}
     assert {p.member.column for p in plan} == {"no_aug", "targeted"}
     assert {p.config.seed for p in plan} == {0, 1}
     assert {p.config.data.name for p in plan} == {"phantom_histology"}
