@@ -16,6 +16,7 @@ from medldr.folders.evaluation_record import (
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.forest import domain_figure
+from medldr.reporting.figures.frequency import frequency_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.headline import (
     headline,
@@ -157,9 +158,14 @@ def classes(scored: EvaluationRecord) -> Section | None:
     one, images = ("Label", "Positive") if labels else ("Class", "Images")
     table = Table(f"Results by {one.lower()}", [one, images])
     keys = _add_metrics(table, split.classes.values())
+    trained_on = {} if scored.shots is None else scored.shots.counts
+    table.columns += ["Training images"] if trained_on else []
     for name, entry in split.classes.items():
-        table.rows.append(Row(name, _cells(table, keys, entry)))
-    return section("run", "labels" if labels else "classes", where(scored), table)
+        more = [Cell(trained_on.get(name))] if trained_on else []
+        table.rows.append(Row(name, [*_cells(table, keys, entry), *more]))
+    drawing = None if scored.shots is None else frequency_figure(split, scored.shots)
+    figures = None if drawing is None else Figures([drawing])
+    return section("run", "labels" if labels else "classes", where(scored), table, figures)
 
 
 def where(scored: EvaluationRecord) -> Paragraph:
