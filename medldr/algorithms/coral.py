@@ -20,7 +20,9 @@ by name. ``weight: 0`` is ``erm`` on the same batches, with the penalty logged: 
 with.
 
 Settings: ``weight`` 1.0 over all domains, DomainBed's; WILDS has 0.1 over two domains per batch
-(configuration ``coral_wilds``).
+(configuration ``coral_wilds``). ``forward: batch`` normalises all images of a batch together, as
+WILDS does and as ``erm`` has it; ``domain`` those of each domain, DomainBed's form. It makes a
+difference with live batch normalisation alone, which DomainBed's table does not have.
 
 Several processes: means and covariances are those of the rows of all processes.
 
@@ -44,7 +46,8 @@ from pydantic import Field
 from torch import Tensor
 
 from medldr.algorithms._blocks import Blocks, require_several
-from medldr.algorithms.base import Algorithm, AlgorithmConfig
+from medldr.algorithms._domain_passes import DomainPassesConfig, domain_features
+from medldr.algorithms.base import Algorithm
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
@@ -52,7 +55,7 @@ from medldr.types import Batch, DataSpec, StepOutput
 TITLE = "CORAL"
 
 
-class CORALConfig(AlgorithmConfig):
+class CORALConfig(DomainPassesConfig):
     """Keys of CORAL."""
 
     name: Literal["coral"] = "coral"
@@ -75,6 +78,7 @@ class CORAL(Algorithm):
         self.weight = config.weight
         self.domains_per_batch = config.domains_per_batch
         require_several("coral", spec)
+        self.forward_by = config.forward
         number = len(spec.train_domains)
         if (config.domains_per_batch or 0) > number:
             raise InputError(
@@ -86,7 +90,7 @@ class CORAL(Algorithm):
         """The classification loss plus the penalty, logged as ``original`` and ``coral``."""
         # Before the network runs: the host waits for the sizes, and a compiled loss stays whole.
         blocks = Blocks(batch.domain)
-        z = model.features(batch.image)
+        z = domain_features(model, batch, self.forward_by)
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
         penalty = coral_penalty(blocks.of(z))
@@ -154,6 +158,7 @@ ALGORITHM = CORAL
 
 CONTRACT_CASES = {
     "coral": {"keys": {"weight": 10.0}},
+    "coral by domain": {"keys": {"weight": 10.0, "forward": "domain"}},
     "coral, uneven": {"keys": {"weight": 10.0}, "rows": 11},
     "coral multi-label": {"keys": {"weight": 10.0}, "task": "multi-label"},
 }

@@ -32,8 +32,9 @@ Source:
     Rame et al., "Fishr: invariant gradient variances for out-of-distribution generalization", 2022,
     and its code in DomainBed: population variance, weights and bias together, no gradient through
     what was averaged before, penalty and average computed in all steps, the optimizer's state
-    forgotten when the penalty sets in. There the average is lost when a run is resumed; here it is
-    a buffer.
+    forgotten when the penalty sets in. There too the whole batch passes the network at once, which
+    matters with live batch normalisation. There the average is lost when a run is resumed; here it
+    is a buffer.
     Our choice: variances in closed form, ``(R o R)^T (Z o Z) / B - (R^T Z / B)^2`` with
     ``R = softmax(logits) - label``. R is always that of plain cross-entropy (multi-label: of binary
     cross-entropy, over the known labels of a sample), whatever `algorithm.loss` and

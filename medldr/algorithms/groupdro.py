@@ -19,7 +19,9 @@ but for the scaling, and it adds nothing to the loss. Accumulation would move th
 times per step and is refused unless asked for by name. ``eta: 0`` is ``erm`` on the same batches:
 the row to compare with.
 
-Settings: ``eta`` 0.01, DomainBed's. ``weight/<domain>`` and ``loss/domain/<name>`` are logged.
+Settings: ``eta`` 0.01, DomainBed's. ``forward: domain`` passes each domain's images through the
+network alone, DomainBed's form; it makes a difference with live batch normalisation alone, which
+its table does not have. ``weight/<domain>`` and ``loss/domain/<name>`` are logged.
 
 Several processes: the risk of a domain is that of its rows on all processes, and so the weights are
 the same everywhere.
@@ -42,14 +44,15 @@ from pydantic import Field
 from torch import Tensor
 
 from medldr.algorithms._blocks import Blocks, domain_risks, require_several
-from medldr.algorithms.base import Algorithm, AlgorithmConfig
+from medldr.algorithms._domain_passes import DomainPassesConfig, domain_features
+from medldr.algorithms.base import Algorithm
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 TITLE = "GroupDRO"
 
 
-class GroupDROConfig(AlgorithmConfig):
+class GroupDROConfig(DomainPassesConfig):
     """Keys of GroupDRO."""
 
     name: Literal["groupdro"] = "groupdro"
@@ -71,6 +74,7 @@ class GroupDRO(Algorithm):
     def __init__(self, config: GroupDROConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
         require_several("groupdro", spec)
+        self.forward_by = config.forward
         self.eta = config.eta
         self.log_q: Tensor
         self.register_buffer("log_q", torch.zeros(len(spec.train_domains)))
@@ -83,7 +87,7 @@ class GroupDRO(Algorithm):
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """Weighted sum of the domains' risks, logged as ``original``; moves the weights first."""
         blocks = Blocks(batch.domain)
-        z = model.features(batch.image)
+        z = domain_features(model, batch, self.forward_by)
         logits = model.classify(z)
         risks = domain_risks(self, logits, batch.label, blocks)
         present = torch.tensor(blocks.domains, device=risks.device)
@@ -126,6 +130,7 @@ ALGORITHM = GroupDRO
 
 CONTRACT_CASES = {
     "groupdro": {"keys": {"eta": 1.0}},
+    "groupdro by domain": {"keys": {"eta": 1.0, "forward": "domain"}},
     "groupdro, uneven": {"keys": {"eta": 1.0}, "rows": 11},
     "groupdro multi-label": {"keys": {"eta": 1.0}, "task": "multi-label"},
 }

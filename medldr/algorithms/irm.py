@@ -31,7 +31,8 @@ many batches is a square.
 Source:
     Arjovsky et al., "Invariant risk minimization", 2019, in DomainBed's form: every other image, a
     mean over the domains, a weight of 1 before the switch, Adam reset at it, and no division of the
-    loss by the weight.
+    loss by the weight. There too the whole batch passes the network at once, which matters with
+    live batch normalisation.
     Our choice: where ``weight`` is 0, it is 0 before the switch as well. In that case, and with no
     steps before the switch, nothing is switched and the optimizer is not reset. With several labels
     per image, label smoothing or class weights, which the sources lack, the slope is that of the

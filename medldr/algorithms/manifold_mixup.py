@@ -29,7 +29,10 @@ Source:
     The places are those of its code for ResNets: the input, after stage 1, after stage 2. In its
     ResNet the blended *input* was thrown away while the labels were mixed; here it is what the
     network sees. LatentDR states neither places nor alpha: the authors use 2.0 with schedules of
-    many hundred epochs; we use 0.2, as in Mixup, so the two differ only in the place.
+    many hundred epochs; we use 0.2, as in Mixup, so the two differ only in the place. They train
+    binary cross-entropy on the outputs of the softmax, against the blended one-hot label; LatentDR
+    does not say which loss it used. Ours is the run's classification loss, cross-entropy unless
+    `algorithm.loss` says otherwise, as for every other method of a table; theirs is not offered.
     Drawing per process is our choice.
 """
 

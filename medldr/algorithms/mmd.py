@@ -26,6 +26,8 @@ shows exactly this number means that the penalty has no effect. ``bandwidths: me
 (configuration ``mmd_median``) has g = 2^k / m for k from -3 to 3, where m is the median of the
 squared distances between all different images of the batch, from whatever domain (the lower one of
 two in the middle; their mean, where the median is 0). No gradient flows through m.
+``forward: domain`` passes each domain's images through the network alone, DomainBed's form; it
+makes a difference with live batch normalisation alone, which its table does not have.
 
 Several processes: the distances are those between the rows of all processes.
 
@@ -50,7 +52,8 @@ from pydantic import Field
 from torch import Tensor
 
 from medldr.algorithms._blocks import Blocks, require_several
-from medldr.algorithms.base import Algorithm, AlgorithmConfig
+from medldr.algorithms._domain_passes import DomainPassesConfig, domain_features
+from medldr.algorithms.base import Algorithm
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -65,7 +68,7 @@ AROUND_MEDIAN = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Those of ``bandwidths: median``, to be divided by the median squared distance."""
 
 
-class MMDConfig(AlgorithmConfig):
+class MMDConfig(DomainPassesConfig):
     """Keys of MMD."""
 
     name: Literal["mmd"] = "mmd"
@@ -86,13 +89,14 @@ class MMD(Algorithm):
     def __init__(self, config: MMDConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
         require_several("mmd", spec)
+        self.forward_by = config.forward
         self.weight = config.weight
         self.bandwidths: Literal["fixed", "median"] = config.bandwidths
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The classification loss plus the penalty, logged as ``original`` and ``mmd``."""
         blocks = Blocks(batch.domain)
-        z = model.features(batch.image)
+        z = domain_features(model, batch, self.forward_by)
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
         penalty = mmd_penalty(blocks.of(z), self.bandwidths)
@@ -172,6 +176,7 @@ Config = MMDConfig
 ALGORITHM = MMD
 
 CONTRACT_CASES = {
+    "mmd by domain": {"keys": {"weight": 1.0, "forward": "domain"}},
     "mmd": {"keys": {"weight": 0.2}},
     "mmd, uneven": {"keys": {"weight": 0.2}, "rows": 11},
     "mmd multi-label": {"keys": {"weight": 0.02, "bandwidths": "median"}, "task": "multi-label"},

@@ -23,7 +23,8 @@ Several processes: the risk of a domain is that of its rows on all processes.
 Source:
     Krueger et al., "Out-of-distribution generalization via risk extrapolation", 2021, in
     DomainBed's form: population variance, a weight of 1 before the switch, Adam reset at it, and no
-    division of the loss by a large weight.
+    division of the loss by a large weight. There too the whole batch passes the network at once,
+    which matters with live batch normalisation.
     Our choice: where ``weight`` is 0 it is so before the switch as well. Then, and without steps
     before the switch, nothing is switched and no optimizer reset. The loss of every domain is
     logged, not only that of the last.
