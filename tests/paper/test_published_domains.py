@@ -153,3 +153,10 @@ def test_where_no_settings_were_searched_the_number_says_so():
         assert mean("pacs", method, source="LatentDR paper").search == ""
     assert "no search except for widths on PACS" in mean("vlcs", "latentdr_pool").note
     assert "widths and dropout on PACS" in mean("pacs", "batchformer").note
+
+
+@pytest.mark.parametrize("dataset", SETS)
+def test_mixstyles_numbers_say_that_their_form_is_open(dataset):
+    entries = published(dataset, method="mixstyle")
+    assert len(entries) > 1  # the mean and each domain
+    assert all("partners random or of another domain: not said" in e.note for e in entries)
