@@ -63,7 +63,7 @@ class MIROConfig(AlgorithmConfig):
     name: Literal["miro"] = "miro"
     weight: float = Field(0.1, ge=0, description="weight of the penalty")
     points: Literal["stem_block", "block"] = Field(
-        "stem_block", description="compare after the stem and all four stages, or only the stages"
+        "stem_block", description="compare after the stem and all stages, or only the stages"
     )
     encoder_lr_scale: float = Field(
         10.0, gt=0, description="factor on the learning rate of the variances, times lr_scale"

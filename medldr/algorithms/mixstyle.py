@@ -61,7 +61,7 @@ class MixStyleConfig(AlgorithmConfig):
     alpha: float = Field(0.1, gt=0, description="lambda ~ Beta(alpha, alpha); small: near 0 or 1")
     eps: float = Field(1e-6, gt=0, description="added to every variance")
     stages: tuple[Literal["stem", "stage1", "stage2", "stage3", "stage4"], ...] = Field(
-        ("stage1", "stage2", "stage3"), description="stages to mix after; never the last, stage4"
+        ("stage1", "stage2", "stage3"), description="stages to mix after; never the network's last"
     )
     partners: Literal["random", "cross_domain"] = Field(
         "random", description="style partners: any image, or an image of another domain"
@@ -93,6 +93,7 @@ class MixStyle(Algorithm):
     def __init__(self, config: MixStyleConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
         model.require_stages(config.stages, "algorithm.stages", maps=True)
+        _spare_the_last(config.stages, model.stages)
         self.p = config.p
         self.eps = config.eps
         self.cross_domain = config.partners == "cross_domain"
@@ -210,6 +211,18 @@ def other_domain_partners(domain: Tensor) -> Tensor:
 def _to(device: torch.device, drawn: Tensor) -> Tensor:
     """What was drawn on the host, on a device; without the host waiting for CUDA's queue."""
     return drawn.to(device, non_blocking=device.type == "cuda")
+
+
+def _spare_the_last(chosen: tuple[str, ...], stages: tuple[str, ...]) -> None:
+    """Refuse the last stage of a network that has no stage4, for the reason that stage4 is."""
+    *others, last = stages
+    if last in chosen:
+        earlier = ", ".join(stage for stage in chosen if stage in others) or others[-1]
+        raise InputError(
+            f"algorithm.stages: {last} is the last stage of this network: its style makes up the "
+            "latents, so mixing it would mix the labelled content itself. Set algorithm.stages: "
+            f"[{earlier}]"
+        )
 
 
 Config = MixStyleConfig

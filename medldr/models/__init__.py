@@ -58,6 +58,7 @@ def build_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: FeatureModel = module.build(config, spec)
+        _check_dropout(model, config)
         if published is not None and start is not None:
             path, sha256 = start
             getattr(module, "load_published", load_published)(model, path)
@@ -86,6 +87,18 @@ def require_weights(config: ModelConfig, root: Path | None) -> None:
     if published is not None:
         with _naming_the_key():
             require(published, data_folders(root), download=config.allow_download)
+
+
+def _check_dropout(model: FeatureModel, config: ModelConfig) -> None:
+    """Refuse dropout that an outside network, built without its help, would leave out."""
+    own = type(model).features is not FeatureModel.features
+    if config.dropout and (own or model.dropout != config.dropout):
+        raise InputError(
+            f"model.dropout: the network {config.name} would leave it out, because it "
+            + ("overrides `features`" if own else "does not pass its Config to FeatureModel")
+            + ". Set model.dropout: 0, or let the network implement `latents` and call "
+            "FeatureModel.__init__ with config=config"
+        )
 
 
 def _chosen(config: ModelConfig) -> Published | None:

@@ -9,10 +9,13 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.config import PluginSection
 from medldr.errors import InputError, did_you_mean
+from medldr.models._cosine_head import SCALE
+from medldr.models._cosine_head import CosineHead as CosineHead
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
@@ -31,6 +34,16 @@ class ModelConfig(PluginSection):
 
     width: float = Field(1.0, gt=0, description="factor on the number of channels")
     head: Literal["linear", "cosine"] = "linear"
+    cosine_scale: float = Field(
+        SCALE, gt=0, description="with head: cosine, the factor on the cosines; LDAM: 30"
+    )
+    dropout: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of each latent's entries set to zero while training, before the head "
+        "and before anything that a method does with latents",
+    )
     weights: Path | None = Field(
         None, description="safetensors file of a 2D or 3D network of the same kind to start from"
     )
@@ -47,6 +60,15 @@ class ModelConfig(PluginSection):
         description="frozen: normalisation keeps its first statistics (eval mode) while its scale "
         "and shift train, as DomainBed does",
     )
+
+    @model_validator(mode="after")
+    def _scale_of_a_cosine(self) -> ModelConfig:
+        if self.head != "cosine" and self.cosine_scale != SCALE:
+            raise ValueError(
+                f"cosine_scale {self.cosine_scale:g} has no effect on a {self.head} head. Set "
+                "model.head: cosine, or leave model.cosine_scale out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_start(self) -> ModelConfig:
@@ -76,43 +98,32 @@ def scaled(channels: int, width: float) -> int:
     return max(1, round(channels * width))
 
 
-class CosineHead(nn.Module):
-    """Scaled cosine between latents and one learned direction per class.
-
-    Shape:
-        - Input ``(B, D)``, output ``(B, K)``.
-
-    Source:
-        The normalised classifier of the long-tail literature (LDAM); ``scale`` 16 by default.
-    """
-
-    def __init__(self, dim: int, num_classes: int, scale: float = 16.0) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(num_classes, dim))
-        nn.init.kaiming_uniform_(self.weight, a=5**0.5)
-        self.scale = scale
-
-    def forward(self, z: Tensor) -> Tensor:
-        """Return ``scale * cos(z, w_k)`` for every class."""
-        unit = nn.functional.normalize(z, dim=1)
-        return self.scale * unit @ nn.functional.normalize(self.weight, dim=1).T
-
-
 class FeatureModel(nn.Module):
     """A network in two halves: `features` makes latents, `classify` makes logits of them.
 
-    Subclasses set `stage_dims` and implement `features`, in which each of `stages` runs once and
-    passes its output through `tap`. Latents and logits are float32 also under autocast.
+    Subclasses implement `latents`, in which each of `stages` runs once and passes its output
+    through `tap`; what is the same for every network, the head and the dropout, is made here.
+    Latents and logits are float32 also under autocast.
+
+    Args:
+        stage_dims: Channels of each stage's output.
+        dim: Latent size ``D``.
+        num_classes: Number of logits ``K``.
+        config: ``head``, ``cosine_scale`` and ``dropout``; unset: their defaults.
+        spatial_dims: 2 for pictures, 3 for volumes.
 
     Attributes:
-        stages: Names of the stages, in order; a network without a stem of its own has four.
+        stages: Names of the stages, in order; a network without a stem of its own has no
+            ``stem``, and one with three stages (of CIFAR's kind) no ``stage4``.
         stage_dims: Channels of each stage's output.
         dim: Latent size ``D``.
         num_classes: Number of logits ``K``.
         head: Maps latents to logits.
+        dropout: Probability that an entry of a latent is zero while training.
         spatial_dims: 2 for pictures, 3 for volumes.
         maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
+        features_frozen: Whether only the head is trained.
         notes: What readers of the run should know about how the network was made.
         stem_weight: Key of the first kernel in the state dict, which follows the input channels.
     """
@@ -120,6 +131,7 @@ class FeatureModel(nn.Module):
     stages: tuple[str, ...] = STAGES
     maps: bool = True
     batch_norm_frozen: bool = False
+    features_frozen: bool = False
     stem_weight: ClassVar[str | None] = None
 
     def __init__(
@@ -128,7 +140,7 @@ class FeatureModel(nn.Module):
         stage_dims: tuple[int, ...],
         dim: int,
         num_classes: int,
-        head: str = "linear",
+        config: ModelConfig | None = None,
         spatial_dims: int = 2,
     ) -> None:
         super().__init__()
@@ -137,18 +149,35 @@ class FeatureModel(nn.Module):
         self.stage_dims = stage_dims
         self.dim = dim
         self.num_classes = num_classes
+        config = config or ModelConfig(name=type(self).__name__)
+        self.dropout = config.dropout
         self.head: nn.Module = (
-            nn.Linear(dim, num_classes) if head == "linear" else CosineHead(dim, num_classes)
+            nn.Linear(dim, num_classes)
+            if config.head == "linear"
+            else CosineHead(dim, num_classes, config.cosine_scale)
         )
+
+    def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
+        """The network itself, which every subclass implements: `features` without dropout."""
+        raise NotImplementedError
 
     def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """Latents ``(B, D)`` float32 of images ``(B, C, [D,] H, W)``.
 
+        In training mode each entry is zero with probability ``dropout``, and the others grow by
+        ``1 / (1 - dropout)``. The draws are torch's global generator's.
+
         Args:
             image: The network's input.
             taps: By stage name; each receives its stage's output and returns the next input.
+
+        Source:
+            DomainBed: dropout belongs to the network, after pooling, so that every method sees
+            latents with gaps, and not only the classifier.
         """
-        raise NotImplementedError
+        z = self.latents(image, taps)
+        drops = self.training and self.dropout and not self.features_frozen
+        return functional.dropout(z, self.dropout) if drops else z
 
     def classify(self, z: Tensor) -> Tensor:
         """Logits ``(B, K)`` of latents ``(B, D)``, in float32 also under autocast."""
@@ -161,8 +190,12 @@ class FeatureModel(nn.Module):
         return self.classify(self.features(image))
 
     def train(self, mode: bool = True) -> FeatureModel:
-        """As in torch, except that frozen batch normalisation stays in eval mode."""
+        """As in torch, except that what is frozen stays in eval mode."""
         super().train(mode)
+        if self.features_frozen:
+            for part in self.children():
+                if part is not self.head:
+                    part.eval()
         if self.batch_norm_frozen:
             for module in self.modules():
                 if isinstance(module, _BatchNorm):
@@ -188,6 +221,17 @@ class FeatureModel(nn.Module):
                     "Set model.batch_norm: live"
                 )
         self.batch_norm_frozen = True
+        self.train(self.training)
+
+    def freeze_features(self) -> None:
+        """Keep all but the head as it is, from here on: no gradients, dropout or batch statistics.
+
+        Latents are then the same in training and in evaluation.
+        """
+        self.features_frozen = True
+        for parameter in self.parameters():
+            parameter.requires_grad_(False)
+        self.head.requires_grad_(True)
         self.train(self.training)
 
     def share_batch_norm(self) -> FeatureModel:

@@ -64,7 +64,7 @@ class DenseNet121(FeatureModel):
             stage_dims=tuple(dims),
             dim=dims[-1],
             num_classes=spec.num_classes,
-            head=config.head,
+            config=config,
             spatial_dims=spec.spatial_dims,
         )
         if config.stem == "small":
@@ -75,7 +75,7 @@ class DenseNet121(FeatureModel):
             network.pool0 = nn.Identity()
         self.network: nn.Module = use_here(network)
 
-    def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
+    def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """Latents: the global average of the last stage's output."""
         net: Any = self.network
         x = net.pool0(net.relu0(net.norm0(net.conv0(self.arrange(image)))))

@@ -82,7 +82,7 @@ class TimmModel(FeatureModel):
             stage_dims=tuple(probed.widths.values()),
             dim=probed.dim,
             num_classes=spec.num_classes,
-            head=config.head,
+            config=config,
         )
         self.stages = tuple(places)
         self.maps = not probed.tokens
@@ -93,7 +93,7 @@ class TimmModel(FeatureModel):
         self._channels_last = probed.channels_last
         self._hook_stages()
 
-    def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
+    def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """Latents: what timm's classifier would see, its pooling in float32 or better."""
         self.require_stages(taps or (), "taps")
         self._taps = taps

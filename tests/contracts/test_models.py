@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from medldr import plugins
+from medldr.errors import InputError
 from medldr.models import build_model
+from medldr.models.base import STAGES
 from medldr.types import DataSpec
 
 NAMES = plugins.names("models")
@@ -38,14 +40,20 @@ def test_latents_logits_and_stages_have_the_shapes_promised(name, axes):
     assert z.shape == (4, model.dim)
     assert z.dtype == torch.float32
     assert model.classify(z).shape == (4, model.num_classes) == (4, 3)
-    assert tuple(seen) == model.stages == ("stem", "stage1", "stage2", "stage3", "stage4")
+    assert tuple(seen) == model.stages
+    assert tuple(name for name in STAGES if name in model.stages) == model.stages
+    assert {"stage1", "stage2", "stage3"} <= set(model.stages)
     assert tuple(v.shape[1] for v in seen.values()) == model.stage_dims
     assert all(v.ndim == 2 + axes and v.shape[0] == 4 for v in seen.values())
 
 
-@pytest.mark.parametrize("stage", ["stem", "stage1", "stage2", "stage3", "stage4"])
+@pytest.mark.parametrize("stage", STAGES)
 def test_what_a_tap_returns_is_what_goes_on(name, axes, stage):
     model = small(name, axes).eval()
+    if stage not in model.stages:
+        with pytest.raises(InputError, match=rf"no stage '{stage}'.*Its stages: .*stage3"):
+            model.require_stages([stage], "algorithm.stages")
+        return
     with torch.inference_mode():
         plain = model.features(images(axes))
         same = model.features(images(axes), {stage: torch.nn.Identity()})
@@ -91,11 +99,39 @@ def test_autocast_leaves_latents_and_logits_in_float32(name, axes):
 
 
 def test_a_cosine_head_depends_on_direction_only(name, axes):
-    model = small(name, axes, head="cosine")
+    model = small(name, axes, head="cosine", cosine_scale=30.0)
     z = torch.randn(2, model.dim)
     torch.testing.assert_close(model.classify(z), model.classify(5 * z))
-    assert model.classify(z).abs().max() <= model.head.scale
+    assert model.head.scale == 30
+    assert 0 < model.classify(z).abs().max() <= 30
+    assert [key for key in model.state_dict() if key.startswith("head.")] == ["head.weight"]
     assert model(images(axes)).shape == (4, 3)
+
+
+def test_dropout_acts_on_latents_while_training_and_nowhere_else(name, axes):
+    model = small(name, axes, dropout=0.5)
+    whole = model.latents(images(axes))
+    torch.manual_seed(1)
+    z = model.features(images(axes))
+    kept = torch.where(z == 0, 0.0, whole / 0.5)
+    torch.testing.assert_close(z, kept)
+    gaps = ((z == 0) & (whole != 0)).sum() / (whole != 0).sum()
+    assert 0.2 < gaps < 0.8
+    torch.manual_seed(1)
+    assert torch.equal(model.features(images(axes)), z)  # the run's generator decides
+    assert not torch.equal(model.features(images(axes)), z)
+    model.eval()
+    with torch.inference_mode():
+        assert torch.equal(model.features(images(axes)), model.latents(images(axes)))
+
+
+def test_without_dropout_nothing_is_drawn(name, axes):
+    model = small(name, axes)
+    before = torch.get_rng_state()
+    whole = model.latents(images(axes))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(model.features(images(axes)), whole)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_fast_memory_changes_no_value(name, axes):

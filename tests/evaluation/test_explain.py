@@ -25,6 +25,7 @@ NETWORKS = {  # name: plug-in, size of the images, keys, a stage and the module 
     "resnet18 2.5d": ("resnet18", (8, 16, 8), SMALL | {"conv": "2.5d"}, "stage2", "network.layer2"),
     "resnet18 3d": ("resnet18", (8, 8, 12), SMALL | {"conv": "3d"}, "stage2", "network.layer2"),
     "densenet121": ("densenet121", (24, 16), SMALL, "stage3", "network.denseblock3"),
+    "resnet32": ("resnet32", (24, 16), {"width": 0.125}, "stage2", "layer2"),
     "densenet121 3d": ("densenet121", (8, 8, 8), SMALL, "stage2", "network.denseblock2"),
     "timm resnet": ("timm", (32, 48), {"network": "test_resnet"}, "stage3", "network.layer3"),
     "timm convnext": (
@@ -140,7 +141,7 @@ def test_the_network_and_the_callers_state_stay_as_they_were(case):
     kept = next(model.head.parameters())
     kept.requires_grad_(True).grad = torch.full_like(kept, 7.0)
     model.train()
-    list(model.network.modules())[-1].eval()
+    list(model.modules())[-1].eval()
     modes = [module.training for module in model.modules()]
     hooks = [len(module._forward_hooks) for module in model.modules()]
     before, given = copy.deepcopy(model.state_dict()), image.clone()

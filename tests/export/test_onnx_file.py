@@ -27,6 +27,14 @@ NETWORKS = {
         {"name": "medmnist3d"},
     ),
     "densenet121": ("densenet121", 1, (16, 16), {"stem": "small"}, "uint8", {"name": "medmnist"}),
+    "resnet32, cosine": (
+        "resnet32",
+        3,
+        (18, 18),
+        {"head": "cosine", "cosine_scale": 30.0, "dropout": 0.5},
+        "uint8",
+        {"name": "natural", "size": 18},
+    ),
     "timm": ("timm", 3, (32, 32), {"network": "test_resnet"}, "uint8", {"name": "camelyon17"}),
 }
 

@@ -59,6 +59,15 @@ def test_a_program_that_answers_otherwise_is_not_kept(tmp_path, tiny, record_of,
 
 
 @pytest.mark.slow
+def test_a_network_with_a_cosine_head_and_dropout(tmp_path, network, record_of, stored_images):
+    record = record_of(3, (18, 17))
+    keys = {"head": "cosine", "cosine_scale": 30.0, "dropout": 0.5}
+    module = make_exportable(network("resnet32", 3, 3, (18, 17), **keys), record)
+    found = write_torch(module, record.stored, tmp_path / "model.pt2", stored_images(record))
+    assert found.logit < 2e-5  # of logits up to 30
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("conv", ["acs", "2.5d", "3d"])
 def test_networks_of_volumes(tmp_path, network, record_of, stored_images, conv):
     record = record_of(1, (12, 13, 10), dtype="float32")

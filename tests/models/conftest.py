@@ -5,10 +5,12 @@ import http.server
 import threading
 
 import pytest
+import torch
 
 from medldr import plugins
+from medldr.algorithms import build_algorithm
 from medldr.models import build_model
-from medldr.types import DataSpec
+from medldr.types import Batch, DataSpec
 
 
 @pytest.fixture
@@ -29,6 +31,23 @@ def build(spec_of):
     def make(name, channels, classes, size, *, seed=0, **keys):
         config = plugins.load("models", name).Config(name=name, **keys)
         return build_model(config, spec_of(channels, classes, *size), seed)
+
+    return make
+
+
+@pytest.fixture
+def method():
+    """`method(name, model, **keys)`: an algorithm in training mode, and grey 8-pixel images."""
+
+    def make(name, model, **keys):
+        names = tuple(f"class {i}" for i in range(model.num_classes))
+        places = ("north", "south", "west")
+        spec = DataSpec("multi-class", names, (3,) * len(names), 1, (8, 8), places, places)
+        config = plugins.load("algorithms", name).Config(name=name, **keys)
+        row = torch.arange(12)
+        image = torch.randn(12, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+        batch = Batch(image, row % model.num_classes, row % 3, row, row)
+        return build_algorithm(config, spec, model, 0).train(), batch
 
     return make
 

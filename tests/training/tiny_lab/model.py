@@ -16,14 +16,12 @@ class Config(ModelConfig):
 
 class Tiny(FeatureModel):
     def __init__(self, config, spec):
-        super().__init__(stage_dims=(6,) * 5, dim=6, num_classes=spec.num_classes)
+        super().__init__(stage_dims=(6,) * 5, dim=6, num_classes=spec.num_classes, config=config)
         self.conv = nn.Conv2d(spec.channels, 6, 3, padding=1)
         self.norm = nn.BatchNorm2d(6) if config.norm else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout)
 
-    def features(self, image, taps=None):
-        z = torch.relu(self.norm(self.conv(image / 255))).mean((2, 3))
-        return self.dropout(z.float())
+    def latents(self, image, taps=None):
+        return torch.relu(self.norm(self.conv(image / 255))).mean((2, 3)).float()
 
 
 def build(config, spec):
