@@ -73,6 +73,7 @@ FORMS = (
         "when": {"degrade": "pool", "terms": ["degraded"], "restore": "none"},
     },
     {"id": "latentdr_gaussian_d_only", "when": {"degrade": "gaussian", "terms": ["degraded"]}},
+    {"id": "latentdr_sa_residual", "when": {"degrade": "attention", "norm": "residual"}},
     {
         "id": "latentdr_gaussian_d_only",
         "when": {"degrade": "gaussian", "terms": ["degraded"], "restore": "none"},

@@ -255,3 +255,7 @@ def test_methods_that_are_compared_with_train_at_the_recipes_rate(name):
 )
 def test_the_readings_of_the_attention_layer(part, norm):
     assert changed(part, "latentdr_pool") == {"norm": norm}
+
+
+def test_the_long_tail_form_is_sa_with_eq_msa_2():
+    assert changed("latentdr_sa_residual", "latentdr_sa") == {"norm": "residual"}
