@@ -7,9 +7,10 @@ resolution, on stored pixels; nothing is rounded to 8 bits afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import torch
+from pydantic import AfterValidator
 from torch import Tensor
 
 from medldr.errors import InputError
@@ -21,6 +22,19 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 
 IMAGENET_STD = (0.229, 0.224, 0.225)
 """Their standard deviation."""
+
+Mean = tuple[float, float, float]
+"""What is subtracted from each channel in [0, 1]; a key of a preset."""
+
+
+def _divides(value: Mean) -> Mean:
+    if min(value) <= 0:
+        raise ValueError("every channel is divided by its value, which must be above 0")
+    return value
+
+
+Std = Annotated[Mean, AfterValidator(_divides)]
+"""What then divides each channel."""
 
 
 class Augmentation(Protocol):

@@ -9,11 +9,12 @@ Source:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 from torch import Tensor
 
 from medldr.transforms._resize import resized
@@ -22,6 +23,25 @@ from medldr.transforms.base import to_unit
 ATTEMPTS = 10
 DRAWS = 2 * ATTEMPTS + 2
 """Uniform numbers per picture: area and ratio of each attempt, then the place from top and left."""
+
+
+def _ascends(value: tuple[float, float]) -> tuple[float, float]:
+    if not 0 < value[0] <= value[1]:
+        raise ValueError(f"needs two numbers above 0, the smaller first, not {list(value)}")
+    return value
+
+
+def _is_a_part(value: tuple[float, float]) -> tuple[float, float]:
+    if value[1] > 1:
+        raise ValueError(f"a fraction of the picture is at most 1, not {value[1]}")
+    return value
+
+
+Range = Annotated[tuple[float, float], AfterValidator(_ascends)]
+"""Two numbers above 0, the smaller first; a key of a preset."""
+
+Scale = Annotated[tuple[float, float], AfterValidator(_ascends), AfterValidator(_is_a_part)]
+"""A range of fractions of a picture's area."""
 
 
 class Crops(NamedTuple):

@@ -18,8 +18,8 @@ Source:
     an augmented validation picture from (seed, 0, index), so it looks the same at every
     validation, where DomainBed draws again. Published codes round to 8 bits after the crop and
     after every change of colour; here nothing is rounded once the picture is stored. The crop is
-    cut from the stored picture: from a set that is stored squashed to a square, its aspect ratio is
-    relative to that.
+    cut from the stored picture: with ``data.size: null`` the file's own, as published codes do;
+    from a set that is stored squashed to a square, its aspect ratio is relative to that.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field
 from torch import Tensor
 
 from medldr.errors import InputError
 from medldr.transforms import _colour_jitter, _resized_crop
 from medldr.transforms._colour import ColourRule, check_colour
 from medldr.transforms._colour_jitter import ColourJitter
-from medldr.transforms._resized_crop import crop_and_resize, crops
+from medldr.transforms._resized_crop import Range, Scale, crop_and_resize, crops
 from medldr.transforms.base import ImageShape, TransformConfig
 
 
@@ -43,10 +43,10 @@ class Config(TransformConfig):
 
     name: Literal["natural"] = "natural"
     size: int = Field(224, ge=1, description="edge length of the network's input, in pixels")
-    crop_scale: tuple[float, float] = Field(
+    crop_scale: Scale = Field(
         (0.7, 1.0), description="area of the training crop as a fraction of the picture: from, to"
     )
-    crop_ratio: tuple[float, float] = Field(
+    crop_ratio: Range = Field(
         (3 / 4, 4 / 3), description="aspect ratio (width / height) of the crop: from, to"
     )
     flip: float = Field(0.5, ge=0, le=1, description="share of training pictures mirrored")
@@ -58,20 +58,6 @@ class Config(TransformConfig):
     augment_validation: bool = Field(
         False, description="augment the source domains' validation pictures too, as DomainBed does"
     )
-
-    @field_validator("crop_scale", "crop_ratio")
-    @classmethod
-    def _ascends(cls, value: tuple[float, float]) -> tuple[float, float]:
-        if not 0 < value[0] <= value[1]:
-            raise ValueError(f"needs two numbers above 0, the smaller first, not {list(value)}")
-        return value
-
-    @field_validator("crop_scale")
-    @classmethod
-    def _is_a_part(cls, value: tuple[float, float]) -> tuple[float, float]:
-        if value[1] > 1:
-            raise ValueError(f"a fraction of the picture is at most 1, not {value[1]}")
-        return value
 
 
 class Natural:
@@ -138,3 +124,4 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
 
 
 COLOUR_ONLY = True
+ANY_SIZE = True
