@@ -109,7 +109,7 @@ def describe_inputs(
             spatial_size=tuple(size),
             dtype="uint8" if table.images.dtype == np.uint8 else "float32",
         ),
-        transform=config.transform.model_dump(mode="json", exclude={"train"}),
+        transform=config.transform.model_dump(mode="json", exclude={"train", "views"}),
         input=Shape(channels=data.spec.channels, spatial_size=data.spec.spatial_size),
         temperature=None if made is None else made.temperature,
         threshold=point.get("threshold"),

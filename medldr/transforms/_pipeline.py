@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from medldr import plugins
+from medldr.config import PluginSection
 from medldr.errors import InputError
 from medldr.transforms._chain import Chain, build_chain
+from medldr.transforms._views import SampleMaker, check_views
 from medldr.transforms.base import ImageShape, PixelRule, TransformConfig, memory_format
 
 
@@ -21,6 +23,9 @@ class Pipeline:
         rule: The preset's pixel rule.
         train: MONAI transforms of each training sample, or None.
         eval: MONAI transforms of each evaluated sample, or None.
+        views: What makes extra views of a training sample, for algorithms that ask for them; the
+            same rule and chain unless a section of their own is given.
+        has_own_views: Whether there is such a section.
         input: Shape of a stored image.
         output: Shape of what the network receives.
     """
@@ -32,6 +37,8 @@ class Pipeline:
         self.train = train
         self.eval = evaluate
         self.input = shape
+        self.views = self._trained = SampleMaker(rule, train)
+        self.has_own_views = False
         outputs = {
             chain.key if chain else name: chain.output_shape(rule.output) if chain else rule.output
             for name, chain in (("transform.train", train), ("transform.eval", evaluate))
@@ -43,6 +50,19 @@ class Pipeline:
                 "or end transform.train with a step that restores the size."
             )
         self.output: ImageShape = outputs["transform.eval"]
+
+    def take_views(self, views: SampleMaker) -> None:
+        """Have extra views made in another way than the images.
+
+        Raises:
+            InputError: If they are not what the network sees otherwise; see
+                `medldr.transforms._views.check_views`.
+        """
+        lists = (self.train, self.eval, views.chain)
+        alone = all(each is None for each in lists)
+        check_views(views, self.rule, self.output, self.input, compare=alone)
+        self.views = views
+        self.has_own_views = True
 
     def sample(
         self,
@@ -63,10 +83,10 @@ class Pipeline:
         Returns:
             ``(C', [D',] H', W')`` float32.
         """
-        drawn = None if uniform is None else uniform[None]
-        ruled = self.rule(image[None], train=train, uniform=drawn)[0].contiguous()
-        chain = self.train if train else self.eval
-        return ruled if chain is None else chain(ruled, entropy)
+        if train:
+            return self._trained(image, uniform=uniform, entropy=entropy)
+        ruled = self.rule(image[None], train=False)[0].contiguous()
+        return ruled if self.eval is None else self.eval(ruled)
 
     def evaluate(self, image: Tensor) -> Tensor:
         """Stored images ``(B, C, [D,] H, W)`` as evaluation and prediction see them.
@@ -113,12 +133,28 @@ def build_pipeline(
     """
     if floating:
         _check_takes_float(config.name)
-    return Pipeline(
+    pipeline = Pipeline(
         build_pixel_rule(config, shape),
         build_chain(config.train, "transform.train", random_allowed=True),
         build_chain(config.eval, "transform.eval", random_allowed=False),
         shape,
     )
+    if config.views is not None:
+        pipeline.take_views(_build_views(config.views, shape, floating=floating))
+    return pipeline
+
+
+def _build_views(config: PluginSection, shape: ImageShape, *, floating: bool) -> SampleMaker:
+    if not isinstance(config, TransformConfig):
+        raise InputError(f"transform.views: the Config of {config.name} is not a TransformConfig")
+    try:
+        if floating:
+            _check_takes_float(config.name)
+        rule = build_pixel_rule(config, shape)
+    except InputError as error:
+        raise InputError(f"transform.views: {error}") from error
+    chain = build_chain(config.train, "transform.views.train", random_allowed=True)
+    return SampleMaker(rule, chain)
 
 
 def _check_takes_float(preset: str) -> None:

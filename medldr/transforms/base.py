@@ -10,13 +10,14 @@ numbers it is given (``draws``); the ``train`` list of MONAI transforms, which e
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import torch
-from pydantic import Field
+from pydantic import Field, SerializeAsAny, field_validator
 from torch import Tensor
 
 from medldr.config import PluginSection
+from medldr.config.section import Plugin
 
 Entry = str | dict[str, dict[str, Any] | None]
 """One line of a list of MONAI transforms: a bare name, or a name with its arguments."""
@@ -37,6 +38,19 @@ class TransformConfig(PluginSection):
     eval: tuple[Entry, ...] = Field(
         (), description="MONAI transforms of each evaluated sample; none may be random"
     )
+    views: Annotated[SerializeAsAny[PluginSection], Plugin("transforms")] | None = Field(
+        None,
+        description="transform of the extra views that some algorithms (bcl) ask for; unset: other "
+        "draws of this one",
+    )
+
+    @field_validator("views")
+    @classmethod
+    def _views_are_for_training(cls, value: PluginSection | None) -> PluginSection | None:
+        for key in ("eval", "views", "augment_validation"):
+            if getattr(value, key, None):
+                raise ValueError(f"has no use for {key}: views are made in training alone")
+        return value
 
 
 class ImageShape(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +81,7 @@ class Loader:
         train: bool,
         uniform: NDArray[np.float32] | None,
         augmented: NDArray[np.bool_] | None = None,
+        views: Mapping[str, NDArray[np.float32]] | None = None,
     ) -> Iterator[Batch]:
         """Batches by the pixel rule alone, on the device.
 
@@ -91,9 +92,14 @@ class Loader:
             uniform: ``(len(positions), draws)``, where the rule draws.
             augmented: ``(len(positions),)``, which samples of evaluation go through the rule as in
                 training.
+            views: Numbers of each extra view, by its name.
         """
         index = torch.from_numpy(self.rows[positions]).to(self.device)
         drawn = None if uniform is None else torch.from_numpy(uniform).to(self.device)
+        of_views = {
+            name: torch.from_numpy(numbers).to(self.device)
+            for name, numbers in (views or {}).items()
+        }
         stored = self._pixels.batches(
             self._split,
             self.rows,
@@ -109,7 +115,11 @@ class Loader:
             if augmented is not None and numbers is not None and augmented[part].any():
                 some = torch.from_numpy(np.flatnonzero(augmented[part])).to(self.device)
                 ruled[some] = self.pipeline.rule(placed[some], train=True, uniform=numbers[some])
-            yield self._batch(ruled, index[part])
+            made = {
+                name: self.pipeline.views.rule(placed, train=True, uniform=numbers[part])
+                for name, numbers in of_views.items()
+            }
+            yield self._batch(ruled, index[part], made)
 
     def _sampled(
         self, keys: Sequence[_samples.Key], parts: list[slice], *, train: bool

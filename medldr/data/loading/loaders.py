@@ -1,9 +1,10 @@
 """Batches for training and for evaluation.
 
 Without lists of MONAI transforms, images are indexed and put through the pixel rule on the
-training device, a batch at a time; with them, each sample goes through its chain on the CPU, in
-`machine.workers` processes. These also read pictures that are not in memory. Batches and their
-order are the same in every case.
+training device, a batch at a time, as extra views are; with them, each sample goes through its
+chain on the CPU, in `machine.workers` processes, as does each training picture that keeps the size
+of its file. These also read pictures that are not in memory.
+Batches and their order are the same in every case.
 """
 
 from __future__ import annotations
@@ -61,10 +62,12 @@ class TrainLoader(Loader):
             world=world,
             workers=workers,
         )
-        if views and (pipeline.train is None or not pipeline.train.random):
+        if views and not pipeline.views.random:
+            place = "transform.views" if pipeline.has_own_views else "transform"
             raise InputError(
-                f"the algorithm needs extra views ({', '.join(views)}), but transform.train "
-                "has no random transform to make them differ. Name one there, such as RandFlip."
+                f"the algorithm needs extra views ({', '.join(views)}), but {place} has no random "
+                f"transform to make them differ. Name one in {place}.train, such as RandFlip, or "
+                "choose a preset that augments training images, such as scan or rand_augment."
             )
         self.sampler = sampler
         self.seed = seed
@@ -72,6 +75,8 @@ class TrainLoader(Loader):
         self.steps_per_epoch = sampler.batches.steps
         self.batch_size = sampler.batches.size
         self.notes = sampler.batches.notes
+        if pipeline.has_own_views and not views:
+            self.notes += ("transform.views has no effect: the algorithm asks for no extra views.",)
 
     def batches(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """This process's part of each global batch of an epoch, from position ``start`` on.
@@ -85,19 +90,23 @@ class TrainLoader(Loader):
             self.sampler.batches.part(step, self.rank, self.world)
             for step in range(start, self.steps_per_epoch)
         ]
-        if self.pipeline.train is not None:
+        of_views = self.pipeline.views
+        chained = self.pipeline.train is not None or (self.views and of_views.chain is not None)
+        if chained or self._pixels.own_size:  # pictures of different sizes make no batch
             return self._chained(epoch, positions, parts)
         draws = self.pipeline.rule.draws
-        uniform = None
-        if draws:
-            uniform = _random.uniform(
-                self.seed,
-                epoch,
-                self.rows[positions],
-                total=len(self._pixels),
-                draws=draws,
-            )
-        return self._ruled(positions, parts, train=True, uniform=uniform)
+        uniform = self._uniform(epoch, positions, draws) if draws else None
+        views = {
+            name: self._uniform(epoch, positions, of_views.rule.draws, view)
+            for view, name in enumerate(self.views, start=1)
+        }
+        return self._ruled(positions, parts, train=True, uniform=uniform, views=views)
+
+    def _uniform(
+        self, epoch: int, positions: NDArray[np.int64], draws: int, view: int = 0
+    ) -> NDArray[np.float32]:
+        rows, total = self.rows[positions], len(self._pixels)
+        return _random.uniform(self.seed, epoch, rows, total=total, draws=draws, view=view)
 
     def _chained(
         self, epoch: int, positions: NDArray[np.int64], parts: list[slice]
@@ -108,8 +117,10 @@ class TrainLoader(Loader):
             seed=self.seed,
             epoch=epoch,
             total=len(self._pixels),
-            draws=self.pipeline.rule.draws,
-            views=len(self.views),
+            draws=[
+                self.pipeline.rule.draws,
+                *[self.pipeline.views.rule.draws] * len(self.views),
+            ],
         )
         index = torch.from_numpy(rows).to(self.device)
         loaded = self._sampled(keys, parts, train=True)
@@ -170,23 +181,21 @@ class EvalLoader(Loader):
     def __iter__(self) -> Iterator[Batch]:
         size = self.batch_size
         parts = [slice(start, start + size) for start in range(0, len(self.mine), size)]
-        if self.pipeline.eval is None:
-            uniform = augmented = None
-            if self.augmented is not None and self.augmented.any():
-                augmented = self.augmented[self.mine]
-                uniform = _random.uniform(
-                    self.seed,
-                    0,
-                    self.rows[self.mine],
-                    total=len(self._pixels),
-                    draws=self.pipeline.rule.draws,
-                )
+        rows = self.rows[self.mine]
+        uniform = augmented = None
+        if self.pipeline.eval is None and self.augmented is not None and self.augmented.any():
+            augmented = self.augmented[self.mine]
+            draws, total = self.pipeline.rule.draws, len(self._pixels)
+            uniform = _random.uniform(self.seed, 0, rows, total=total, draws=draws)
+        if self.pipeline.eval is None and (augmented is None or not self._pixels.own_size):
             yield from self._ruled(
                 self.mine, parts, train=False, uniform=uniform, augmented=augmented
             )
             return
-        rows = self.rows[self.mine]
         keys = [_samples.Key(row, ((),), ((),)) for row in rows.tolist()]
+        if uniform is not None and augmented is not None:
+            for place in np.flatnonzero(augmented).tolist():
+                keys[place] = keys[place]._replace(uniform=(uniform[place],))
         index = torch.from_numpy(rows).to(self.device)
         loaded = self._sampled(keys, parts, train=False)
         for part, (image,) in zip(parts, loaded, strict=True):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from medldr.data.loading import sample_rng as _random
@@ -19,7 +20,7 @@ class Key(NamedTuple):
     """One sample to compute: which row, and the randomness of each of its views."""
 
     row: int
-    uniform: tuple[tuple[float, ...], ...]
+    uniform: tuple[Sequence[float] | NDArray[np.float32], ...]
     entropy: tuple[tuple[int, ...], ...]
 
 
@@ -47,16 +48,12 @@ class Samples:
         return _stack([self._sample(key) for key in keys], name)
 
     def _sample(self, key: Key) -> tuple[Tensor, ...]:
-        image = self.pixels.row(key.row)
-        return tuple(
-            self.pipeline.sample(
-                image,
-                train=self.train,
-                uniform=torch.tensor(numbers) if numbers else None,
-                entropy=entropy,
-            )
-            for numbers, entropy in zip(key.uniform, key.entropy, strict=True)
-        )
+        train = self.train or len(key.uniform[0]) > 0  # numbers: augmented, though of validation
+        stored = self.pixels.row(key.row, train=train)
+        drawn = [torch.tensor(numbers) if len(numbers) else None for numbers in key.uniform]
+        image = self.pipeline.sample(stored, train=train, uniform=drawn[0], entropy=key.entropy[0])
+        views = zip(drawn[1:], key.entropy[1:], strict=True)
+        return image, *(self.pipeline.views(stored, uniform=u, entropy=e) for u, e in views)
 
 
 def training_keys(
@@ -65,8 +62,7 @@ def training_keys(
     seed: int,
     epoch: int,
     total: int,
-    draws: int,
-    views: int,
+    draws: Sequence[int],
 ) -> list[Key]:
     """Keys of an epoch's order: each view of each sample has its own randomness.
 
@@ -75,19 +71,18 @@ def training_keys(
         seed: The run's seed.
         epoch: Number of the epoch.
         total: Rows of the whole table.
-        draws: Uniform numbers that the pixel rule needs per sample.
-        views: Number of extra views.
+        draws: Uniform numbers that the pixel rule needs for the image and for each extra view.
     """
     numbers = [
-        _random.uniform(seed, epoch, rows, total=total, draws=draws, view=view).tolist()
-        for view in range(views + 1)
+        _random.uniform(seed, epoch, rows, total=total, draws=needed, view=view)
+        for view, needed in enumerate(draws)
     ]
     again = _random.repetitions(rows).tolist()
     return [
         Key(
             row,
-            tuple(tuple(of_view[place]) for of_view in numbers),
-            tuple(_random.entropy(seed, epoch, row, again[place], v) for v in range(views + 1)),
+            tuple(of_view[place] for of_view in numbers),
+            tuple(_random.entropy(seed, epoch, row, again[place], v) for v in range(len(draws))),
         )
         for place, row in enumerate(rows.tolist())
     ]
