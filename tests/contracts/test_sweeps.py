@@ -27,7 +27,8 @@ def test_a_sweep_expands_to_runs_of_different_labels_at_different_places(name, t
     rows, columns = {m.row for m in members}, {m.column for m in members}
     named = {record.layout.reference, *record.layout.controls, *sum(record.layout.contrasts, ())}
     assert named - {None} <= rows
-    assert set(record.layout.titles) <= rows | columns
+    values = {v for m in members for v in (*m.row_values.values(), *m.column_values.values())}
+    assert set(record.layout.titles) <= rows | columns | values
     write_sweep(SweepFolder(tmp_path), record)
     assert read_sweep(SweepFolder(tmp_path)) == record
 
