@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from medldr.config import RunConfig
 from medldr.data.card import read_card
-from medldr.data.hashes import hash_splits, hash_table
+from medldr.data.hashes import hash_rows, hash_splits, hash_table
 from medldr.data.image_table import ImageTable
 from medldr.data.load_table import load_table_and_pack
 from medldr.data.loading import class_weights as weights
@@ -24,9 +24,10 @@ from medldr.data.loading.samplers import build_sampler
 from medldr.data.metadata import add_metadata
 from medldr.data.notes import findings, reading
 from medldr.data.reading.duplicates import divided_twins
+from medldr.data.specify import columns, names_in, specify
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
-from medldr.data.two_classes import positive_class_notes, task_of
+from medldr.data.two_classes import positive_class_notes
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import checksum
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
@@ -80,7 +81,8 @@ class Data:
             "files": dict(self.files),
             "pack": None if self.pack is None else str(self.pack),
             "images": {split: len(rows) for split, rows in self.rows.items()},
-            "groups": {split: len(_names(column)) for split, column in groups.items()},
+            "groups": {split: len(names_in(column)) for split, column in groups.items()},
+            "subset_hash": hash_rows(self.table, self.rows["train"]),
             "card": None if self.card is None else dict(self.card),
             "reading": None if self.table.reading is None else dict(self.table.reading),
         }
@@ -190,7 +192,7 @@ class Data:
         if domain is not None:
             domains = self.table.domains[rows]
             if domain not in domains:
-                names = _names(domains)
+                names = names_in(domains)
                 raise InputError(
                     f"{split} of {self.table.name} has no domain {domain!r}."
                     f"{did_you_mean(domain, names)} Domains: {', '.join(names) or '(none)'}"
@@ -250,7 +252,7 @@ def build_data(config: RunConfig) -> Data:
     channels, *size = table.images.shape[1:]
     floating = table.images.dtype != np.uint8
     pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)), floating=floating)
-    spec = _specify(table, rows["train"], pipeline.output)
+    spec = specify(table, rows["train"], pipeline.output)
     weights.class_weights(config.training.class_weights, spec)  # an error now, not at step 1
     positive = positive_class_notes(table, config.evaluation.positive_class)
     return Data(
@@ -273,40 +275,5 @@ def build_data(config: RunConfig) -> Data:
         files=files,
         card=None if section.card is None else read_card(section.card),
         pixels=Pixels(table.images),
-        _columns=_columns(table, spec),
+        _columns=columns(table, spec),
     )
-
-
-def _specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> DataSpec:
-    labels = table.labels[train]
-    if labels.ndim == 2:
-        counts = np.nansum(labels, axis=0).astype(np.int64)
-    else:
-        counts = np.bincount(labels.astype(np.int64), minlength=len(table.class_names))
-    return DataSpec(
-        task=task_of(table),
-        class_names=table.class_names,
-        class_counts=tuple(int(n) for n in counts),
-        channels=shape.channels,
-        spatial_size=shape.spatial_size,
-        domains=_names(table.domains),
-        train_domains=_names(table.domains[train]),
-    )
-
-
-def _names(column: NDArray[np.str_]) -> tuple[str, ...]:
-    return tuple(name for name in np.unique(column).tolist() if name)
-
-
-def _columns(table: ImageTable, spec: DataSpec) -> Columns:
-    """Labels, and numbers in place of names: -1 for a domain not trained on, and for no group."""
-    return Columns(
-        label=torch.from_numpy(table.labels),
-        domain=torch.from_numpy(_numbers(table.domains, spec.train_domains)),
-        group=torch.from_numpy(_numbers(table.groups, _names(table.groups))),
-    )
-
-
-def _numbers(column: NDArray[np.str_], names: Iterable[str]) -> NDArray[np.int64]:
-    number = {name: n for n, name in enumerate(names)}
-    return np.array([number.get(name, -1) for name in column.tolist()], dtype=np.int64)

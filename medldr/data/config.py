@@ -9,7 +9,29 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator
 
 from medldr.config import PluginSection
+from medldr.config.section import Section
 from medldr.errors import InputError, did_you_mean
+
+
+class ImbalanceConfig(Section):
+    """A long-tailed training set; see `medldr.data.splits.imbalance`."""
+
+    factor: float = Field(ge=1, description="rows of the largest class over those of the smallest")
+    kind: Literal["exp", "step"] = Field(
+        "exp",
+        description="exp: sizes fall exponentially from class to class; step: half of the classes "
+        "are large, the others small",
+    )
+    order: Literal["count", "label"] = Field(
+        "count",
+        description="which class is large: count: the one with most rows; label: the first one",
+    )
+    largest: Annotated[int, Field(ge=1, strict=True)] | None = Field(
+        None, description="rows of the largest class; unset: as many as the other classes allow"
+    )
+    seed: int = Field(
+        0, ge=0, lt=2**32, strict=True, description="seed of the choice of rows, not the run's"
+    )
 
 
 class DatasetConfig(PluginSection):
@@ -56,6 +78,11 @@ class DatasetConfig(PluginSection):
         description="fold of data.manifest: its number from 0, or the domain that it leaves out",
     )
     train_fraction: float = Field(1.0, gt=0, le=1, description="fraction of the training rows used")
+    imbalance: ImbalanceConfig | None = Field(
+        None,
+        description="make the training rows long-tailed, such as {factor: 100}; validation and "
+        "test rows stay as they are",
+    )
     exclude: tuple[str, ...] = Field((), description="ids of items or groups to leave out")
     class_names: tuple[str, ...] | None = Field(
         None, description="class names to show instead of the dataset's"

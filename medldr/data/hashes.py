@@ -38,3 +38,12 @@ def hash_splits(table: ImageTable, rows: dict[str, NDArray[np.int64]]) -> str:
         digest.update(f"{name}\1".encode() + "\0".join(table.ids[rows[name]].tolist()).encode())
         digest.update(b"\1")
     return digest.hexdigest()
+
+
+def hash_rows(table: ImageTable, rows: NDArray[np.int64]) -> str:
+    """sha256 of which ids some rows have, in their order: equal subsets have equal ones.
+
+    Numbers from long-tailed subsets of one set that were chosen in different ways are not
+    comparable, even where the sizes of all classes are equal.
+    """
+    return hashlib.sha256("\0".join(table.ids[rows].tolist()).encode()).hexdigest()

@@ -81,6 +81,7 @@ class DataRecord(Record):
         pack: The pack that the images were read from.
         images: Images of each split.
         groups: Groups (patients, slides) of each split, 0 where it has none.
+        subset_hash: A hash of the ids of the training rows; None in runs of older versions.
         card: The filled entries of the data card; None without one.
         reading: How each file became an image; None where that does not depend on all of them.
     """
@@ -91,6 +92,7 @@ class DataRecord(Record):
     pack: str | None = None
     images: dict[str, int] = Field(default_factory=dict)
     groups: dict[str, int] = Field(default_factory=dict)
+    subset_hash: str | None = None
     card: dict[str, Any] | None = None
     reading: dict[str, Any] | None = None
 

@@ -59,6 +59,11 @@ def plan_manifest(
     if config.manifest is not None or config.fold is not None:
         key = "fold" if config.manifest is None else "manifest"
         raise InputError(f"data.{key} is for runs and plays no part in making splits. Leave it out")
+    if not config.val_fraction:
+        raise InputError(
+            f"--val: {config.name} takes no rows for validation unless it is told how many. Add "
+            "--val 0.1, for example"
+        )
     plain = replace(table, splits=np.full(len(table), "", np.str_), groups=_folded(table.groups))
     left_out = np.ones(len(table), dtype=bool)
     left_out[without_excluded(table, config.exclude, [])] = False
@@ -69,6 +74,7 @@ def plan_manifest(
             "held_out_rows": None,
             "split_rule": "stratified",
             "train_fraction": 1.0,
+            "imbalance": None,
             "allow_missing_classes": True,
         }
     )

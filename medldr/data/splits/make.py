@@ -12,6 +12,9 @@ validation rows of a domain without training rows stay ``val``, and its test row
 A manifest (``data.manifest``) replaces any splits of the dataset's own, and is treated like them;
 a fold that leaves a domain out holds that domain out.
 
+The training rows that are left are thinned by ``data.train_fraction`` first and by
+``data.imbalance`` last, so that the sizes of classes are those that were asked.
+
 With ``data.split_rule: domainbed`` every row of a held-out domain is ``test``, and the others are
 ``train`` and ``id_val`` by `medldr.data.splits.domainbed`; there is no ``id_test``.
 
@@ -35,6 +38,7 @@ from medldr.data.splits import stratify as _stratify
 from medldr.data.splits.crossing import crossing_groups
 from medldr.data.splits.domainbed import domainbed_splits
 from medldr.data.splits.from_manifest import held_out_domains, manifest_splits
+from medldr.data.splits.long_tail import long_tailed
 from medldr.errors import InputError, did_you_mean
 from medldr.types import SPLITS
 
@@ -56,8 +60,8 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
 
     Raises:
         InputError: If an excluded id or a held-out domain is unknown, nothing is left to train or
-            test on, a group is in two splits, a class has no training row, or a manifest does not
-            suit the table.
+            test on, a group is in two splits, a class has no training row, a manifest does not
+            suit the table, or the training rows do not allow `data.imbalance`.
     """
     notes: list[str] = []
     used = without_excluded(table, config.exclude, notes)
@@ -86,6 +90,7 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
             "Check data.exclude and data.held_out."
         )
     rows["train"] = _fraction_of_training(table, rows["train"], config, notes)
+    rows["train"] = long_tailed(table, rows["train"], config, notes)
     notes += _missing_classes(table, rows, config)
     return Splits(rows, tuple(notes))
 
@@ -214,7 +219,7 @@ def _carve_validation(
     table: ImageTable, used: Rows, split: Text, config: DatasetConfig, notes: list[str]
 ) -> None:
     train = np.flatnonzero(split == "train")
-    if not len(train):
+    if not len(train) or not config.val_fraction:  # 0: sets that are published without validation
         return
     fractions = (1 - config.val_fraction, config.val_fraction)
     part = _divide(table, train, fractions, _generator(config, 2))
