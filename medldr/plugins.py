@@ -42,6 +42,7 @@ name                 meaning
                      one
 ``COLOUR_ONLY``      transforms: whether grey images and volumes are refused
 ``TAKES_FLOAT``      transforms: whether images may be float32 in [0, 1]
+``ANY_SIZE``         transforms: whether pictures of any size become one of ``size``
 ===================  ======================================================
 """
 

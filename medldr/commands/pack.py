@@ -14,6 +14,7 @@ from medldr.commands.data import data_section
 from medldr.config import PLUGIN_SECTIONS
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
+from medldr.data.own_size import require_one_size
 from medldr.data.packs.format import FACTS
 from medldr.data.packs.pack import absence, find_pack, make_pack, open_pack, usual_place
 from medldr.data.packs.pack import verify as verify_pack
@@ -67,6 +68,7 @@ def _source(section: DatasetConfig) -> ImageTable:
     module: Any = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     table: ImageTable = module.load(section)
     validate_table(table)
+    require_one_size(table)
     if table.images.dtype != np.uint8:
         raise InputError(
             f"{table.name} has images with more than 8 bits, which a pack cannot hold. They are "

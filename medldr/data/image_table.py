@@ -25,8 +25,11 @@ class LazyImages(ABC):
         shape: ``(N, C, [D,] H, W)``.
         dtype: uint8, or float32 in [0, 1].
         stamp: Changes whenever a file behind the pixels is replaced (names, sizes, times).
+        own_size: Whether training sees each image at the size of its file; rows are then the whole
+            image, resized.
     """
 
+    own_size: bool = False
     dtype: np.dtype[Any] = np.dtype(np.uint8)
     shape: tuple[int, ...]
     stamp: str
@@ -51,6 +54,15 @@ class LazyImages(ABC):
         Raises:
             InputError: If a file cannot be read; names it.
         """
+
+    def at_own_size(self, row: int) -> NDArray[Any]:
+        """Pixels of one row ``(C, [D,] h, w)`` at the size of its file, where `own_size` says so.
+
+        Raises:
+            InputError: If the file cannot be read; names it.
+        """
+        found: NDArray[Any] = self[row]
+        return found
 
 
 Images: TypeAlias = NDArray[Any] | LazyImages

@@ -10,7 +10,10 @@ compared with the published numbers of pictures, which identifies the release an
 to refuse.
 
 Pictures of any size and colour become ``size`` x ``size`` RGB when they are read; `medldr data
-pack` stores them so. Before that, each is decoded once, which is remembered.
+pack` stores them so. With ``size: null`` training sees each at its own size, so that a random crop
+is cut from the picture as it is, one by one in the worker processes; validation, test and
+prediction see it whole, resized to `transform.size`. There is no pack of these. Before that, each
+picture is decoded once, which is remembered.
 
 Pictures of a tree of one's own are read as a person sees them: transparent pixels on a ground
 (`data.ground`), photographs upright (`data.exif`), 16 bits by one depth for all (`data.bit_depth`).
@@ -25,9 +28,10 @@ Source:
     skipped. The official lists of PACS for training and validation are not read: DomainBed
     leaves them out on purpose, as fixed parts invite fitting to them, and their labels count from
     1, which has misled others.
-    Our choice: published codes crop at random from a picture at its own size, ours from the
-    squashed one, because all pictures of an array have one size. A `size` above the network's
-    input narrows the difference; at validation there is none where both are equal.
+    Published codes crop at random from a picture at its own size: ``size: null``. With a number,
+    which is our choice for packs and small trees, the crop is cut from the squashed picture, and
+    its aspect ratio is relative to that; at validation there is no difference where `size` is
+    `transform.size`.
     Truncated pictures are refused, where published codes fill them with grey.
     Names of folders count as equal where a person reads the same; see `_domain_folders.names`.
 """
@@ -63,6 +67,8 @@ from medldr.errors import InputError
 __all__ = ["Config", "examine", "load", "load_again", "present", "require"]
 
 _LISTED: Final = 5
+_WHOLE: Final = 224
+"""Edge of whole pictures with ``size: null``, where no transform says another."""
 _NO_PATIENTS: Final = (
     "no patient ids (data.group_pattern): splits may divide a patient's images, and 95% CIs count "
     "images as independent."
@@ -133,13 +139,11 @@ def _table(
 
 def _how(config: Config) -> str:
     """What, besides the files, decides the pixels."""
+    size = "their own size" if config.size is None else f"{config.size} x {config.size}"
     if config.set is not None:
-        return f"pictures at {config.size} x {config.size}"
+        return f"pictures at {size}"
     turned = "upright" if config.exif else "as stored"
-    return (
-        f"own pictures at {config.size} x {config.size}, on {config.ground}, {turned}, bit_depth "
-        f"{config.bit_depth}"
-    )
+    return f"own pictures at {size}, on {config.ground}, {turned}, bit_depth {config.bit_depth}"
 
 
 def _tree(config: Config) -> Tree:
@@ -153,8 +157,15 @@ def _tree(config: Config) -> Tree:
 
 def _pictures(config: Config, tree: Tree) -> PictureFiles:
     own = OwnRules(config.ground, config.exif) if config.set is None else None
-    size = (config.size, config.size)
-    return PictureFiles(tree.folder, tree.paths, size, resize=True, own=own)
+    edge = config.size or _WHOLE
+    return PictureFiles(
+        tree.folder,
+        tree.paths,
+        (edge, edge),
+        resize=True,
+        own=own,
+        own_size=config.size is None,
+    )
 
 
 def _proven(config: Config, tree: Tree, examined: Sequence[Examined]) -> Proven:

@@ -74,6 +74,7 @@ def test_protocols_are_complete(tmp_path, name, protocol, steps, every, augmente
     assert model.pretrained == "ResNet50_Weights.IMAGENET1K_V1"
     assert model.batch_norm == "frozen"
     assert (transform.name, transform.size) == ("natural", 224)
+    assert data.size is None  # crops from each picture at its own size
     assert transform.augment_validation is augmented
     assert (data.split_rule, data.val_fraction) == ("domainbed", 0.2)
     assert data.with_seed(config.seed).split_seed == 2  # the trial
@@ -111,6 +112,7 @@ def test_what_is_left_out_is_no_part_of_the_protocol_and_the_rest_is(tmp_path):
         "model.batch_norm=live",
         "transform.augment_validation=true",
         "data.split_rule=stratified",
+        "data.size=224",
     ):
         assert recipe(tmp_path, "swad", "data.held_out=sketch", change).protocol == "swad+modified"
 

@@ -48,8 +48,20 @@ class Pixels:
     def __len__(self) -> int:
         return len(self._images)
 
-    def row(self, row: int) -> Tensor:
-        """Stored pixels of one row, ``(C, [D,] H, W)`` on the host."""
+    @property
+    def own_size(self) -> bool:
+        """Whether training sees each image at the size of its file; see `LazyImages`."""
+        return isinstance(self._images, LazyImages) and self._images.own_size
+
+    def row(self, row: int, *, train: bool = False) -> Tensor:
+        """Stored pixels of one row, ``(C, [D,] H, W)`` on the host.
+
+        Args:
+            row: Its number.
+            train: Whether training sees it: at its own size where that is asked for.
+        """
+        if train and isinstance(self._images, LazyImages) and self._images.own_size:
+            return torch.from_numpy(self._images.at_own_size(row))
         if self.host is not None:
             return self.host[row]
         return torch.from_numpy(self._images[row])

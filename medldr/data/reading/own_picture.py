@@ -44,12 +44,12 @@ class OwnRules(NamedTuple):
     depth: Depth | None = None
 
 
-def decode_own(path: Path, size: tuple[int, int], rules: OwnRules) -> NDArray[np.uint8]:
+def decode_own(path: Path, size: tuple[int, int] | None, rules: OwnRules) -> NDArray[np.uint8]:
     """One picture as an image.
 
     Args:
         path: The file.
-        size: ``(H, W)`` to which it is squashed.
+        size: ``(H, W)`` to which it is squashed; None: its own.
         rules: Of the tree.
 
     Returns:
@@ -62,7 +62,7 @@ def decode_own(path: Path, size: tuple[int, int], rules: OwnRules) -> NDArray[np
     return as_image(scan, size, rules.depth)
 
 
-def as_image(scan: Scan, size: tuple[int, int], depth: Depth | None) -> NDArray[np.uint8]:
+def as_image(scan: Scan, size: tuple[int, int] | None, depth: Depth | None) -> NDArray[np.uint8]:
     """The same, of a picture that was read.
 
     Raises:
@@ -74,7 +74,8 @@ def as_image(scan: Scan, size: tuple[int, int], depth: Depth | None) -> NDArray[
         if reason:
             raise ScanError(reason)
         values = _with_8_bits(values, depth)
-    return np.ascontiguousarray(squashed(as_channels(values, 3), size))
+    channels = as_channels(values, 3)
+    return np.ascontiguousarray(channels if size is None else squashed(channels, size))
 
 
 def _with_8_bits(values: NDArray[Any], depth: Depth | None) -> NDArray[np.uint8]:

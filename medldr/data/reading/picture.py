@@ -33,13 +33,13 @@ from medldr.data.scans.scan import ScanError
 __all__ = ["ABSENT", "decode", "squashed", "whole"]
 
 
-def decode(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArray[np.uint8]:
+def decode(path: Path, size: tuple[int, int] | None, *, resize: bool = False) -> NDArray[np.uint8]:
     """One picture as RGB.
 
     Args:
         path: The file: PNG, JPEG, TIFF, BMP, PPM, WebP or GIF (its first picture), whatever its
             name ends in.
-        size: ``(H, W)`` in pixels that it must have.
+        size: ``(H, W)`` in pixels that it must have; None: its own.
         resize: Squash one of another size to it, whatever its aspect ratio, instead of refusing it.
 
     Returns:
@@ -50,7 +50,7 @@ def decode(path: Path, size: tuple[int, int], *, resize: bool = False) -> NDArra
     """
     with faults(path):
         rgb = _rgb_of(path, None if resize else size)
-        if rgb.size != size[::-1]:
+        if size is not None and rgb.size != size[::-1]:
             rgb = rgb.resize(size[::-1], Image.Resampling.BILINEAR)
         return _channels_first(rgb)
 

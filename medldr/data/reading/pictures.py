@@ -41,6 +41,8 @@ class PictureFiles(LazyImages):
         size: ``(H, W)`` in pixels that each picture must have.
         resize: Squash pictures of another size to it instead of refusing them.
         own: How they are converted and squashed; None: as published benchmarks are, see `picture`.
+        own_size: Whether training sees them at their own sizes; then ``size`` is that of the whole
+            pictures, which everything else sees.
 
     Attributes:
         folder: Folder that the paths are relative to.
@@ -59,10 +61,12 @@ class PictureFiles(LazyImages):
         *,
         resize: bool = False,
         own: OwnRules | None = None,
+        own_size: bool = False,
     ) -> None:
         self.folder = Path(folder)
         self._resize = resize or own is not None
         self._own = own
+        self.own_size = own_size
         # Bytes in one block: a list of texts would be copied page by page into forked workers.
         self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
         self.shape = (len(paths), 3, *size)
@@ -99,14 +103,21 @@ class PictureFiles(LazyImages):
             found[place] = self._read(row)
         return found
 
+    def at_own_size(self, row: int) -> NDArray[np.uint8]:
+        """Pixels of one row ``(3, h, w)`` at the size of its file."""
+        return self._decoded(row, None)
+
     def _read(self, row: int) -> NDArray[np.uint8]:
+        return self._decoded(row, self._size)
+
+    def _decoded(self, row: int, size: tuple[int, int] | None) -> NDArray[np.uint8]:
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)} pictures")
         path = self.path(row)
         try:
             if self._own is not None:
-                return decode_own(path, self._size, self._own)
-            return decode(path, self._size, resize=self._resize)
+                return decode_own(path, size, self._own)
+            return decode(path, size, resize=self._resize)
         except ScanError as error:
             raise InputError(f"{path} cannot be used: {error}. {_CURE}") from error
 
@@ -125,6 +136,12 @@ class PictureFiles(LazyImages):
         # Whatever changes a file of the part changes the stamp of the whole.
         part.stamp = _digest([self.stamp], rows)
         return part
+
+    def whole_at(self, size: tuple[int, int]) -> PictureFiles:
+        """The same files, whole pictures squashed to another size."""
+        other = copy.copy(self)
+        other.shape = (len(self), 3, *size)
+        return other
 
     def with_rules(self, own: OwnRules) -> PictureFiles:
         """The same files, converted by other rules."""

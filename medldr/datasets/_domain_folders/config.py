@@ -19,11 +19,13 @@ class Config(DatasetConfig):
     set: Literal["pacs", "vlcs", "office_home", "terra_incognita", "domain_net"] | None = Field(
         None, description="which known data set the tree holds; null: any tree"
     )
-    size: int = Field(
+    size: int | None = Field(
         224,
         ge=8,
         le=4096,
-        description="edge in pixels to which each picture is resized (not cropped)",
+        description="edge in pixels to which each picture is resized (not cropped); null: training "
+        "cuts its crops from each picture at its own size, and whole pictures are resized to "
+        "transform.size",
     )
     blacklist: Path | None = Field(
         None, description="text file of pictures to leave out, one path domain/class/image per line"
