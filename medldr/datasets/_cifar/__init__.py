@@ -1,0 +1,1 @@
+"""The parts of the data set `cifar_lt`."""

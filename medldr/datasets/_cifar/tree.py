@@ -1,0 +1,119 @@
+"""Pictures of 32 x 32 pixels in folders of classes: ``train/<class>/<picture>``, ``test/...``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.counting import counted, some
+from medldr.data.reading.picture import decode
+from medldr.data.reading.threads import in_threads
+from medldr.data.scans.scan import ScanError
+from medldr.datasets._cifar.official import EDGE
+from medldr.datasets._cifar.published import Published
+from medldr.errors import InputError
+
+PICTURES: Final = (".jpg", ".jpeg", ".png")
+PARTS: Final = ("train", "test")
+
+_SHOWN: Final = 5
+_STEP: Final = 64
+
+
+class Tree(NamedTuple):
+    """A tree, read.
+
+    Attributes:
+        class_names: Sorted, by label.
+        images: ``(N, 3, 32, 32)`` uint8, train before test, class by class, sorted by name.
+        labels: ``(N,)`` int64.
+        paths: ``(N,)`` relative paths.
+    """
+
+    class_names: tuple[str, ...]
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    paths: list[str]
+
+
+def is_tree(folder: Path) -> bool:
+    """Whether both parts are there as folders."""
+    return all((folder / part).is_dir() for part in PARTS)
+
+
+def read_tree(folder: Path, known: Published) -> Tree:
+    """Read all pictures of a tree.
+
+    Raises:
+        InputError: If it lacks classes or pictures, or a picture cannot be used.
+    """
+    names = _class_names(folder, known)
+    paths, labels = [], []
+    for part in PARTS:
+        for label, name in enumerate(names):
+            found = sorted(
+                path.name
+                for path in (folder / part / name).iterdir()
+                if path.suffix.lower() in PICTURES and not path.name.startswith(".")
+            )
+            if not found:
+                raise InputError(
+                    f"{folder / part / name} has no picture ({', '.join(PICTURES)}). Every class "
+                    f"of {known.title} needs some in {' and in '.join(PARTS)}"
+                )
+            paths += [f"{part}/{name}/{picture}" for picture in found]
+            labels += [label] * len(found)
+    return Tree(names, _decoded(folder, paths), np.array(labels, dtype=np.int64), paths)
+
+
+def _class_names(folder: Path, known: Published) -> tuple[str, ...]:
+    found = {
+        part: {
+            path.name
+            for path in (folder / part).iterdir()
+            if path.is_dir() and not path.name.startswith(".")
+        }
+        for part in PARTS
+    }
+    train, test = (found[part] for part in PARTS)
+    if train != test:
+        only = sorted(train ^ test)
+        raise InputError(
+            f"{folder}: {some(map(repr, only), most=_SHOWN)} "
+            f"{'is a class' if len(only) == 1 else 'are classes'} of {' or '.join(PARTS)} alone. "
+            "Both need a folder for each class"
+        )
+    if len(train) != known.classes:
+        raise InputError(
+            f"{folder / PARTS[0]} has {counted(len(train), 'class folder', 'class folders')}, but "
+            f"{known.title} has {known.classes} classes. Correct data.root or data.set; other "
+            "sets of pictures are read by data/table and data/domain_folders"
+        )
+    numbered = all(name.isdecimal() for name in train)  # 10 comes after 9, not after 1
+    return tuple(sorted(train, key=int) if numbered else sorted(train))
+
+
+def _decoded(folder: Path, paths: list[str]) -> NDArray[np.uint8]:
+    images = np.empty((len(paths), 3, EDGE, EDGE), dtype=np.uint8)
+    bad: list[str] = []
+
+    def read(rows: range) -> list[str]:
+        faults = []
+        for row in rows:
+            try:
+                images[row] = decode(folder / paths[row], (EDGE, EDGE))
+            except ScanError as error:
+                faults.append(f"{paths[row]} ({error})")
+        return faults
+
+    for faults in in_threads(read, len(paths), step=_STEP, title="reading pictures"):
+        bad += faults
+    if bad:
+        raise InputError(
+            f"{folder}: {counted(len(bad), 'picture', 'pictures')} of {len(paths):,} cannot be "
+            f"used: {some(bad, most=_SHOWN)}. Put intact pictures of {EDGE} x {EDGE} pixels there"
+        )
+    return images

@@ -1,0 +1,166 @@
+"""CIFAR-10-LT and CIFAR-100-LT: the two CIFAR sets, to be made long-tailed by `data.imbalance`.
+
+The published files are read as they are, from their folder or from the archive without unpacking
+it, and no code in them is run (they are pickles, see `_cifar.plain_pickle`). The test set is left
+balanced. A tree of pictures, ``train/<class>/<picture>`` and ``test/<class>/<picture>``, is read
+too; where its training part is long-tailed already, `data.imbalance` stays unset.
+
+Which rows the long-tailed set has follows from `data.imbalance.seed`, not from the run's seed, and
+the hash of them (``data.subset_hash`` in `run.json`) tells sets apart: two subsets of equal sizes
+give accuracies that differ by more than a point.
+
+Source:
+    Krizhevsky 2009 for the images; Cao et al. 2019 (LDAM) for the long-tailed construction, see
+    `medldr.data.splits.imbalance`. With order ``label`` and seed 0 the rows are those of its code.
+    Published runs have no validation set and many choose their epoch on the test set. Ours have
+    none either unless `data.val_fraction` asks for one, so the plain choice is the last epoch
+    (`training.select: [last]`). A validation set is taken from each class before the others are
+    made rare, so it is balanced like the test set, but the largest class is then smaller and the
+    training rows are not the published ones.
+    Lossy pictures are not the published pixels, and only files of the published checksums are
+    called CIFAR without a note.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from medldr.data.reading.download import fetch
+from medldr.data.reading.roots import data_roots
+from medldr.datasets._cifar.official import read_official
+from medldr.datasets._cifar.published import SETS, Published
+from medldr.datasets._cifar.tree import is_tree, read_tree
+from medldr.datasets.base import DatasetConfig, ImageTable
+from medldr.errors import InputError
+
+
+class Config(DatasetConfig):
+    """Keys of the dataset ``cifar_lt``."""
+
+    name: Literal["cifar_lt"] = "cifar_lt"
+    set: Literal["cifar10", "cifar100"] = Field(description="which of the two sets")
+    md5: Literal["official", "any"] = Field(
+        "official", description="checksums that the files must have: the published ones, or any"
+    )
+    val_fraction: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="fraction of the training rows of each class that validates, taken before "
+        "data.imbalance; 0: no validation, as published",
+    )
+
+
+def load(config: Config) -> ImageTable:
+    """Read one set.
+
+    Raises:
+        InputError: If it is absent and may not be fetched, is not the published one, or is not in
+            a known format.
+    """
+    known = SETS[config.set]
+    place = find(config)
+    if place is None:
+        if not config.download:
+            raise _absent(config)
+        place = fetch(known.url, data_roots(config.root)[0] / known.archive, md5=known.md5)
+    if is_tree(place):
+        return _from_tree(place, config, known)
+    read = read_official(place, known, verify=config.md5 == "official")
+    parts = {"train": read.train, "test": read.test}
+    note = f"{known.title}: files were not compared with the published checksums."
+    return _table(
+        config,
+        read.class_names,
+        images=np.concatenate([part.images for part in parts.values()]),
+        labels=np.concatenate([part.labels for part in parts.values()]),
+        ids=[f"{name}/{row}" for name, part in parts.items() for row in range(len(part.labels))],
+        notes=() if config.md5 == "official" else (note,),
+        hashes={f"{known.folder}/{name}": md5 for name, md5 in read.hashes.items()},
+    )
+
+
+def _from_tree(folder: Path, config: Config, known: Published) -> ImageTable:
+    tree = read_tree(folder, known)
+    note = (
+        f"{known.title} was read from pictures in class folders, not from the published files: "
+        "pixels, training rows and test rows may differ from published ones."
+    )
+    return _table(config, tree.class_names, tree.images, tree.labels, tree.paths, (note,), {})
+
+
+def _table(
+    config: Config,
+    class_names: tuple[str, ...],
+    images: NDArray[np.uint8],
+    labels: NDArray[np.int64],
+    ids: list[str],
+    notes: tuple[str, ...],
+    hashes: dict[str, str],
+) -> ImageTable:
+    """The table; the first word of an id is the split."""
+    blank = np.full(len(ids), "", dtype=np.str_)
+    return ImageTable(
+        name=f"{config.set}_lt",
+        task="multi-class",
+        class_names=class_names,
+        images=images,
+        labels=labels,
+        ids=np.array(ids, dtype=np.str_),
+        splits=np.array([item.partition("/")[0] for item in ids], dtype=np.str_),
+        domains=blank,
+        groups=blank,
+        notes=notes,
+        hashes=hashes,
+    )
+
+
+def find(config: Config) -> Path | None:
+    """The folder or the archive of the published files, or the tree; None where there is none."""
+    known = SETS[config.set]
+    for root in data_roots(config.root):
+        for folder in (root / known.folder, root):
+            if any((folder / name).is_file() for name in known.train):
+                return folder
+        for archive in (root / known.archive, root):
+            if archive.is_file():
+                return archive
+        for folder in (root, root / f"{config.set}_lt"):
+            if is_tree(folder):
+                return folder
+    return None
+
+
+def present(config: Config) -> str:
+    """Where the files are on this machine, or that they are absent; none is read."""
+    place = find(config)
+    return f"missing ({SETS[config.set].archive})" if place is None else f"in {place}"
+
+
+def require(config: Config) -> None:
+    """Check that the files are there, or may be fetched; none is read.
+
+    Raises:
+        InputError: Naming where they were looked for and how to get them.
+    """
+    if find(config) is None and not config.download:
+        raise _absent(config)
+
+
+def _absent(config: Config) -> InputError:
+    known = SETS[config.set]
+    places = ", ".join(map(str, data_roots(config.root)))
+    return InputError(
+        f"{known.title} is not in {places}: neither the folder {known.folder}, nor the archive "
+        f"{known.archive}, nor folders train and test of classes. Set data.root, or download "
+        f"{known.url} (MD5 {known.md5}) into that folder, or allow the download with "
+        "data.download=true"
+    )
+
+
+CONTRACT_KEYS = {"set": "cifar10", "md5": "any", "val_fraction": 0.2}
