@@ -53,8 +53,11 @@ def domain_risks(algorithm: Algorithm, logits: Tensor, label: Tensor, blocks: Bl
 
     Example:
         >>> from medldr.algorithms.erm import ALGORITHM, Config
+        >>> from medldr.models.base import FeatureModel
         >>> from medldr.types import DataSpec
-        >>> erm = ALGORITHM(Config(), DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8)), None)
+        >>> spec = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8))
+        >>> model = FeatureModel(stage_dims=(2,), dim=2, num_classes=2)
+        >>> erm = ALGORITHM(Config(), spec, model)
         >>> blocks = Blocks(torch.tensor([1, 0, 1]))
         >>> logits = torch.tensor([[0.0, 0.0], [50.0, 0.0], [0.0, 0.0]])
         >>> label = torch.zeros(3, dtype=torch.int64)

@@ -105,6 +105,7 @@ class Algorithm(nn.Module):
         self.config = config
         self.spec = spec
         self.classification = build_loss(config.loss, spec)
+        self.classification.bind(model.head)
         self.class_weights: Tensor | None
         self.register_buffer("class_weights", None, persistent=False)
 
@@ -138,15 +139,23 @@ class Algorithm(nn.Module):
             target: As for `classification_loss`.
         """
         losses: Tensor = self.classification(logits, target)
+        return losses, self.sample_weights(target)
+
+    def sample_weights(self, target: Tensor) -> Tensor | None:
+        """Weight of each sample ``(B,)`` by its label; None if the run weighs no classes.
+
+        Args:
+            target: As for `classification_loss`.
+        """
         weights = self.class_weights
         if weights is None:
-            return losses, None
+            return None
         if target.ndim == 1:
-            return losses, weights[target]
+            return weights[target]
         of_samples = target.nan_to_num() @ weights
         if self.spec.multi_label:
             of_samples = torch.where(target.nan_to_num().sum(1) > 0, of_samples, 1.0)
-        return losses, of_samples
+        return of_samples
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """Refuse a run that does not suit the method; called before the first step.

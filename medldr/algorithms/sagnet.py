@@ -80,6 +80,7 @@ class SagNet(Algorithm):
         super().__init__(config, spec, model)
         self.weight = config.weight
         self.style_head = nn.Linear(model.dim, spec.num_classes)
+        self.classification.bind(self.style_head)  # one loss serves both heads
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
         """``features`` serves two of the updates, ``content`` and ``style`` one each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from medldr.config import RunConfig
+from medldr.config.class_weights import ClassWeights
 from medldr.data.card import read_card
 from medldr.data.hashes import hash_rows, hash_splits, hash_table
 from medldr.data.image_table import ImageTable
@@ -227,9 +228,7 @@ class Data:
             return np.ones(len(rows), dtype=bool)
         return self._columns.domain.numpy()[rows] >= 0
 
-    def class_weights(
-        self, setting: Literal["balanced"] | tuple[float, ...] | None
-    ) -> Tensor | None:
+    def class_weights(self, setting: ClassWeights | None) -> Tensor | None:
         """Weights for ``training.class_weights``; see `medldr.data.loading.class_weights`."""
         return weights.class_weights(setting, self.spec)
 

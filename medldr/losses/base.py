@@ -21,14 +21,25 @@ class LossConfig(PluginSection):
 class Loss(nn.Module):
     """Classification loss of logits against hard, soft or multi-hot targets.
 
+    It acts on the training loss alone: predictions and validation use the plain logits.
+
     Attributes:
         tasks: Kinds of labels that this loss fits.
+        config: Its keys.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("multi-class", "binary", "ordinal")
 
     def __init__(self, config: LossConfig, spec: DataSpec) -> None:
         super().__init__()
+        self.config = config
+
+    def bind(self, head: nn.Module) -> None:
+        """Look at the head whose logits it will get; called once, before the first loss.
+
+        Raises:
+            InputError: If the loss has no meaning for logits of that head.
+        """
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
         """Loss of each sample.

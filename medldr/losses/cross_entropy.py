@@ -15,6 +15,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
+from medldr.losses._softmax import checked
 from medldr.losses.base import Loss, LossConfig
 from medldr.types import DataSpec
 
@@ -54,15 +55,8 @@ class CrossEntropy(Loss):
         Raises:
             ValueError: If the target is neither.
         """
-        hard = target.ndim == 1 and len(target) == len(logits) and not target.is_floating_point()
-        if not hard and not (target.shape == logits.shape and target.is_floating_point()):
-            raise ValueError(
-                f"the target of cross_entropy should be ({len(logits)},) integers or "
-                f"{tuple(logits.shape)} floats, but is {tuple(target.shape)} {target.dtype}"
-            )
         with torch.autocast(logits.device.type, enabled=False):
-            logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-            target = target.long() if hard else target.to(logits.dtype)
+            logits, target = checked("cross_entropy", logits, target)
             return functional.cross_entropy(
                 logits, target, reduction="none", label_smoothing=self.label_smoothing
             )

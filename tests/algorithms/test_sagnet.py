@@ -19,7 +19,7 @@ from medldr.algorithms.sagnet import (
 )
 from medldr.config.schema import TrainingConfig
 from medldr.errors import InputError
-from medldr.models.base import FeatureModel
+from medldr.models.base import CosineHead, FeatureModel
 from medldr.training.optim import build_optimizers
 from medldr.training.step import Stepper, TrainStep
 from medldr.types import DataSpec
@@ -348,3 +348,11 @@ def test_it_is_refused_as_a_base(standins):
 def test_options_that_do_not_fit_fail_in_the_config(weight):
     with pytest.raises(ValidationError):
         SagNetConfig.model_validate({"name": "sagnet", "weight": weight})
+
+
+def test_a_loss_of_cosines_is_refused_because_the_style_head_is_linear(standins):
+    spec = standins.make_spec()
+    model = standins.make_model(spec)
+    model.head = CosineHead(model.dim, spec.num_classes)
+    with pytest.raises(InputError, match=r"linear head.*with sagnet"):
+        standins.make_algorithm("sagnet", spec, model, loss={"name": "ldam"})
