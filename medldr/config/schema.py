@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
 from medldr.config.averaging import Averaging
+from medldr.config.class_weights import ClassWeights
 from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Section
 from medldr.types import SplitName
 
@@ -85,13 +86,30 @@ class TrainingConfig(Section):
         (50, 75), description="multistep: epochs (or steps, when training.steps is set)"
     )
     gamma: float = Field(0.1, gt=0, le=1, description="multistep: factor at each milestone")
+    cosine_top: Literal["first", "one_before"] = Field(
+        "first",
+        description="cosine: where the rate is whole, in the first epoch (or step) after warm-up "
+        "or one before it, which is the last of the warm-up",
+    )
+    cosine_zero: Literal["one_after", "last"] = Field(
+        "one_after",
+        description="cosine: where the rate would be 0, one epoch (or step) after the end or in "
+        "the last one",
+    )
     warmup: int = Field(0, ge=0, description="linear warm-up, in epochs (or steps)")
+    warmup_from: float | None = Field(
+        None, ge=0, le=1, description="factor at which the warm-up begins; unset: 1 / warmup"
+    )
     clip_norm: float | None = Field(None, gt=0, description="maximum norm of the gradient")
 
     sampler: Literal["shuffle", "weighted", "domains"] | None = Field(
         None, description="unset: the algorithm decides"
     )
-    class_weights: Literal["balanced"] | tuple[float, ...] | None = None
+    class_weights: ClassWeights | None = Field(
+        None,
+        description="balanced, one number per class, or a mapping such as {kind: effective_number, "
+        "beta: 0.9999, start: 160}",
+    )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     init_from: Path | None = Field(None, description="run folder whose weights to start from")
     averaging: Averaging | None = None

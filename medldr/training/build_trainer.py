@@ -11,6 +11,7 @@ from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training import start_checks as start
+from medldr.training.class_weights import WeightsInTime
 from medldr.training.finite_loss import FiniteLossCheck
 from medldr.training.machine.fabric import precision_name, use_threads
 from medldr.training.machine.processes import Processes
@@ -107,7 +108,11 @@ def assemble(
     more += start.units(training)
     more += start.resting_statistics(model, warm_start=bool(training.init_from))
     more += said
-    algorithm.use_class_weights(data.class_weights(training.class_weights))
+    weights = data.class_weights(training.class_weights)
+    class_weights = WeightsInTime(
+        None if weights is None else weights.to(fabric.device), training, loader.steps_per_epoch
+    )
+    more += class_weights.notes()
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = valley = None
     if isinstance(averaging, AveragingConfig):
@@ -181,6 +186,7 @@ def assemble(
         loader=loader,
         step=step,
         schedule=schedule,
+        class_weights=class_weights,
         means=means,
         validation=validation,
         selector=selector,

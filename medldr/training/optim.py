@@ -24,9 +24,14 @@ class Schedule:
     The unit is the epoch, or the step where ``training.steps`` is set: that is what milestones,
     warm-up and the cosine's length count. Within one unit the factor stays the same.
 
-    With `u` units done, `w` units of warm-up and `n` units in all, the factor is ``(u + 1) / w``
-    while ``u < w``; then 1 (constant), ``gamma ** (milestones passed)`` (multistep), or
-    ``(1 + cos(pi (u - w) / (n - w))) / 2`` (cosine).
+    With `u` units done, `w` units of warm-up and `n` units in all, the factor is
+
+    * ``f + (1 - f) u / (w - 1)`` while ``u < w``, with ``f`` = ``warmup_from``, unset ``1 / w``:
+      ``(u + 1) / w``; a warm-up of a single unit is at ``f``;
+    * then 1 (constant), or ``gamma ** (milestones passed)`` (multistep);
+    * or ``(1 + cos(pi (u - t) / (e - t))) / 2`` (cosine), which is 1 at ``u = t`` and 0 at
+      ``u = e``. ``cosine_top``: ``t`` is `w` (``first``) or `w` - 1 (``one_before``);
+      ``cosine_zero``: ``e`` is `n` (``one_after``) or `n` - 1 (``last``).
 
     Args:
         training: The section of the configuration.
@@ -34,7 +39,9 @@ class Schedule:
 
     Source:
         torch's ``LinearLR``, ``MultiStepLR`` and ``CosineAnnealingLR`` with ``eta_min`` 0; the
-        cosine spans what the warm-up leaves (our choice).
+        cosine spans what the warm-up leaves (our choice). Balanced softmax's code: warm-up from
+        0.5, ``one_before``, ``last``; that of balanced contrastive learning: ``one_before``,
+        ``one_after``; LDAM's: the usual warm-up, milestones 160 and 180, ``gamma`` 0.01.
 
     Example:
         >>> from medldr.config.schema import TrainingConfig
@@ -54,19 +61,37 @@ class Schedule:
                 f"training.warmup: {training.warmup} {unit} of warm-up take up the whole run of "
                 f"{self._units} {unit}. Use a smaller training.warmup"
             )
+        if training.schedule == "cosine" and self._units == 1 and self(0) == 0:
+            raise InputError(
+                "training.cosine_zero: last makes the rate of a run of a single unit 0, so nothing "
+                "would be learnt. Train longer, or set training.cosine_zero: one_after"
+            )
 
     def __call__(self, step: int) -> float:
         """Factor at this step, counted from 0."""
         training = self._training
         unit = step // self._steps_per_unit
         if unit < training.warmup:
-            return (unit + 1) / training.warmup
+            return self._warmup(unit)
         if training.schedule == "multistep":
             return float(training.gamma ** bisect_right(self._milestones, unit))
         if training.schedule == "cosine":
-            done = (unit - training.warmup) / (self._units - training.warmup)
-            return (1 + math.cos(math.pi * done)) / 2
+            return self._cosine(unit)
         return 1.0
+
+    def _warmup(self, unit: int) -> float:
+        first, length = self._training.warmup_from, self._training.warmup
+        if first is None:
+            return (unit + 1) / length
+        return first + (1 - first) * unit / max(length - 1, 1)
+
+    def _cosine(self, unit: int) -> float:
+        training = self._training
+        top = training.warmup - (training.cosine_top == "one_before")
+        zero = self._units - (training.cosine_zero == "last")
+        # A unit that is the first and the last at once is at the top.
+        done = (unit - top) / max(zero - top, 1)
+        return (1 + math.cos(math.pi * done)) / 2
 
 
 def build_optimizers(

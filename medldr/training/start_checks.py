@@ -12,6 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.algorithms.base import Algorithm
 from medldr.config.averaging import SWAD
+from medldr.config.class_weights import start_of
 from medldr.config.schema import TrainingConfig
 from medldr.data import Data
 from medldr.errors import InputError
@@ -174,6 +175,8 @@ def units(training: TrainingConfig) -> list[str]:
         counted.append(f"milestones after {', '.join(map(str, training.milestones))} steps")
     if training.warmup:
         counted.append(f"{training.warmup} steps of warm-up")
+    if start_of(training.class_weights):
+        counted.append(f"class weights after {start_of(training.class_weights)} steps")
     return [f"training.steps is set, so these count steps, not epochs: {'; '.join(counted)}"]
 
 

@@ -17,6 +17,7 @@ from medldr.folders.lifecycle import Interrupted
 from medldr.folders.owner import refuse_if_taken
 from medldr.models.base import FeatureModel
 from medldr.training.accumulation import update_in_parts
+from medldr.training.class_weights import WeightsInTime
 from medldr.training.fit_result import FitResult
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
@@ -48,6 +49,7 @@ class Trainer:
         loader: Batches by epoch and position.
         step: Makes optimizer steps, and counts them.
         schedule: Factor on the learning rate at each step.
+        class_weights: Those of the loss at each step.
         means: Of what the steps logged since the last evaluation.
         validation: Scores the splits that select.
         selector: Knows each rule's best evaluation.
@@ -70,6 +72,7 @@ class Trainer:
     loader: TrainLoader
     step: Stepper
     schedule: Schedule
+    class_weights: WeightsInTime
     means: RunningMeans
     validation: Validation
     selector: Selector
@@ -118,6 +121,7 @@ class Trainer:
     def advance(self, batch: Batch) -> None:
         """One optimizer step."""
         self.lr = set_lr(self.step.optimizers, self.schedule(self.step.index))
+        self.algorithm.use_class_weights(self.class_weights(self.step.index))
         parts = self.training.accumulate
         for part, output in update_in_parts(self.algorithm, self.step, batch, parts):
             self.means.add(part, output)

@@ -37,7 +37,8 @@ def describe(schema: Mapping[str, Any]) -> str:
         return "a mapping with a key 'name', or a bare name"
     words = [str(word) for word in choices(schema)]
     if "anyOf" in schema:
-        options = [describe(o) for o in schema["anyOf"] if not choices(o)]
+        said = [describe(o) for o in schema["anyOf"] if not choices(o)]
+        options = list(dict.fromkeys(said))  # two kinds of mapping are said once
         words = [*words, *options] if all(options) else []
     elif not words:
         return _list(schema) if schema.get("type") == "array" else _scalar(schema)
@@ -74,6 +75,8 @@ def _list(schema: Mapping[str, Any]) -> str:
 
 
 def _scalar(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return _PLAIN["object"]  # the only schemas that are referred to are those of sections
     said = _PLAIN.get(str(schema.get("type")), "")
     bounds = [f"{sign} {schema[word]}" for word, sign in _SIGNS.items() if word in schema]
     if "maxLength" in schema:

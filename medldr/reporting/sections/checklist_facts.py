@@ -111,14 +111,20 @@ def _of_training(files: RunFiles, words: Mapping[str, str]) -> dict[str, str]:
             f"{n:,} {word}{'' if n == 1 else 's'}" for word, n in lengths if n is not None
         ),
         "precision": record.precision or "",
-        "class_weights": _weights_text(training.get("class_weights")),
+        "class_weights": _weights_text(training),
         "sampler": record.sampler or "",
         "hardware": ", ".join(filter(None, devices)) + "." if any(devices) else "",
         "seconds": f"{record.times.seconds:,.0f}" if record.times.seconds else "",
     }
 
 
-def _weights_text(value: Any) -> str:
+def _weights_text(training: Mapping[str, Any]) -> str:
+    value = training.get("class_weights")
+    if isinstance(value, Mapping):
+        words = str(value.get("kind", "")).replace("_", " ")
+        words += f", beta {value['beta']:g}" if "beta" in value else ""
+        unit = "steps" if training.get("steps") else "epochs"
+        return words + (f", after {value['start']} {unit}" if value.get("start") else "")
     if isinstance(value, list | tuple):
         return ", ".join(f"{weight:g}" for weight in value)
     return str(value or "none")

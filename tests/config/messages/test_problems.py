@@ -180,11 +180,12 @@ def test_long_values_are_shortened(refusal):
 
 
 def test_one_mistake_is_one_problem(refusal):
-    # A choice (null, 'balanced', a list) fails in each of its branches; it is said once.
+    # A choice (null, 'balanced', a list, mappings) fails in each of its branches; it is said once.
     message = refusal("retinamnist_erm", "training.class_weights=ballanced")
     assert message.splitlines()[0].startswith("1 problem in")
     assert len(message.splitlines()) == 2
-    assert "should be balanced, a list of numbers or null. Did you mean 'balanced'?" in message
+    allowed = "should be balanced, a list of numbers, a mapping or null."
+    assert f"{allowed} Did you mean 'balanced'?" in message
 
 
 def test_every_problem_is_the_users():
