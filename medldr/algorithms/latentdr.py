@@ -23,14 +23,24 @@ not depend on the number of processes. Dropout masks are drawn on each.
 
 Class weights: they weigh the samples of the original and the restored term. All rows of the
 degraded term share one target, so a weighted mean with that target's weight is the plain mean:
-class weights leave it as it is, and the mean label itself is not reweighted.
+class weights leave it as it is. The mean label itself is reweighted only with
+``mean_label: weighted``, which brings it nearer to equal shares of all classes.
+
+Losses for imbalanced classes: the loss of the base serves all three terms. With
+``balanced_softmax`` the degraded term is lowest where the adjusted prediction is the mean label;
+as that is near the training frequencies, the plain logits of degraded latents then favour no
+class. With ``degraded_loss: plain`` they favour the frequent ones instead.
 
 Source:
     "LatentDR" (latent degradation and restoration), method section and appendix; its authors
     published no code. What each option is in the paper, and where it is silent our choice:
     `medldr.latent.LatentDR`. ``lr_scale`` 0.5 is the paper's "fixed learning rate adjustment of
     50%". Gathering the set over processes and ``base`` are our choice; the paper's long-tail
-    rows stack LatentDR on other losses and methods in this way.
+    rows stack LatentDR on other losses and methods in this way. It has one loss for all terms and
+    adds LatentDR to methods that have "explicit CrossEntropy term in their loss functions", so the
+    base's classification loss judges the degraded term too (``degraded_loss: base``), against the
+    mean label with weights 1 / B (``mean_label: equal``). How that loss and label meet where
+    classes are adjusted or weighted the paper does not say; the other values are our options.
 """
 
 from __future__ import annotations
@@ -44,7 +54,8 @@ from torch import Tensor
 
 from medldr.algorithms._gather import RowGatherer, several_processes
 from medldr.algorithms._stacking import Stacked, StackedConfig
-from medldr.algorithms.base import accuracy
+from medldr.algorithms.base import accuracy, build_loss
+from medldr.config import RunConfig
 from medldr.errors import InputError
 from medldr.latent import OPTIONS, LatentDR, Option, check_options, mean_label
 from medldr.models.base import FeatureModel
@@ -53,7 +64,8 @@ from medldr.types import Batch, DataSpec, StepOutput
 TITLE = "LatentDR"
 TITLE_BY = {"degrade": {"attention": "SA", "pool": "Pool", "gaussian": "Gaussian"}}
 PLAIN = {
-    "base": None,
+    "degraded_loss": "base",
+    "mean_label": "equal",
     "norm": "post",
     "restore": "attention",
     "share_classifier": True,
@@ -61,6 +73,7 @@ PLAIN = {
 }
 FORMS = (
     {"id": "latentdr_sa", "when": {"degrade": "attention"}},
+    {"id": "latentdr_sa_residual", "when": {"degrade": "attention", "norm": "residual"}},
     {"id": "latentdr_pool", "when": {"degrade": "pool"}},
     {"id": "latentdr_gaussian", "when": {"degrade": "gaussian"}},
     {"id": "latentdr_own_classifier", "when": {"degrade": "pool", "share_classifier": False}},
@@ -73,7 +86,6 @@ FORMS = (
         "when": {"degrade": "pool", "terms": ["degraded"], "restore": "none"},
     },
     {"id": "latentdr_gaussian_d_only", "when": {"degrade": "gaussian", "terms": ["degraded"]}},
-    {"id": "latentdr_sa_residual", "when": {"degrade": "attention", "norm": "residual"}},
     {
         "id": "latentdr_gaussian_d_only",
         "when": {"degrade": "gaussian", "terms": ["degraded"], "restore": "none"},
@@ -88,6 +100,14 @@ class _Keys(StackedConfig):
     name: Literal["latentdr"] = "latentdr"
     lr_scale: float = Field(
         0.5, gt=0, description="factor on training.lr, recorded in run.json; the paper halves it"
+    )
+    degraded_loss: Literal["base", "plain"] = Field(
+        "base",
+        description="loss of the degraded term: the base's classification loss, or cross-entropy "
+        "(multi-label: binary) whatever the base's is",
+    )
+    mean_label: Literal["equal", "weighted"] = Field(
+        "equal", description="weights of the samples in the mean label: equal, or class weights"
     )
 
     @model_validator(mode="after")
@@ -131,20 +151,33 @@ class LatentDRAlgorithm(Stacked):
         augment: The degradation and the restoration.
     """
 
-    def __init__(self, config: StackedConfig, spec: DataSpec, model: FeatureModel) -> None:
+    def __init__(self, config: _Keys, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
         try:
             self.augment = LatentDR(
                 model.dim,
                 spec.num_classes,
                 multi_label=spec.multi_label,
-                **config.model_dump(exclude=set(StackedConfig.model_fields)),
+                **config.model_dump(exclude=set(_Keys.model_fields)),
             )
         except ValueError as error:
             raise InputError(f"algorithm latentdr: {error}") from error
+        self._check_degraded(config)
+        self.label_weighted = config.mean_label == "weighted"
+        self.plain = build_loss(None, spec) if config.degraded_loss == "plain" else None
         if self.augment.own_classifier is not None:
             # The same kind of head as the model's, with the same initial weights.
             self.augment.own_classifier = copy.deepcopy(model.head).requires_grad_(True)
+
+    def _check_degraded(self, config: _Keys) -> None:
+        """Refuse settings of the degraded term where there is none."""
+        for key in ("degraded_loss", "mean_label"):
+            value = getattr(config, key)
+            if value != PLAIN[key] and "degraded" not in self.augment.terms:
+                raise InputError(
+                    f"algorithm.{key}: {value} has no effect, because algorithm.terms has no "
+                    f"degraded term. Omit algorithm.{key}, or add degraded to algorithm.terms"
+                )
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
         """The base's groups, and one for D and R where they have parameters."""
@@ -153,6 +186,17 @@ class LatentDRAlgorithm(Stacked):
         if own:
             groups.append({"params": own})
         return {"main": groups}
+
+    def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
+        """The base's checks and notes, and one on a weighted mean label without weights."""
+        notes = super().check_run(config, processes=processes, steps=steps)
+        if self.label_weighted and config.training.class_weights is None:
+            notes = [
+                *notes,
+                "algorithm.mean_label: weighted weighs nothing, because training.class_weights is "
+                "not set",
+            ]
+        return notes
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The base's loss plus the degraded and restored terms; the encoder runs once."""
@@ -163,6 +207,7 @@ class LatentDRAlgorithm(Stacked):
             batch.label,
             model.classify,
             criterion=self.classification_loss,
+            degraded_criterion=None if self.plain is None else self._plain_loss,
             soft_label=set_.soft_label,
             z_set=set_.latents,
             own=set_.own,
@@ -177,7 +222,7 @@ class LatentDRAlgorithm(Stacked):
     def _set(self, z: Tensor, label: Tensor) -> _Set:
         """The set this process's latents are mixed with, and its mean label."""
         if self.set_scope == "local" or not several_processes():
-            return _Set(None, None, mean_label(label, self.spec.num_classes), None)
+            return _Set(None, None, self._mean_label(label), None)
         rows = RowGatherer(len(z), z.device)
         latents = rows.gather(z)
         # Every process draws, to keep shapes and generators equal; the first one's draw counts.
@@ -185,9 +230,19 @@ class LatentDRAlgorithm(Stacked):
         return _Set(
             latents,
             rows.own,
-            mean_label(rows.gather(label), self.spec.num_classes),
+            self._mean_label(rows.gather(label)),
             None if drawn is None else rows.from_first(drawn),
         )
+
+    def _mean_label(self, label: Tensor) -> Tensor:
+        weights = self.sample_weights(label) if self.label_weighted else None
+        return mean_label(label, self.spec.num_classes, weights)
+
+    def _plain_loss(self, logits: Tensor, target: Tensor) -> Tensor:
+        """Of the degraded term alone, whose rows share a target: class weights cancel."""
+        assert self.plain is not None
+        losses: Tensor = self.plain(logits, target)
+        return losses.mean()
 
 
 class _Set(NamedTuple):

@@ -18,6 +18,7 @@ from medldr.config.sections import MODIFIED, SWAD_TITLES, section, swad_form
 
 Config = Mapping[str, Any]
 
+_PLAIN_LOSSES: Final = ("cross_entropy", "binary_cross_entropy")
 _TITLE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
 
 
@@ -41,30 +42,59 @@ def model_title(name: str) -> str:
     return str(plugins.facts("models", name).get("TITLE", name))
 
 
+def loss_title(name: str) -> str:
+    """Title of a classification loss; empty for the ones that a task has anyway.
+
+    Example:
+        >>> loss_title("balanced_softmax"), loss_title("cross_entropy")
+        ('Balanced Softmax', '')
+    """
+    default = "" if name in _PLAIN_LOSSES else name
+    return str(plugins.facts("losses", name).get("TITLE", default))
+
+
 def method_title(config: Config) -> str:
     """Title of the method, as a paper would name it.
+
+    ERM with a loss of its own goes by the loss, and methods on top of it are "on" that loss.
 
     Example:
         >>> method_title({"algorithm": {"name": "latentdr", "degrade": "pool"}})
         'LatentDR (Pool)'
+        >>> method_title({"algorithm": {"name": "mixup", "loss": "balanced_softmax"}})
+        'Mixup on Balanced Softmax'
     """
-    algorithm = section(config, "algorithm")
+    title = _title(section(config, "algorithm")) + ("-DRW" if _deferred(config) else "")
+    averaged = swad_form(config)
+    return f"{title} + {SWAD_TITLES[averaged]}" if averaged else title
+
+
+def _title(algorithm: Config) -> str:
     name = str(algorithm.get("name", "unknown method"))
+    loss, base = (section(algorithm, key) for key in ("loss", "base"))
+    said = loss_title(str(loss["name"])) if loss else ""
+    if name == "erm" and said:
+        return said
     title = algorithm_title(name)
     for key, words in plugins.facts("algorithms", name).get("TITLE_BY", {}).items():
         value = algorithm.get(key)
         title += f" ({words.get(value, value)})" if value else ""
-    base = section(algorithm, "base").get("name")
-    title += f" on {algorithm_title(str(base))}" if base else ""
-    averaged = swad_form(config)
-    return f"{title} + {SWAD_TITLES[averaged]}" if averaged else title
+    below = _title(base) if base else said
+    return f"{title} on {below}" if below else title
+
+
+def _deferred(config: Config) -> bool:
+    """Whether class weights come in late (deferred re-weighting), which makes another method."""
+    return bool(section(section(config, "training"), "class_weights").get("start"))
 
 
 def method_id(config: Config) -> str:
     """The id of this method in published numbers.
 
-    It ends in ``+swad`` if weights are averaged as SWAD's code does, in ``+swad_once``, which has
-    no published numbers, if each segment counts once.
+    ERM with a loss of its own has the loss's name as id, and ``_drw`` at its end if class weights
+    come in late. The id of a method on a base or on such a loss names both, as in
+    ``latentdr_sa+balanced_softmax``. It ends in ``+swad`` if weights are averaged as SWAD's code
+    does, in ``+swad_once``, which has no published numbers, if each segment counts once.
 
     A form without its own published numbers has the name of its algorithm as id, unless that is the
     id of another form: then its module lists it under ``FORMS``.
@@ -76,8 +106,17 @@ def method_id(config: Config) -> str:
         >>> method_id({"algorithm": {"name": "coral"}, "training": averaged})
         'coral+swad'
     """
-    algorithm = section(config, "algorithm")
+    found = _id(section(config, "algorithm")) + ("_drw" if _deferred(config) else "")
+    averaged = swad_form(config)
+    return f"{found}+{averaged}" if averaged else found
+
+
+def _id(algorithm: Config) -> str:
     name = str(algorithm.get("name", ""))
+    loss, base = (section(algorithm, key) for key in ("loss", "base"))
+    said = str(loss["name"]) if loss and loss_title(str(loss["name"])) else ""
+    if name == "erm" and said:
+        return said
     known = plugins.facts("algorithms", name)
     plain = known.get("PLAIN", {})
     found = name
@@ -85,8 +124,8 @@ def method_id(config: Config) -> str:
         wanted = {**plain, **form["when"]}
         if all(_same(algorithm.get(key), wanted[key], plain.get(key)) for key in wanted):
             found = form["id"]
-    averaged = swad_form(config)
-    return f"{found}+{averaged}" if averaged else found
+    below = _id(base) if base else said
+    return f"{found}+{below}" if below and below != "erm" else found
 
 
 def _same(value: Any, wanted: Any, default: Any) -> bool:
@@ -116,6 +155,19 @@ def row_titles() -> Mapping[str, str]:
         if said is not None:
             titles[path.stem] = said[1].strip()
     return titles
+
+
+def id_title(method: str) -> str:
+    """Title of a method's id; of an unknown one the id itself.
+
+    Example:
+        >>> id_title("latentdr_sa+balanced_softmax"), id_title("coral+swad")
+        ('LatentDR (SA) on Balanced Softmax', 'CORAL + SWAD')
+    """
+    *parts, last = method.split("+")
+    averaged = f" + {SWAD_TITLES[last]}" if parts and last in SWAD_TITLES else ""
+    layers = parts if averaged else [*parts, last]
+    return " on ".join(row_titles().get(layer, layer) for layer in layers) + averaged
 
 
 def augmentation_id(config: Config) -> str:

@@ -7,12 +7,14 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def mean_label(y: Tensor, num_classes: int) -> Tensor:
+def mean_label(y: Tensor, num_classes: int, weights: Tensor | None = None) -> Tensor:
     """The soft label of degraded latents: the mean of a batch's one-hot or multi-hot labels.
 
     Args:
         y: ``(B,)`` integer class numbers, or ``(B, K)`` float with NaN for missing entries.
         num_classes: Number of classes ``K``.
+        weights: ``(B,)`` of the samples in the mean, from 0 up; equal by default. Where all that
+            count for an entry are 0, it is 0.
 
     Returns:
         ``(K,)``, float32 (float64 for float64 labels). Each column is the mean over its known
@@ -22,20 +24,28 @@ def mean_label(y: Tensor, num_classes: int) -> Tensor:
         ValueError: If the labels are neither ``(B,)`` integers nor ``(B, K)`` floats.
 
     Source:
-        LatentDR, with weights ``1 / B``. Missing entries are left out (our choice).
+        LatentDR: ``sum_i w_i y_i``, for which the paper takes ``w_i = 1 / B`` "for simplicity".
+        Other weights, scaled to sum to one, and leaving out missing entries are our choice.
 
     Example:
         >>> mean_label(torch.tensor([0, 0, 1, 2]), 3).tolist()
         [0.5, 0.25, 0.25]
     """
     if y.ndim == 1 and not y.is_floating_point():
-        return functional.one_hot(y.long(), num_classes).float().mean(0)
-    if y.ndim == 2 and y.shape[1] == num_classes and y.is_floating_point():
-        return y.to(torch.promote_types(y.dtype, torch.float32)).nanmean(0)
-    raise ValueError(
-        f"labels should be (B,) integers or (B, {num_classes}) floats, "
-        f"but are {tuple(y.shape)} {y.dtype}"
-    )
+        y = functional.one_hot(y.long(), num_classes).float()
+    elif y.ndim == 2 and y.shape[1] == num_classes and y.is_floating_point():
+        y = y.to(torch.promote_types(y.dtype, torch.float32))
+    else:
+        raise ValueError(
+            f"labels should be (B,) integers or (B, {num_classes}) floats, "
+            f"but are {tuple(y.shape)} {y.dtype}"
+        )
+    if weights is None:
+        return y.nanmean(0)
+    known = ~y.isnan()
+    share = known * weights.to(y.dtype).unsqueeze(1)
+    total = share.sum(0).clamp_min(torch.finfo(y.dtype).tiny)
+    return torch.where(known.any(0), (share * y.nan_to_num()).sum(0) / total, torch.nan)
 
 
 def classification_loss(

@@ -207,6 +207,7 @@ class LatentDR(nn.Module):
         classifier: Classifier,
         *,
         criterion: Criterion | None = None,
+        degraded_criterion: Criterion | None = None,
         soft_label: Tensor | None = None,
         z_set: Tensor | None = None,
         own: Tensor | None = None,
@@ -219,6 +220,7 @@ class LatentDR(nn.Module):
             y: Labels of the same samples.
             classifier: Serves these terms too, unless `share_classifier` is false.
             criterion: Mean classification loss; cross-entropy (multi-label: binary) by default.
+            degraded_criterion: That of the degraded term, where it differs.
             soft_label: ``(K,)`` target of the degraded term; the mean label of ``y`` by default.
             z_set: As in `forward`.
             own: As in `forward`.
@@ -232,7 +234,8 @@ class LatentDR(nn.Module):
             if soft_label is None:
                 soft_label = mean_label(y, self.num_classes)
             logits = classify(views.degraded)
-            found["degraded"] = Term(logits, criterion(logits, soft_label.expand(len(z), -1)))
+            judge = criterion if degraded_criterion is None else degraded_criterion
+            found["degraded"] = Term(logits, judge(logits, soft_label.expand(len(z), -1)))
         if views.restored is not None:
             logits = classify(views.restored)
             found["restored"] = Term(logits, criterion(logits, y))

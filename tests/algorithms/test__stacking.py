@@ -8,6 +8,7 @@ from medldr.algorithms.erm import ERM
 from medldr.algorithms.latentdr import LatentDRAlgorithm, LatentDRConfig
 from medldr.config import PluginSection
 from medldr.errors import InputError
+from medldr.losses.balanced_softmax import BalancedSoftmax
 
 pytestmark = pytest.mark.parametrize("name", ["latentdr", "batchformer"])
 
@@ -101,3 +102,33 @@ def test_a_variant_of_latentdr_is_latentdr_here(name, build):
         assert isinstance(algorithm.base, Derived)
     with pytest.raises(InputError, match="latentdr cannot be its own base"):
         build(plugin="outside.derived", base="latentdr")
+
+
+# On losses for imbalanced classes
+
+
+@pytest.mark.parametrize("through", ["algorithm.loss", "algorithm.base"])
+def test_on_balanced_softmax_every_term_is_adjusted_and_the_encoder_runs_once(name, through, build):
+    loss = {"name": "balanced_softmax"}
+    keys = (
+        {"loss": loss} if through == "algorithm.loss" else {"base": {"name": "erm", "loss": loss}}
+    )
+    model, algorithm, batch = build(**keys)
+    out = algorithm.loss(model, batch)
+    assert model.passes == 1
+    counts = torch.tensor(algorithm.spec.class_counts).log()
+    expected = functional.cross_entropy(out.logits + counts, batch.label)
+    torch.testing.assert_close(out.logs["loss/original"], expected.detach())
+    assert isinstance(algorithm.base.classification, BalancedSoftmax)
+    logits = torch.randn(12, 4)
+    torch.testing.assert_close(
+        algorithm.classification_loss(logits, batch.label),
+        functional.cross_entropy(logits + counts, batch.label),
+    )
+
+
+def test_prediction_has_no_adjustment(name, build):
+    model, algorithm, batch = build(loss={"name": "balanced_softmax"})
+    out = algorithm.loss(model, batch)
+    assert torch.equal(out.logits, model.classify(out.z))
+    torch.testing.assert_close(out.logits, model(batch.image))

@@ -358,3 +358,14 @@ def test_narrow_heads_are_those_that_the_paper_searched(layer):
     # q, k, v to 4, back to 16, 16 to 2 and back, two norms
     count = 3 * (16 * 4 + 4) + (4 * 16 + 16) + (16 * 2 + 2) + (2 * 16 + 16) + 4 * 16
     assert sum(p.numel() for p in encoder.parameters()) == count
+
+
+def test_on_balanced_softmax_the_layer_has_a_tenth_of_the_rate_as_published(build):
+    stack = {"loss": {"name": "balanced_softmax"}, "encoder_lr_scale": 0.1}
+    model, algorithm, _ = build(**stack)
+    training = TrainingConfig(lr=0.1, momentum=0.9)
+    optimizer = build_optimizers(algorithm.optimizers(model), training)["main"]
+    rates = {id(p): g["lr"] for g in optimizer.param_groups for p in g["params"]}
+    assert {rates[id(p)] for p in model.parameters()} == {0.1}
+    layer = {rates[id(p)] for p in algorithm.encoder.parameters()}
+    assert list(layer) == pytest.approx([0.01])

@@ -1,12 +1,15 @@
+import dataclasses
 import inspect
 import math
 
+import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
 from torch.nn import functional
 
 from medldr.algorithms.latentdr import LatentDRConfig
+from medldr.errors import InputError
 from medldr.latent import LatentDR
 from medldr.models.base import CosineHead
 
@@ -198,3 +201,98 @@ def test_it_compiles_to_the_same_loss(build):
     expected = algorithm.loss(model, batch).loss
     compiled = torch.compile(algorithm.loss, backend="eager")
     torch.testing.assert_close(compiled(model, batch).loss, expected)
+
+
+# Losses and weights for imbalanced classes
+
+
+COUNTS = (40, 10, 3, 1)
+
+
+@pytest.fixture
+def imbalanced(standins):
+    """LatentDR on data of unequal classes, in eval mode: model, algorithm, batch, latents."""
+
+    def make(task="multi-class", **keys):
+        spec = dataclasses.replace(standins.make_spec(task), class_counts=COUNTS)
+        model = standins.make_model(spec).double()
+        algorithm = standins.make_algorithm("latentdr", spec, model, **keys).double().eval()
+        batch = standins.make_batch(spec)
+        batch = batch._replace(image=batch.image.double())
+        return model, algorithm, batch, algorithm.augment(model.features(batch.image)).degraded
+
+    return make
+
+
+def degraded_term(model, degraded, target, shift=0.0):
+    """Mean over the rows of ``-sum_k target_k log softmax(logits + shift)_k``, in NumPy."""
+    logits = model.classify(degraded).detach().numpy() + shift
+    share = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    return -(target * np.log(share)).sum(1).mean()
+
+
+@pytest.mark.parametrize(("chosen", "shift"), [("base", np.log(COUNTS)), ("plain", 0.0)])
+@pytest.mark.parametrize("on_base", [True, False])
+def test_the_degraded_term_has_the_base_s_loss_or_the_plain_one(chosen, shift, on_base, imbalanced):
+    loss = {"name": "balanced_softmax"}
+    stack = {"base": {"name": "erm", "loss": loss}} if on_base else {"loss": loss}
+    model, algorithm, batch, degraded = imbalanced(degraded_loss=chosen, **stack)
+    logs = algorithm.loss(model, batch).logs
+    mean = np.bincount(batch.label, minlength=4) / len(batch.label)
+    expected = degraded_term(model, degraded, mean, shift)
+    assert logs["loss/degraded"].item() == pytest.approx(expected, rel=1e-6)
+    z = model.classify(model.features(batch.image)).detach().numpy() + np.log(COUNTS)
+    original = -np.log(np.exp(z) / np.exp(z).sum(1, keepdims=True))
+    expected = original[np.arange(12), batch.label].mean()
+    assert logs["loss/original"].item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_where_the_mean_label_is_the_frequencies_balanced_degraded_logits_are_level(imbalanced):
+    # The lowest balanced loss against the training frequencies is that of equal logits.
+    _, algorithm, _, _ = imbalanced(loss={"name": "balanced_softmax"})
+    target = torch.tensor(COUNTS, dtype=torch.float64) / sum(COUNTS)
+    z = torch.full((1, 4), 0.7, dtype=torch.float64, requires_grad=True)
+    algorithm.classification_loss(z, target.unsqueeze(0)).backward()
+    torch.testing.assert_close(z.grad, torch.zeros(1, 4).double(), atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize("chosen", ["equal", "weighted"])
+def test_the_mean_label_takes_class_weights_only_where_asked(chosen, imbalanced):
+    model, algorithm, batch, degraded = imbalanced(mean_label=chosen)
+    weights = np.array([0.1, 1.0, 3.0, 0.5])
+    algorithm.use_class_weights(torch.from_numpy(weights).float())
+    logs = algorithm.loss(model, batch).logs
+    of_samples = np.ones(12) if chosen == "equal" else weights[batch.label]
+    mean = np.bincount(batch.label, of_samples, minlength=4) / of_samples.sum()
+    expected = degraded_term(model, degraded, mean)
+    assert logs["loss/degraded"].item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_weighted_mean_label_without_weights_is_the_equal_one_and_says_so(imbalanced, run_config):
+    model, algorithm, batch, _ = imbalanced(mean_label="weighted")
+    plain = imbalanced()[1]
+    plain.load_state_dict(algorithm.state_dict())
+    assert torch.equal(algorithm.loss(model, batch).loss, plain.loss(model, batch).loss)
+    [note] = algorithm.check_run(run_config(), processes=1, steps=1)
+    assert "training.class_weights is not set" in note
+    weighed = run_config(training={"class_weights": "balanced"})
+    assert algorithm.check_run(weighed, processes=1, steps=1) == []
+
+
+def test_a_weighted_mean_label_leaves_out_missing_entries(imbalanced):
+    model, algorithm, batch, _ = imbalanced("multi-label", mean_label="weighted")
+    algorithm.use_class_weights(torch.tensor([0.1, 1.0, 3.0, 0.5]))
+    label, known = batch.label.numpy(), ~np.isnan(batch.label.numpy())
+    sums = np.nan_to_num(label) @ np.array([0.1, 1.0, 3.0, 0.5])
+    w = np.where(np.nan_to_num(label).sum(1) > 0, sums, 1.0)[:, None]
+    expected = (w * np.nan_to_num(label)).sum(0) / (w * known).sum(0)
+    found = algorithm._mean_label(batch.label)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-6)
+    assert algorithm.loss(model, batch).loss.isfinite()
+
+
+@pytest.mark.parametrize("key", ["degraded_loss: plain", "mean_label: weighted"])
+def test_settings_of_a_term_that_is_not_there_are_refused(key, imbalanced):
+    name, value = key.split(": ")
+    with pytest.raises(InputError, match=rf"algorithm\.{key} has no effect"):
+        imbalanced(terms=["restored"], **{name: value})

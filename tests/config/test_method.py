@@ -9,6 +9,7 @@ from medldr import plugins
 from medldr.config import load_part
 from medldr.config.method import (
     augmentation_id,
+    id_title,
     method_id,
     method_title,
     model_title,
@@ -16,6 +17,7 @@ from medldr.config.method import (
 )
 from medldr.config.yaml import plain
 
+PLAIN_LOSSES = ("cross_entropy", "binary_cross_entropy")
 FORMS = [
     (name, form["id"])
     for name in plugins.names("algorithms")
@@ -40,7 +42,59 @@ def test_a_method_of_another_package_goes_by_its_own_name():
 def test_a_method_on_a_base_names_both():
     algorithm = {"name": "latentdr", "degrade": "attention", "base": {"name": "groupdro"}}
     assert method_title({"algorithm": algorithm}) == "LatentDR (SA) on GroupDRO"
-    assert method_id({"algorithm": algorithm}) == "latentdr"
+    assert method_id({"algorithm": algorithm}) == "latentdr_sa+groupdro"
+    algorithm["base"]["loss"] = "balanced_softmax"
+    assert method_title({"algorithm": algorithm}) == "LatentDR (SA) on GroupDRO on Balanced Softmax"
+    assert method_id({"algorithm": algorithm}) == "latentdr_sa+groupdro+balanced_softmax"
+
+
+LATENTDR = {"name": "latentdr", "degrade": "attention"}
+DEFERRED = {"class_weights": {"kind": "effective_number", "start": 160}}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "training", "title", "found"),
+    [
+        ({"name": "erm", "loss": {"name": "ldam"}}, {}, "LDAM", "ldam"),
+        ({"name": "erm", "loss": {"name": "ldam"}}, DEFERRED, "LDAM-DRW", "ldam_drw"),
+        ({"name": "erm"}, DEFERRED, "ERM-DRW", "erm_drw"),
+        ({"name": "erm"}, {"class_weights": "balanced"}, "ERM", "erm"),
+        ({"name": "erm", "loss": "cross_entropy"}, {}, "ERM", "erm"),
+        ({"name": "erm", "loss": "binary_cross_entropy"}, {}, "ERM", "erm"),
+        ({"name": "erm", "loss": {"name": "mylab.loss"}}, {}, "mylab.loss", "mylab.loss"),
+        (
+            {**LATENTDR, "loss": {"name": "balanced_softmax"}},
+            {},
+            "LatentDR (SA) on Balanced Softmax",
+            "latentdr_sa+balanced_softmax",
+        ),
+        (
+            {**LATENTDR, "base": {"name": "erm", "loss": {"name": "balanced_softmax"}}},
+            {"averaging": {"name": "swad", "compat": True}},
+            "LatentDR (SA) on Balanced Softmax + SWAD",
+            "latentdr_sa+balanced_softmax+swad",
+        ),
+        (
+            {"name": "batchformer", "loss": {"name": "ldam"}},
+            DEFERRED,
+            "BatchFormer on LDAM-DRW",
+            "batchformer+ldam_drw",
+        ),
+    ],
+)
+def test_a_loss_of_its_own_names_the_method(algorithm, training, title, found):
+    config = {"algorithm": algorithm, "training": training}
+    assert method_title(config) == title
+    assert method_id(config) == found
+    assert found == "erm_drw" or "mylab" in found or id_title(found) == title
+
+
+@pytest.mark.parametrize("name", sorted(set(plugins.names("losses")) - set(PLAIN_LOSSES)))
+def test_a_loss_for_imbalanced_classes_is_a_packaged_part_that_goes_by_its_name(name):
+    part = plain(load_part("algorithm", name))
+    assert part["algorithm"]["name"] == "erm"
+    assert method_id(part) == name
+    assert method_title(part) == row_titles()[name]
 
 
 def test_variants_that_a_sweep_compares_have_titles_of_their_own():

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from medldr import metrics
-from medldr.config.method import model_title, row_titles
+from medldr.config.method import id_title, model_title
 
 METRICS = tuple(metric.name for metric in metrics.METRICS.values() if metric.published)
 """Metrics that were published, in the order of tables."""
@@ -90,7 +90,7 @@ class Published:
     @property
     def title(self) -> str:
         """Method and network in words."""
-        method = OTHER_METHODS.get(self.method) or row_titles().get(self.method, self.method)
+        method = OTHER_METHODS.get(self.method) or id_title(self.method)
         return f"{method}, {OTHER_MODELS.get(self.model) or model_title(self.model)}"
 
 
