@@ -12,7 +12,7 @@ from medldr import plugins
 from medldr.config import LossSection, PluginSection, RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
-from medldr.types import Batch, DataSpec, StepOutput
+from medldr.types import TASKS, Batch, DataSpec, StepOutput
 
 if TYPE_CHECKING:
     from medldr.losses.base import Loss
@@ -89,6 +89,7 @@ class Algorithm(nn.Module):
         set_based: A sample's loss depends on the other samples in the batch.
         mixes_labels: The classification targets are mixed, so no method can stack on it.
         views: Extra augmented views of each image that the data stage must supply.
+        tasks: Kinds of labels that the method can learn from; others are refused.
     """
 
     needs_domains: bool = False
@@ -99,9 +100,15 @@ class Algorithm(nn.Module):
     set_based: bool = False
     mixes_labels: bool = False
     views: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = TASKS
 
     def __init__(self, config: AlgorithmConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__()
+        if spec.task not in self.tasks:
+            raise InputError(
+                f"algorithm {config.name} does not fit {spec.task} labels, only "
+                f"{', '.join(self.tasks)}. Choose another algorithm, such as erm or latentdr"
+            )
         self.config = config
         self.spec = spec
         self.classification = build_loss(config.loss, spec)

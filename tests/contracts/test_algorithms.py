@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from medldr import plugins
 from medldr.config.schema import TrainingConfig
 from medldr.config.section import Plugin
+from medldr.errors import InputError
 from medldr.models import build_model
 from medldr.training.optim import build_optimizers
 from medldr.training.step import Stepper, TrainStep
@@ -57,8 +58,23 @@ def run_steps(step, algorithm, batch, count):
     return outputs
 
 
+def fits(name, task):
+    return task in plugins.load("algorithms", name).ALGORITHM.tasks
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_that_it_cannot_learn_from_is_refused_by_name(name, task, setup):
+    if fits(name, task):
+        setup(name, task)
+        return
+    with pytest.raises(InputError, match=f"algorithm {name} does not fit {task} labels"):
+        setup(name, task)
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_loss_is_finite_and_output_is_as_promised(name, task, setup):
+    if not fits(name, task):
+        return
     model, algorithm, batch = setup(name, task)
     out = algorithm.loss(model, batch)
     assert out.loss.ndim == 0
@@ -76,6 +92,8 @@ def test_loss_is_finite_and_output_is_as_promised(name, task, setup):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_trainable_parameter_gets_a_gradient(name, task, setup):
+    if not fits(name, task):
+        return
     model, algorithm, batch = setup(name, task)
     step = make_step(model, algorithm)
     total = {n: torch.zeros(()) for n, p in step.pair.named_parameters() if p.requires_grad}
