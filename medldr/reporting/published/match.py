@@ -125,8 +125,8 @@ def relation(ours: Ours, entry: Published, *, searched: bool = False) -> Relatio
 def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
     """Published numbers of the same method, augmentation, network and data set, the paper's first.
 
-    Of several protocols ours is taken, also where we changed something (`+modified`), else all;
-    of augmentations ours, changed or not.
+    Of several protocols ours is taken, also where we changed something (`+modified`), else all, as
+    listed in the table; of augmentations ours, changed or not.
     A control row follows no published recipe and has none.
     """
     files = study.files(row, column)
@@ -138,14 +138,15 @@ def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
         augmentation=ours.augmentation.removesuffix(MODIFIED), domain="",
     )  # fmt: skip
     near = [e for e in found if e.protocol == ours.protocol.removesuffix(MODIFIED)]
-    entries = sorted(near or found, key=lambda e: (e.source != PAPER, e.source, e.protocol))
+    entries = sorted(near or found, key=lambda e: (e.source != PAPER, e.source))
     return [Beside(entry, ours, relation(ours, entry)) for entry in entries]
 
 
 def nearest_first(ours: Sequence[Ours]) -> list[dict[str, Published]]:
     """Every published result on the fixed test split of our data set, by metric.
 
-    Nearest first: our network, our protocol, our methods, our augmentation.
+    Nearest first: our network, our protocol, our methods, our augmentation; then by source, and
+    as listed in its table.
 
     Returns:
         Empty where nobody published one, or ours are of several data sets.
@@ -162,7 +163,7 @@ def nearest_first(ours: Sequence[Ours]) -> list[dict[str, Published]]:
     def distance(who: tuple[str, ...]) -> tuple[bool | str, ...]:
         protocol, method, model, augmentation, source = who
         far = (model not in models, protocol not in protocols, method not in methods)
-        return (*far, augmentation not in augmentations, source, protocol)
+        return (*far, augmentation not in augmentations, source)
 
     return [groups[who] for who in sorted(groups, key=distance)]
 

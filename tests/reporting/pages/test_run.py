@@ -201,17 +201,26 @@ def test_a_configuration_that_cannot_be_read_here_is_still_shown_whole(run_folde
 
 @pytest.mark.usefixtures("quick")
 def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_folder, read):
-    exact, changed = (
-        run_folder("x-1-s0"),
-        run_folder("y-1-s0", run={"protocol": "medmnist-28+modified"}),
-    )
-    rows = read(write_report(exact)).table("Method")
-    same = {row[0]: row[2] for row in rows if row[1].startswith("medmnist-28") and row[2] != "–"}
+    def rows_under(protocol, name):
+        return read(write_report(run_folder(name, run={"protocol": protocol}))).table("Method")
+
+    rows = rows_under("medmnist-v2-28", "x-1-s0")
+    theirs = [row for row in rows[1:] if row[1].startswith("medmnist-v2-28")]
+    same = {row[0]: row[2] for row in theirs if not row[1].startswith("medmnist-v2-28-")}
     assert same["ERM, ResNet-18 (MedMNIST benchmark)"] == "yes"
     assert same["ERM, ResNet-50 (MedMNIST benchmark)"] == "no"  # another network
     assert all(row[2] == "no" for row in rows if row[1].startswith("medmnist-224up"))
-    rows = read(write_report(changed)).table("Method")
+    rows = rows_under("medmnist-v2-28+modified", "y-1-s0")
     assert {row[2] for row in rows[1:]} == {"no"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_numbers_of_adam_are_another_protocol_beside_a_run_with_sgd(run_folder, read):
+    rows = read(write_report(run_folder("x-1-s0"))).table("Method")
+    assert rows[0][1] == "medmnist-28"
+    theirs = [row for row in rows if row[0].endswith("(MedMNIST benchmark)")]
+    assert len(theirs) == 6
+    assert all(row[1].startswith("medmnist-v2-") and row[2] == "no" for row in theirs)
 
 
 @pytest.mark.usefixtures("quick")

@@ -42,13 +42,13 @@ def test_protocol_and_augmentation_must_both_be_the_same(protocol, augmentation,
 
 
 def test_one_protocol_of_two_networks_is_the_same_for_ours_alone():
-    ours = Ours("dermamnist", "medmnist-28", "resnet18", "erm", "", "val_auc")
-    found = published("dermamnist", protocol="medmnist-28", metric="auc")
+    ours = Ours("dermamnist", "medmnist-v2-28", "resnet18", "erm", "", "val_auc")
+    found = published("dermamnist", protocol="medmnist-v2-28", metric="auc")
     assert {entry.model: relation(ours, entry).value for entry in found} == {
         "resnet18": "same protocol",
         "resnet50": "different network",
     }
-    modified = replace(ours, protocol="medmnist-28+modified")
+    modified = replace(ours, protocol="medmnist-v2-28+modified")
     assert {relation(modified, entry).value for entry in found} == {"modified by us"}
 
 
@@ -115,7 +115,7 @@ def test_the_ids_of_a_run_are_read_from_its_files():
 
 
 def test_published_results_are_ordered_by_what_they_share_with_ours():
-    ours = Ours("dermamnist", "medmnist-28", "resnet18", "erm", "", "val_auc")
+    ours = Ours("dermamnist", "medmnist-v2-28", "resnet18", "erm", "", "val_auc")
     first, second, third, *_ = nearest_first([ours])
     assert {name: entry.value for name, entry in first.items()} == {"auc": 0.917, "accuracy": 0.735}
     assert [next(iter(group.values())).source for group in (second, third)] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -109,7 +110,10 @@ def _same(entry: Published, own: Sequence[OwnRow]) -> Cell:
 
 
 def sweep_published(study: Study, columns: Sequence[Column]) -> list[Table]:
-    """One table per published metric: per data set our mean and the published number."""
+    """One table per published metric: per data set our mean and the published number.
+
+    A row of ours has a row of the table per source, and per protocol of it where there are several.
+    """
     tables = [_means_and_published(study, columns, metric) for metric in METRICS]
     return [table for table in tables if table.rows]
 
@@ -126,15 +130,23 @@ def _means_and_published(study: Study, columns: Sequence[Column], metric: str) -
     for column in shown:
         table.columns += [f"{column.name}, ours", f"{column.name}, published"]
     for row in study.rows:
-        for source in dict.fromkeys(b.entry.source for c in shown for b in found[row, c.name]):
+        places = dict.fromkeys(_place(b) for c in shown for b in found[row, c.name])
+        protocols = Counter(source for source, _ in places)
+        for source, protocol in places:
             cells: list[Cell] = []
             for column in shown:
-                theirs = [b for b in found[row, column.name] if b.entry.source == source]
+                theirs = [b for b in found[row, column.name] if _place(b) == (source, protocol)]
                 cells.append(mean_cell(metric, column.estimate("test", metric, row)))
                 cells.append(_beside(table, theirs[0]) if theirs else Cell())
-            table.rows.append(Row(f"{row}: {source}", cells))
+            which = f", {protocol}" if protocols[source] > 1 else ""
+            table.rows.append(Row(f"{row}: {source}{which}", cells))
     table.notes += size_note(shown, "test")
     return table
+
+
+def _place(found: Beside) -> tuple[str, str]:
+    """Who published a number, and under which protocol."""
+    return found.entry.source, found.entry.protocol
 
 
 def mean_cell(metric: str, number: Estimate | None) -> Cell:

@@ -21,8 +21,8 @@ def config(algorithm, protocol, flag="octmnist"):
 
 def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder):
     folders = [
-        run_folder("octmnist_erm-aaaaaaaa-s0", **config("erm", "medmnist-28")),
-        run_folder("octmnist_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-28+modified")),
+        run_folder("octmnist_erm-aaaaaaaa-s0", **config("erm", "medmnist-v2-28")),
+        run_folder("octmnist_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-v2-28+modified")),
     ]
     comparison = Comparison.of(compare(folders))
     files = {folder.path.name: read_run(folder) for folder in folders}
@@ -33,14 +33,14 @@ def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder
     ours, other, first, *_ = table.rows
     assert [ours.heading, other.heading] == comparison.names
     assert [row.cells[0].content for row in (ours, other)] == [
-        "medmnist-28",
-        "medmnist-28+modified",
+        "medmnist-v2-28",
+        "medmnist-v2-28+modified",
     ]
     found = comparison.estimate("test", "accuracy", ours.heading)
     assert ours.cells[2].content.mean == found.mean
     assert first.heading == "ERM, ResNet-18 (MedMNIST benchmark)"
     texts = [printed(cell).text for cell in first.cells]
-    assert texts == ["medmnist-28", f"as {ours.heading}", "74.3", "0.943"]
+    assert texts == ["medmnist-v2-28", f"as {ours.heading}", "74.3", "0.943"]
     name = folders[0].path.name
     alone = comparison_published(comparison, {name: files[name]})
     assert [row.heading for row in alone.rows[:2]] == [ours.heading, first.heading]

@@ -54,7 +54,7 @@ def test_a_fixed_test_split_has_both_metrics_of_every_published_result():
     files = RunFiles(
         "x",
         {"data": {"name": "medmnist", "flag": "octmnist"}, "model": "resnet18",
-         "algorithm": "erm", "protocol": "medmnist-28"},
+         "algorithm": "erm", "protocol": "medmnist-v2-28"},
         evaluation=EvaluationRecord.model_validate(
             {"task": "multi-class", "selection": {"rule": "val_auc"}, "splits": {"test": test}}
         ),
@@ -63,11 +63,12 @@ def test_a_fixed_test_split_has_both_metrics_of_every_published_result():
     assert table.columns == ["Method", "Protocol", "Same protocol", "Accuracy (%)", "AUC"]
     ours, nearest, other, *_ = table.rows
     texts = [printed(cell) for cell in ours.cells]
-    assert [text.text for text in texts] == ["medmnist-28", "–", "50.0", "n/a"]
+    assert [text.text for text in texts] == ["medmnist-v2-28", "–", "50.0", "n/a"]
     assert texts[2].detail == "40.0 to 60.0"
     assert dict(table.footnotes)[ours.cells[3].mark] == "one class"
     assert nearest.heading == "ERM, ResNet-18 (MedMNIST benchmark)"
-    assert [printed(cell).text for cell in nearest.cells] == ["medmnist-28", "yes", "74.3", "0.943"]
+    texts = [printed(cell).text for cell in nearest.cells]
+    assert texts == ["medmnist-v2-28", "yes", "74.3", "0.943"]
     assert (nearest.cells[1].style, other.cells[1].content) == ("same", "no")
     assert len(table.rows) == 1 + 10
 
