@@ -62,6 +62,7 @@ from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 TITLE = "BCL"
+PLAIN = {"loss": "logit_adjusted"}
 
 
 class BCLConfig(AlgorithmConfig):

@@ -43,14 +43,13 @@ def model_title(name: str) -> str:
 
 
 def loss_title(name: str) -> str:
-    """Title of a classification loss; empty for the ones that a task has anyway.
+    """Title of a classification loss.
 
     Example:
-        >>> loss_title("balanced_softmax"), loss_title("cross_entropy")
-        ('Balanced Softmax', '')
+        >>> loss_title("balanced_softmax"), loss_title("mylab.losses.foo")
+        ('Balanced Softmax', 'mylab.losses.foo')
     """
-    default = "" if name in _PLAIN_LOSSES else name
-    return str(plugins.facts("losses", name).get("TITLE", default))
+    return str(plugins.facts("losses", name).get("TITLE", name))
 
 
 def method_title(config: Config) -> str:
@@ -71,16 +70,22 @@ def method_title(config: Config) -> str:
 
 def _title(algorithm: Config) -> str:
     name = str(algorithm.get("name", "unknown method"))
-    loss, base = (section(algorithm, key) for key in ("loss", "base"))
-    said = loss_title(str(loss["name"])) if loss else ""
-    if name == "erm" and said:
-        return said
+    loss, base = _own_loss(algorithm), section(algorithm, "base")
+    if name == "erm" and loss:
+        return loss_title(loss)
     title = algorithm_title(name)
     for key, words in plugins.facts("algorithms", name).get("TITLE_BY", {}).items():
         value = algorithm.get(key)
         title += f" ({words.get(value, value)})" if value else ""
-    below = _title(base) if base else said
+    below = _title(base) if base else loss_title(loss)
     return f"{title} on {below}" if below else title
+
+
+def _own_loss(algorithm: Config) -> str:
+    """The loss that names a method; empty for those of the task and of the method itself."""
+    loss = str(section(algorithm, "loss").get("name", ""))
+    plain = plugins.facts("algorithms", str(algorithm.get("name", ""))).get("PLAIN", {})
+    return "" if loss in (*_PLAIN_LOSSES, plain.get("loss")) else loss
 
 
 def _deferred(config: Config) -> bool:
@@ -113,10 +118,9 @@ def method_id(config: Config) -> str:
 
 def _id(algorithm: Config) -> str:
     name = str(algorithm.get("name", ""))
-    loss, base = (section(algorithm, key) for key in ("loss", "base"))
-    said = str(loss["name"]) if loss and loss_title(str(loss["name"])) else ""
-    if name == "erm" and said:
-        return said
+    loss, base = _own_loss(algorithm), section(algorithm, "base")
+    if name == "erm" and loss:
+        return loss
     known = plugins.facts("algorithms", name)
     plain = known.get("PLAIN", {})
     found = name
@@ -124,7 +128,7 @@ def _id(algorithm: Config) -> str:
         wanted = {**plain, **form["when"]}
         if all(_same(algorithm.get(key), wanted[key], plain.get(key)) for key in wanted):
             found = form["id"]
-    below = _id(base) if base else said
+    below = _id(base) if base else loss
     return f"{found}+{below}" if below and below != "erm" else found
 
 

@@ -61,6 +61,13 @@ DEFERRED = {"class_weights": {"kind": "effective_number", "start": 160}}
         ({"name": "erm"}, {"class_weights": "balanced"}, "ERM", "erm"),
         ({"name": "erm", "loss": "cross_entropy"}, {}, "ERM", "erm"),
         ({"name": "erm", "loss": "binary_cross_entropy"}, {}, "ERM", "erm"),
+        ({"name": "bcl", "loss": {"name": "logit_adjusted"}}, {}, "BCL", "bcl"),
+        (
+            {"name": "latentdr", "norm": "post", "degrade": "attention", "base": {"name": "bcl"}},
+            {},
+            "LatentDR (SA) on BCL",
+            "latentdr_sa+bcl",
+        ),
         ({"name": "erm", "loss": {"name": "mylab.loss"}}, {}, "mylab.loss", "mylab.loss"),
         (
             {**LATENTDR, "loss": {"name": "balanced_softmax"}},
