@@ -266,6 +266,9 @@ CONTRACT_CASES = {
     "latentdr pool without query": {
         "keys": {"dropout": 0.0, "degrade": "pool", "include_query": False}
     },
+    "latentdr on balanced softmax": {
+        "keys": {"dropout": 0.0, "loss": {"name": "balanced_softmax"}, "degraded_loss": "plain"}
+    },
     "latentdr multi-label": {"keys": {"dropout": 0.0, "degrade": "pool"}, "task": "multi-label"},
     "latentdr attention, uneven": {"keys": {"dropout": 0.0}, "rows": 11},
     "latentdr pool, uneven": {"keys": {"dropout": 0.0, "degrade": "pool"}, "rows": 11},
