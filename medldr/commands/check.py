@@ -150,7 +150,8 @@ def _of_sweep(name: str, overrides: Sequence[str]) -> Target:
     sets: dict[str, str] = {}
     for one in planned:
         section = cast(DatasetConfig, one.config.data).with_seed(one.config.seed)
-        undivided = section.model_copy(update={"held_out": (), "fold": None, "split_seed": 0})
+        plain = {"held_out": (), "fold": None, "split_seed": 0, "imbalance": None}
+        undivided = section.model_copy(update=plain)
         sets.setdefault(undivided.model_dump_json(), section.name)
         sections.setdefault(section.model_dump_json(), section)
     if len(sets) > 1:
@@ -172,7 +173,8 @@ def _plans(
                 yield f" with {domain} held out", section.model_copy(update={"held_out": (domain,)})
             continue
         seed = f", split seed {section.split_seed}" if len(sections) > 1 else ""
-        yield _text(section) + (seed if section.split_seed else ""), section
+        tail = _imbalance(section) if len(sections) > 1 else ""
+        yield _text(section) + (seed if section.split_seed else "") + tail, section
 
 
 def _text(section: DatasetConfig) -> str:
@@ -180,6 +182,16 @@ def _text(section: DatasetConfig) -> str:
     if held_out:
         return f" with {', '.join(held_out)} held out"
     return f" in fold {section.fold}" if section.fold is not None else ""
+
+
+def _imbalance(section: DatasetConfig) -> str:
+    """What tells one long-tailed training set from another in a sweep over several."""
+    wanted = section.imbalance
+    if wanted is None:
+        return ""
+    chosen = wanted.model_dump(exclude_defaults=True)
+    texts = {k: f"{v:g}" if isinstance(v, float) else v for k, v in chosen.items()}
+    return f", imbalance {', '.join(f'{key} {text}' for key, text in texts.items())}"
 
 
 def _print(found: Inspection, console: Console) -> None:

@@ -175,3 +175,19 @@ def test_patients_in_two_hospitals_are_refused_when_one_is_held_out(cells, medld
     ended = medldr("data", "check", "study.yaml", "data.held_out=west", "--no-page")
     assert ended.code == 2
     assert "data.held_out_rows=test" in ended.err
+
+
+def test_every_imbalance_of_a_sweep_is_checked(cells, medldr, tmp_path):
+    rows, write = cells
+    write([{**row, "label": "ab"[number // 2 % 2]} for number, row in enumerate(rows)])
+    (tmp_path / "sweep.yaml").write_text(
+        "common:\n  extends: [recipe/own_2d, data/table, algorithm/erm]\n"
+        "  data: {file: cells.csv, domain: lab, group: patient, size: 32}\n"
+        "axes: {data.imbalance.factor: [2, 4]}\n"
+    )
+    ended = medldr("data", "check", "sweep.yaml", "--no-page")
+    assert ended.code == 0, ended.err
+    said = " ".join(ended.out.split())
+    for factor in (2, 4):
+        assert f"images a run would use, imbalance factor {factor}: train" in said
+        assert f"(data.imbalance: exp, factor {factor}, seed 0)" in said

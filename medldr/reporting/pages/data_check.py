@@ -29,12 +29,14 @@ from medldr.reporting.document import (
     Section,
 )
 from medldr.reporting.prose import sentence
+from medldr.reporting.sections.class_sizes import size_blocks, unequal
 from medldr.reporting.table import DASH, Cell, Row, Table
 
 PER_DOMAIN: Final = 8
 """Pictures of each domain on the page; at least one of each class where that is enough."""
 
 _MOST_DOMAINS: Final = 40
+_MOST_COLUMNS: Final = 15
 _ALL: Final = "all images"
 
 
@@ -67,6 +69,7 @@ def data_check_page(
         [
             _findings(found, ids),
             _counts(found),
+            *_sizes(found),
             *_files(found),
             *_controls(controls),
             _pictures(found, ids),
@@ -125,7 +128,32 @@ def _count_table(
             if with_groups:
                 cells.append(Cell(record["groups"]))
             rows.append(Row(": ".join(names) or _ALL, cells))
+    if len(classes) > _MOST_COLUMNS:  # classes down, because so many do not fit across
+        across = [Row(name, [row.cells[n] for row in rows]) for n, name in enumerate(columns[1:])]
+        return Table(caption, ["Class", *(row.heading for row in rows)], across, intervals=False)
     return Table(caption, columns, rows, intervals=False)
+
+
+def _sizes(found: Inspection) -> list[Section]:
+    """Training images of each class, where they are unequal."""
+    table = found.table
+    if table.labels.ndim == 2:
+        return []
+    plans = {
+        name.strip().removeprefix(", "): dict(
+            zip(
+                table.class_names,
+                np.bincount(table.labels[rows["train"]], minlength=len(table.class_names)).tolist(),
+                strict=True,
+            )
+        )
+        for name, rows in found.plans.items()
+    }
+    if not any(unequal(list(counts.values())) for counts in plans.values()):
+        return []
+    section = Section("sizes", "Frequent and rare classes", "Rare classes")
+    section.add(*size_blocks(plans))
+    return [section]
 
 
 def _files(found: Inspection) -> list[Section]:

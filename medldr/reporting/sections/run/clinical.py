@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from medldr.config.sections import section as config_section
 from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.frequency import shots_of
 from medldr.folders.curve_records import ClassCount
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
@@ -21,6 +23,7 @@ from medldr.reporting.results.headline import (
     tested_domains,
 )
 from medldr.reporting.results.net_benefit import useful
+from medldr.reporting.sections.class_sizes import size_blocks, unequal
 from medldr.reporting.sections.run.numbers import where
 from medldr.reporting.sections.run.result import title
 from medldr.reporting.table import Cell, Row, Table
@@ -79,6 +82,10 @@ def frequencies(files: RunFiles, scored: EvaluationRecord) -> Iterator[Block | N
         }
         sizes.append(None)
     yield _frequency_table("Class frequency by split", scored, columns, sizes)
+    asked = bool(config_section(files.config, "data").get("imbalance"))
+    if len(counts) == len(scored.class_names) and total and unequal(counts, asked=asked):
+        trained_on = dict(zip(scored.class_names, counts, strict=True))
+        yield from size_blocks({"": trained_on}, shots_of(scored), table=False)
     domains = tested_domains(scored)
     mixes = {name: entry.class_counts for name, entry in domains.items() if entry.class_counts}
     if len(mixes) > 1:
