@@ -39,17 +39,14 @@ class Pipeline:
         self.input = shape
         self.views = self._trained = SampleMaker(rule, train)
         self.has_own_views = False
-        outputs = {
-            chain.key if chain else name: chain.output_shape(rule.output) if chain else rule.output
-            for name, chain in (("transform.train", train), ("transform.eval", evaluate))
-        }
-        if len(set(outputs.values())) > 1:
-            texts = ", ".join(f"{key} gives {value}" for key, value in outputs.items())
+        evaluated = rule.output if evaluate is None else evaluate.output_shape(rule.output)
+        if self._trained.output != evaluated:
             raise InputError(
-                f"the network needs one image shape, but {texts}. Resize or crop in both lists, "
-                "or end transform.train with a step that restores the size."
+                "the network needs one image shape, but transform.train gives "
+                f"{self._trained.output}, transform.eval gives {evaluated}. Resize or crop in both "
+                "lists, or end transform.train with a step that restores the size."
             )
-        self.output: ImageShape = outputs["transform.eval"]
+        self.output: ImageShape = evaluated
 
     def take_views(self, views: SampleMaker) -> None:
         """Have extra views made in another way than the images.

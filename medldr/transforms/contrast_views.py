@@ -174,3 +174,4 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
 
 
 COLOUR_ONLY = True
+ANY_SIZE = True
