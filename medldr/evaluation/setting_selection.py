@@ -3,7 +3,8 @@
 Each rule scores every evaluation of every run. For each run the evaluation with the highest score
 counts, and the setting whose runs have the highest mean score over seeds is chosen; the first wins
 ties, in the order of settings and of steps. With one seed these are DomainBed's rules; with
-several, one setting is chosen for all of them, and each seed keeps its own evaluation.
+several, one setting is chosen for all of them, and each seed keeps its own evaluation. Seeds with
+settings of their own are in `medldr.evaluation.seed_selection`.
 
 Scores:
 
@@ -118,7 +119,7 @@ class Choice:
 
     Attributes:
         rule: Its name.
-        setting: The setting; None where there was nothing to choose from.
+        setting: The setting, or that of each seed; None where there was nothing to choose from.
         steps: The evaluation of each seed.
         values: Accuracy on target_in by seed; None where it was not measured.
         missing: Runs that the rule lacks; their settings were not candidates.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import check_record, read_content
@@ -37,6 +37,7 @@ class Member:
             (``algorithm``, ``training.lr``); ``run`` means the label of its entry. If left out,
             the row is that of one entry.
         column_values: The same for its column; without an axis: ``data``, the data set.
+        drawn: Where draws are settings: its values of the keys that are drawn, by dotted key.
     """
 
     run: str
@@ -47,6 +48,7 @@ class Member:
     after: tuple[str, ...] = ()
     row_values: Mapping[str, str] = field(default_factory=dict, hash=False)
     column_values: Mapping[str, str] = field(default_factory=dict, hash=False)
+    drawn: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.row and not self.row_values:
@@ -70,6 +72,7 @@ class Layout:
         titles: What to print in place of the name of a row or column.
         remark: Banner at the top of the report.
         search: Axes, among those of the rows, whose values are settings to choose from.
+        search_per_seed: Whether every seed has settings of its own, under the same names.
     """
 
     title: str
@@ -82,6 +85,7 @@ class Layout:
     titles: dict[str, str] = field(default_factory=dict, hash=False)
     remark: str = ""
     search: tuple[str, ...] = ()
+    search_per_seed: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ RUN: Final = "run"
 """Used like an axis for the label of a run's entry."""
 DATA: Final = "data"
 """Used like an axis if no axis makes the columns: they are the data sets then."""
+DRAW: Final = "draw"
+"""Used like an axis for the draws of a random search."""
 JOINT: Final = ", "
 """Joins the values of a row or column that several axes make."""
 

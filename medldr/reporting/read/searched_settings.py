@@ -1,7 +1,8 @@
 """One setting of each row where a sweep searches among several, chosen without the test split.
 
 For each method and column, the main tables show the setting whose runs have the highest validation
-accuracy, as a user would have chosen it; the section on the choice has the others. It also has
+accuracy, as a user would have chosen it; the section on the choice has the others. Where each seed
+has draws of its own, that is one setting per seed, and means over seeds are over these. It also has
 runs that held out two domains, each of which other runs held out alone: they serve
 cross-validation, and would otherwise make a column per pair.
 """
@@ -12,7 +13,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from medldr.config.sections import held_out
 from medldr.folders.metrics_log import LogRow
@@ -24,6 +25,7 @@ KEYS: Final = {
     "val/accuracy": "accuracy on the validation split",
 }
 """What a choice is based on: the first that every finished run of a cell has logged."""
+_Cell: TypeAlias = tuple[str, str, int | None]
 
 
 def method_and_setting(
@@ -41,15 +43,16 @@ def method_and_setting(
 
 
 def chosen_settings(
-    entries: Sequence[Entry], search: Sequence[str]
+    entries: Sequence[Entry], search: Sequence[str], *, per_seed: bool = False
 ) -> tuple[list[Entry], list[Entry], list[Pick]]:
     """Entries of the chosen settings, all others, and what was chosen; rows become methods.
 
     Args:
         entries: All runs, rows named as in the sweep file.
         search: Axes of the rows whose values are settings.
+        per_seed: Whether each seed has settings of its own, of which one is chosen for it.
     """
-    cells: dict[tuple[str, str], dict[Setting, list[Entry]]] = {}
+    cells: dict[_Cell, dict[Setting, list[Entry]]] = {}
     placed: list[Entry] = []
     others: list[Entry] = []
     alone = {domains for entry in entries if len(domains := held_out(entry.config)) == 1}
@@ -62,17 +65,23 @@ def chosen_settings(
             others.append(own)
             continue
         placed.append(own)
-        cells.setdefault((row, member.column), {}).setdefault(setting, []).append(own)
-    picks = [_pick(row, column, found) for (row, column), found in cells.items()]
-    chosen = {(pick.row, pick.column): pick.setting for pick in picks}
+        cells.setdefault(_cell(own, per_seed), {}).setdefault(setting, []).append(own)
+    chosen = {cell: _pick(cell, found) for cell, found in cells.items()}
     shown: list[Entry] = []
     for own in placed:
-        picked = own.setting == chosen[own.member.row, own.member.column]
+        picked = own.setting == chosen[_cell(own, per_seed)].setting
         (shown if picked else others).append(own)
-    return shown, others, picks
+    return shown, others, list(chosen.values())
 
 
-def _pick(row: str, column: str, settings: dict[Setting, list[Entry]]) -> Pick:
+def _cell(entry: Entry, per_seed: bool) -> _Cell:
+    """Row and column of an entry, and its seed where each has a choice of its own."""
+    member = entry.member
+    return member.row, member.column, member.seed if per_seed else None
+
+
+def _pick(cell: _Cell, settings: dict[Setting, list[Entry]]) -> Pick:
+    row, column, seed = cell
     logs = {name: [log for entry in of for log in entry.logs] for name, of in settings.items()}
     # A setting that lacks a seed must not win by chance.
     done = {name for name, of in settings.items() if all(e.files is not None for e in of)}
@@ -87,9 +96,9 @@ def _pick(row: str, column: str, settings: dict[Setting, list[Entry]]) -> Pick:
         }
         if best and means.keys() == best.keys():
             name = max(means, key=means.__getitem__)  # the first of equals
-            return Pick(row, column, name, len(settings), said, lacking)
+            return Pick(row, column, name, len(settings), said, lacking, seed)
     most = max(settings, key=lambda name: len(logs[name]))
-    return Pick(row, column, most, len(settings), "", lacking)
+    return Pick(row, column, most, len(settings), "", lacking, seed)
 
 
 def _highest(log: Sequence[LogRow], key: str) -> float | None:

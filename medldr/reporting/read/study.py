@@ -32,6 +32,7 @@ class Pick(NamedTuple):
         settings: How many there were.
         by: What chose it; empty where no run had logged anything to choose by.
         incomplete: Settings that lack a result and were no candidates.
+        seed: The seed that it is for, where each has settings of its own; else None.
     """
 
     row: str
@@ -40,6 +41,7 @@ class Pick(NamedTuple):
     settings: int
     by: str
     incomplete: tuple[Setting, ...]
+    seed: int | None = None
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def read_study(folder: SweepFolder) -> Study:
     clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in pooled]
     if not sweep.layout.search:
         return _printed(sweep, clean, unreadable)
-    shown, others, picks = chosen_settings(clean, sweep.layout.search)
+    search, per_seed = sweep.layout.search, sweep.layout.search_per_seed
+    shown, others, picks = chosen_settings(clean, search, per_seed=per_seed)
     return _printed(sweep, shown, unreadable, others, picks)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.seed_selection import choose_per_seed
 from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, mean_of_choices
 from medldr.folders.table_names import JOINT
 from medldr.metrics import metric_facts
@@ -14,6 +15,7 @@ from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Pick, Study
 from medldr.reporting.read.titles import titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
+from medldr.reporting.sections.draws import draw_tables, drawn_text
 from medldr.reporting.table import Cell, Row, Table
 
 ACCURACY = metric_facts("accuracy")
@@ -25,16 +27,22 @@ def selection(study: Study) -> Section | None:
     """None where the sweep neither searches among settings nor scored held-out parts on the way.
 
     Which setting the main tables show comes first, then a table per data set of what each rule
-    would have chosen.
+    would have chosen. Draws of a random search stand with their values.
     """
+    own = study.layout.search_per_seed
     found = candidates(study)
     # All methods of a set or none: one whose rules agree in every run is a result too.
     sets = dict.fromkeys(c.dataset for c in found if study.picks or has_curves(c.runs))
-    tables = [choice_table([c for c in found if c.dataset == dataset]) for dataset in sets]
-    rules = ("choice_rules", "choice_oracles", "choice_seeds") if any(tables) else ()
+    tables = [
+        choice_table([c for c in found if c.dataset == dataset], per_seed=own) for dataset in sets
+    ]
+    seeds = "choice_own_seeds" if own else "choice_seeds"
+    rules = ("choice_rules", "choice_oracles", seeds) if any(tables) else ()
     words = [Paragraph(sentence(name)) for name in rules]
+    drawn = draw_tables(study)
     picks = (Bullets([_lead(study)]), pick_table(study)) if study.picks else (None, None)
-    return section("sweep", "choice", picks[0], *words, picks[1], *tables)
+    values = Paragraph(sentence("choice_draws")) if drawn else None
+    return section("sweep", "choice", picks[0], *words, picks[1], *tables, values, *drawn)
 
 
 def pick_table(study: Study) -> Table:
@@ -43,16 +51,26 @@ def pick_table(study: Study) -> Table:
     texts = tuple(range(1, 1 + len(columns)))
     caption = "Settings shown in the main tables"
     table = Table(caption, ["Method", *columns], texts=texts, intervals=False)
-    by_place = {(pick.row, pick.column): pick for pick in study.picks}
+    by_place: dict[tuple[str, str], list[Pick]] = {}
+    for pick in study.picks:
+        by_place.setdefault((pick.row, pick.column), []).append(pick)
     for row in dict.fromkeys(pick.row for pick in study.picks):
-        cells = [_pick(table, study, by_place.get((row, column))) for column in columns]
+        cells = [_picks(table, study, by_place.get((row, column), [])) for column in columns]
         table.rows.append(Row(row, cells))
     return table
 
 
-def _pick(table: Table, study: Study, pick: Pick | None) -> Cell:
-    if pick is None:
-        return Cell()
+def _picks(table: Table, study: Study, picks: Sequence[Pick]) -> Cell:
+    """What was chosen for a cell: one setting, or one of each seed."""
+    cells = [_pick(table, study, pick) for pick in picks]
+    if len(cells) < 2:
+        return cells[0] if cells else Cell()
+    texts = [f"{cell.content} (seed {p.seed})" for cell, p in zip(cells, picks, strict=True)]
+    signs = [sign for cell in cells for sign in cell.mark.split(",") if sign]
+    return Cell(", ".join(texts), mark=",".join(dict.fromkeys(signs)))
+
+
+def _pick(table: Table, study: Study, pick: Pick) -> Cell:
     signs = []
     if not pick.by:
         signs.append(table.sign("Not chosen: no setting has all runs; this one has the most."))
@@ -61,21 +79,26 @@ def _pick(table: Table, study: Study, pick: Pick | None) -> Cell:
         names = "; ".join(map(JOINT.join, pick.incomplete[:NAMED]))
         names += f"; and {more} more" if more > 0 else ""
         signs.append(table.sign(f"Not considered because a run is missing: {names}."))
-    return Cell(titled(pick.setting, study.layout.titles), mark=",".join(signs))
+    text = titled(pick.setting, study.layout.titles)
+    return Cell(text, detail=drawn_text(study, pick), mark=",".join(signs))
 
 
-def choice_table(found: Sequence[Candidates]) -> Table | None:
+def choice_table(found: Sequence[Candidates], *, per_seed: bool = False) -> Table | None:
     """Methods and held-out domains down, rules across; None where no rule could choose.
 
     Args:
         found: The methods of one data set.
+        per_seed: Whether each seed has settings of its own.
     """
     caption = f"{found[0].dataset}: {ACCURACY.heading} on target_in by selection rule"
     table = Table(caption, ["Method, held out", *RULES], intervals=False)
-    any_choice = False
+    any_choice, by_rule = False, choose_per_seed if per_seed else choose
     for of_method in found:
         several = len({run.setting for run in of_method.runs}) > 1
-        chosen = {t: choose(of_method.runs, t, of_method.domains) for t in of_method.targets}
+        chosen = {
+            target: by_rule(of_method.runs, target, of_method.domains)
+            for target in of_method.targets
+        }
         for target, choices in chosen.items():
             any_choice = any_choice or any(choice.setting is not None for choice in choices)
             cells = [_cell(table, choice, named=several) for choice in choices]
@@ -123,4 +146,5 @@ def missing_text(choice: Choice) -> str:
 def _lead(study: Study) -> str:
     most = max(pick.settings for pick in study.picks)
     ways = ", ".join(dict.fromkeys(pick.by for pick in study.picks if pick.by)) or "nothing yet"
-    return sentence("choice_lead", most=most, ways=ways)
+    name = "choice_lead_seeds" if study.layout.search_per_seed else "choice_lead"
+    return sentence(name, most=most, ways=ways)
