@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Final
+
+_OF_SWEEPS: Final = ("search", "sweep")
 
 
 def packaged_configs() -> Path:
@@ -24,7 +27,8 @@ def packaged_configs() -> Path:
 def packaged_names(section: str | None = None) -> list[str]:
     """Names of the packaged files: ``recipe/medmnist`` ..., or those of one section only.
 
-    A sweep is not part of a run: sweeps are listed only when their section is asked for.
+    A sweep is not part of a run, nor is what it draws from (`search`): these are listed only when
+    their section is asked for.
 
     Example:
         >>> "erm" in packaged_names("algorithm"), "algorithm/erm" in packaged_names()
@@ -37,5 +41,5 @@ def packaged_names(section: str | None = None) -> list[str]:
 def _listed(root: Path, section: str | None) -> tuple[str, ...]:
     if section is not None:
         return tuple(sorted(path.stem for path in (root / section).glob("*.yaml")))
-    paths = (path for path in root.glob("*/*.yaml") if path.parent.name != "sweep")
+    paths = (path for path in root.glob("*/*.yaml") if path.parent.name not in _OF_SWEEPS)
     return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in paths))

@@ -7,6 +7,7 @@ import pytest
 
 from medldr.config import load_config, packaged_configs, packaged_names, run_name
 from medldr.folders.sweep_record import SweepFolder, read_sweep, write_sweep
+from medldr.folders.table_names import joined
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 
@@ -24,7 +25,11 @@ def test_a_sweep_expands_to_runs_of_different_labels_at_different_places(name, t
     assert len({(m.row, m.column, m.seed) for m in members}) == len(members)
     assert [m.run for m in members] == [run_name(p.config) for p in planned]
     record = as_record(sweep, planned)
-    rows, columns = {m.row for m in members}, {m.column for m in members}
+    # Once a report has chosen among settings, a row is what is left without them.
+    settings = record.layout.search
+    of_methods = [{k: v for k, v in m.row_values.items() if k not in settings} for m in members]
+    rows = {m.row for m in members} | set(map(joined, of_methods))
+    columns = {m.column for m in members}
     named = {record.layout.reference, *record.layout.controls, *sum(record.layout.contrasts, ())}
     assert named - {None} <= rows
     values = {v for m in members for v in (*m.row_values.values(), *m.column_values.values())}

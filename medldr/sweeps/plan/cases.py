@@ -1,25 +1,15 @@
-"""The combinations of entries and axes, each checked once, however many seeds there are."""
+"""The combinations of entries, axes and draws, each with its label and what it waits for."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
-from medldr.config import RunConfig
-from medldr.config.layers import Layers, Merged
-from medldr.config.load import check, merge, refusal
-from medldr.config.yaml import Document
-from medldr.errors import InputError
-from medldr.folders.table_names import RUN
+from medldr.config.load import refusal
+from medldr.folders.table_names import DRAW, RUN
 from medldr.sweeps.plan.labels import LONGEST
-from medldr.sweeps.plan.parts import Axis, Entry, SweepFile
-from medldr.sweeps.plan.replaced_keys import replaced_keys
-
-AFTER: Final = "after"
-"""Value of `training.init_from` that means the folder of the preceding run."""
+from medldr.sweeps.plan.parts import Entry, SweepFile
 
 
 @dataclass(frozen=True)
@@ -32,6 +22,8 @@ class Case:
         label: Its label.
         before: Label of the case that must be done first: same values, another entry.
         depth: Length of the chain of cases before it.
+        draw: Number of its draw where the sweep has a random search.
+        origin: Its label without the draw, which all draws of one method share.
     """
 
     entry: Entry
@@ -39,25 +31,14 @@ class Case:
     label: str
     before: str | None
     depth: int
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A case and its configuration.
-
-    Attributes:
-        case: The case.
-        config: The checked configuration, with an arbitrary seed.
-        starts_from_before: Whether its weights come from the case before it.
-    """
-
-    case: Case
-    config: RunConfig
-    starts_from_before: bool
+    draw: int | None = None
+    origin: str = ""
 
 
 def cases(sweep: SweepFile) -> list[Case]:
     """All combinations; entries in the order of the file, those that wait for others later.
+
+    Of a random search each method has its first draw before any has its second.
 
     Raises:
         InputError: If two of them have the same label, or a label is too long.
@@ -66,9 +47,12 @@ def cases(sweep: SweepFile) -> list[Case]:
     found: list[Case] = []
     owners: dict[str, str] = {}
     problems = []
+    keys = [axis.key for axis in sweep.axes]
+    sides = [list(axis.values) for axis in sweep.axes]
+    if sweep.search is not None:
+        keys, sides = [*keys, DRAW], [*sides, sweep.search.names]
     for entry in sweep.entries:
-        for choice in itertools.product(*(axis.values for axis in sweep.axes)):
-            keys = [axis.key for axis in sweep.axes]
+        for choice in itertools.product(*sides):
             names = {**dict(zip(keys, choice, strict=True)), RUN: entry.label or sweep.name}
             label = _label(entry.label, choice, sweep.name)
             what = ", ".join(f"{key} {name}" for key, name in names.items())
@@ -84,99 +68,14 @@ def cases(sweep: SweepFile) -> list[Case]:
             depth, earlier = 0, entry.after
             while earlier is not None:
                 depth, earlier = depth + 1, after[earlier]
-            found.append(Case(entry, names, label, before, depth))
+            draw, of_axes = None, choice
+            if sweep.search is not None:
+                draw, of_axes = sweep.search.names.index(choice[-1]), choice[:-1]
+            origin = _label(entry.label, of_axes, sweep.name)
+            found.append(Case(entry, names, label, before, depth, draw, origin))
     if problems:
         raise refusal(f"the sweep {sweep.source}", problems)
-    return sorted(found, key=lambda case: case.depth)
-
-
-def check_cases(sweep: SweepFile, found: list[Case], out: Path) -> list[Checked]:
-    """Check the configuration of each case.
-
-    Args:
-        sweep: The sweep.
-        found: Its cases.
-        out: Absolute folder of the sweep.
-
-    Raises:
-        InputError: Naming every problem once, with the cases that have it.
-    """
-    replaced = replaced_keys(sweep)
-    if replaced:
-        raise refusal(f"the sweep {sweep.source}", replaced)
-    problems: dict[str, list[str]] = {}
-    done = []
-    bases: dict[str | None, Layers | InputError] = {}
-    for case in found:
-        key = case.entry.label
-        if key not in bases:
-            bases[key] = _base(sweep, case.entry)
-        base = bases[key]
-        result = [str(base)] if isinstance(base, InputError) else _check(sweep, case, base, out)
-        if isinstance(result, Checked):
-            done.append(result)
-        else:
-            for line in result:
-                problems.setdefault(line, []).append(case.label)
-    if problems:
-        lines = [in_some(line, labels) for line, labels in problems.items()]
-        raise refusal(f"the runs of the sweep {sweep.source}", lines)
-    return done
-
-
-def _base(sweep: SweepFile, entry: Entry) -> Layers | InputError:
-    """What is common and what the entry sets, or why it cannot be read."""
-    layers = Layers()
-    try:
-        layers.add_document(sweep.common, sweep.folder)
-        layers.add_document(entry.document, sweep.folder)
-    except InputError as error:
-        return error
-    return layers
-
-
-def _check(sweep: SweepFile, case: Case, base: Layers, out: Path) -> Checked | list[str]:
-    layers = Layers()
-    layers.found.extend(base.found)
-    layers.problems.extend(base.problems)
-    try:
-        for axis in sorted(sweep.axes, key=_strength):
-            layers.add_document(_said(axis, case.names[axis.key]), axis.folder)
-        layers.add_overrides(sweep.run_overrides, Path.cwd())
-    except InputError as error:
-        return [*layers.problems, str(error)]
-    merged = merge(layers)
-    merged.values["label"] = case.label
-    starts_from_before = _init_from(merged) == AFTER
-    if starts_from_before:
-        if case.before is None:
-            where = merged.where(("training", "init_from"))
-            return [f"training.init_from = 'after' ({where}): this run has no key 'after'"]
-        merged.values["training"]["init_from"] = str(out / case.before)  # the seed follows later
-    config, problems = check(merged, layers)
-    return problems if config is None else Checked(case, config, starts_from_before)
-
-
-def _said(axis: Axis, name: str) -> Document:
-    """An axis with one of its values, as a document."""
-    *sections, last = axis.key.split(".")
-    nested = {last: axis.values[name]}
-    for section in reversed(sections):
-        nested = {section: nested}
-    return Document(f"{axis.where}, axes.{axis.key}", nested)
-
-
-def _strength(axis: Axis) -> tuple[int, int]:
-    """Order of merging: whole sections, then names, then single keys, as on the command line."""
-    words = axis.key.split(".")
-    if len(words) == 1:
-        return (0 if words[0] == "extends" else 1, 0)
-    return (2, len(words)) if words[-1] == "name" else (3, 0)
-
-
-def _init_from(merged: Merged) -> object:
-    training = merged.values.get("training")
-    return training.get("init_from") if isinstance(training, dict) else None
+    return sorted(found, key=lambda case: (case.depth, case.draw or 0))
 
 
 def _label(entry: str | None, choice: tuple[str, ...], otherwise: str) -> str:

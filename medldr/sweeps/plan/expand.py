@@ -12,7 +12,8 @@ from medldr.config import RunConfig, run_hash, run_name
 from medldr.config.load import refusal
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.sweep_record import Member, Sweep
-from medldr.sweeps.plan.cases import Checked, cases, check_cases
+from medldr.sweeps.plan.cases import cases
+from medldr.sweeps.plan.check_cases import Checked, check_cases
 from medldr.sweeps.plan.layout import check_places, layout, place, same_runs
 from medldr.sweeps.plan.parts import SweepFile
 
@@ -33,8 +34,10 @@ class Planned:
 def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
     """All runs of a sweep, in the order in which they start.
 
-    The first seed of everything comes first, which completes a whole table early; a run that waits
-    for another comes after it. Each combination is checked once, however many seeds there are.
+    The first seed of everything comes first, and in a random search the first draw of everything,
+    which completes a whole table early; a run that waits for another comes after it. Each
+    combination is checked once, however many seeds there are. A draw that repeats an earlier one of
+    its method, as a few choices make likely, is left out.
 
     Args:
         sweep: The sweep.
@@ -60,20 +63,32 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
         latentdr_pool_lr-0.01 1 | latentdr_pool, lr-0.01 | retinamnist
     """
     folder = Path(os.path.abspath(Path(out).expanduser()))
-    found = check_cases(sweep, cases(sweep), folder)
+    every = cases(sweep)
+    found = check_cases(sweep, every, folder)
     places = [place(checked.case, checked.config, sweep) for checked in found]
     problems = check_places(sweep, found, places)
     planned: list[Planned] = []
     for seed in sweep.seeds:
         runs: dict[str, str] = {}
         hashes: list[tuple[str, str]] = []
+        drawn: dict[tuple[str, str], str] = {}
+        if sweep.search is not None and sweep.search.per_seed and seed != sweep.seeds[0]:
+            found = check_cases(sweep, every, folder, seed)
         for checked, at in zip(found, places, strict=True):
             case = checked.case
             before = () if case.before is None else (runs[case.before],)
             config = _seeded(checked, seed, folder, before)
+            digits = run_hash(config)
+            if case.draw is not None:
+                first = drawn.setdefault((case.origin, digits), case.label)
+                if first != case.label:
+                    runs[case.label] = runs[first]  # what waits for it waits for that one
+                    continue
             runs[case.label] = run_name(config)
-            hashes.append((case.label, run_hash(config)))
-            member = Member(runs[case.label], case.label, seed, *at.texts, before, *at)
+            hashes.append((case.label, digits))
+            member = Member(
+                runs[case.label], case.label, seed, *at.texts, before, *at, drawn=checked.drawn
+            )
             planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
             problems += same_runs(hashes)

@@ -1,8 +1,8 @@
 """Reading a sweep file: what is common, the runs, the axes, the seeds, the table.
 
 ``common`` and each of the runs are like run files and are checked when they are expanded;
-everything else is checked here. On the command line ``seeds=``, ``axes.KEY=``, ``table.KEY=``,
-``title=`` and ``slurm.KEY=`` change the sweep; any other key goes to every run.
+everything else is checked here. On the command line ``seeds=``, ``axes.KEY=``, ``search.KEY=``,
+``table.KEY=``, ``title=`` and ``slurm.KEY=`` change the sweep; any other key goes to every run.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from medldr.sweeps.plan.labels import named_values
 from medldr.sweeps.plan.overrides import sorted_out
 from medldr.sweeps.plan.parts import Axis, Entry, SweepFile, names_of
 from medldr.sweeps.plan.schema import Content, TableContent, checked, head
+from medldr.sweeps.plan.search import Search
+from medldr.sweeps.plan.search_file import read_search
 from medldr.sweeps.plan.table import (
     Names,
     check_metrics,
@@ -31,6 +33,7 @@ from medldr.sweeps.plan.table import (
     methods,
     settled_rows,
     side_names,
+    with_draws,
     with_sides,
 )
 
@@ -111,6 +114,7 @@ class _Reader:
         """The sweep; InputError with all problems."""
         content = checked(self.merged.values, self.report)
         axes = self._axes(content)
+        search = self._search(content, axes)
         entries = tuple(
             Entry(entry.label, entry.after, self._part(("runs", number), ("label", "after")))
             for number, entry in enumerate(content.runs)
@@ -125,8 +129,9 @@ class _Reader:
                 self.report(("runs", number, "seed"), "a sweep sets seeds, as in seeds: [0, 1, 2]")
         if len(set(content.seeds)) < len(content.seeds):
             self.report(("seeds",), f"contains duplicates: {list(content.seeds)}")
-        names = names_of(self.name, entries, axes)
-        table, gone, notes = self._table(content.table, names)
+        names = names_of(self.name, entries, axes, search)
+        sought = content.table if search is None else with_draws(content.table)
+        table, gone, notes = self._table(sought, names)
         title = content.title or self.name
         of_file = ("title",) not in self.overrides.of_sweep
         if of_file and not self.problems and self._other_methods(table, names):
@@ -148,6 +153,7 @@ class _Reader:
             run_overrides=tuple(self.overrides.of_runs),
             gone=gone,
             notes=notes,
+            search=search,
         )
 
     def report(self, path: KeyPath, said: str) -> None:
@@ -161,6 +167,11 @@ class _Reader:
         if isinstance(values.get("axes"), Mapping):
             replaced = {path[1] for path in self.overrides.of_sweep if path[0] == "axes"}
             values["axes"] = {k: None if k in replaced else v for k, v in values["axes"].items()}
+        search = values.get("search")
+        if isinstance(search, Mapping) and isinstance(search.get("space"), Mapping):
+            drawn = {path[2] for path in self.overrides.of_sweep if path[:2] == ("search", "space")}
+            space = {k: None if k in drawn else v for k, v in search["space"].items()}
+            values["search"] = {**search, "space": space}
         file = Layer(self.document.source, self.folder, values, self.document.lines)
         return Merged([file, Layer(COMMAND_LINE, Path.cwd(), self.overrides.nested())])
 
@@ -200,6 +211,16 @@ class _Reader:
             found.append(Axis(key, values, self.merged.where(place), folder))
         return tuple(found)
 
+    def _search(self, content: Content, axes: tuple[Axis, ...]) -> Search | None:
+        if content.search is None or "search" in self.faulty:
+            return None
+        problems = list[str]()
+        search = read_search(content.search, self.merged, self.folder, axes, problems.append)
+        if problems:
+            self.problems += problems
+            self.faulty.add("search")
+        return search
+
     def _table(
         self, table: TableContent, names: Names
     ) -> tuple[TableContent, frozenset[str], tuple[str, ...]]:
@@ -224,7 +245,7 @@ class _Reader:
         before = self._before
         if before is None:
             return set(), frozenset()
-        known = known_names(before.table, names_of(before.name, before.entries, before.axes))
+        known = known_names(before.table, before.names)
         return _rows(before) - set(rows), frozenset(known - there)
 
     def _other_methods(self, table: TableContent, names: Names) -> bool:
@@ -245,8 +266,7 @@ class _Reader:
 
 def _rows(sweep: SweepFile) -> set[str]:
     """Names of its methods."""
-    names = names_of(sweep.name, sweep.entries, sweep.axes)
-    return set(side_names(methods(sweep.table), names))
+    return set(side_names(methods(sweep.table), sweep.names))
 
 
 def _chosen(written: Any, named: Any) -> dict[str, Any] | None:

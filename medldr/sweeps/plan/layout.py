@@ -11,9 +11,10 @@ from medldr.config.sections import dataset_name
 from medldr.errors import did_you_mean
 from medldr.folders.sweep_record import Layout
 from medldr.folders.table_names import DATA, JOINT, joined
-from medldr.sweeps.plan.cases import Case, Checked
+from medldr.sweeps.plan.cases import Case
+from medldr.sweeps.plan.check_cases import Checked
 from medldr.sweeps.plan.labels import last_word
-from medldr.sweeps.plan.parts import SweepFile, names_of
+from medldr.sweeps.plan.parts import SweepFile
 from medldr.sweeps.plan.table import known_names, methods, side_values
 
 
@@ -79,7 +80,7 @@ def same_runs(found: Sequence[tuple[str, str]]) -> list[str]:
 def layout(sweep: SweepFile) -> Layout:
     """How the report lays out the table."""
     table = sweep.table
-    names = names_of(sweep.name, sweep.entries, sweep.axes)
+    names = sweep.names
     sides = [side_values(side, names) for side in (methods(table), table.columns) if side]
     titles = {**table.titles}
     for parts in itertools.chain(*sides):
@@ -97,11 +98,12 @@ def layout(sweep: SweepFile) -> Layout:
         titles=titles,
         remark=table.remark,
         search=tuple(key for key in table.rows or () if key in table.search),
+        search_per_seed=sweep.search is not None and sweep.search.per_seed,
     )
 
 
 def _titles_of_nothing(sweep: SweepFile, columns: Sequence[str]) -> Iterator[str]:
-    known = {*known_names(sweep.table, names_of(sweep.name, sweep.entries, sweep.axes)), *columns}
+    known = {*known_names(sweep.table, sweep.names), *columns}
     if sweep.overrides and not sweep.table.columns:
         return  # data sets that only the unchanged file has may have titles; unknown here
     for name in sweep.table.titles:

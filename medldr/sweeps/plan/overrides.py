@@ -11,9 +11,10 @@ from medldr.config.yaml import KeyPath, parse_value
 from medldr.errors import InputError
 
 _WHOLE: Final = ("seeds", "title")
-_INNER: Final = ("axes", "table", "slurm")
+_INNER: Final = ("axes", "search", "table", "slurm")
 _REFUSED: Final = {
     "axes": "name the axis: axes.KEY=[...]",
+    "search": "name the key: search.KEY=...",
     "table": "name the key: table.KEY=...",
     "slurm": "name the key: slurm.KEY=...",
     "seed": "a sweep has several seeds: write seeds=[...]",
@@ -67,7 +68,7 @@ def sorted_out(texts: Iterable[str]) -> Overrides:
         elif not equals or not (inner or key.strip() in _WHOLE):
             found.of_runs.append(text)
         else:
-            steps = [rest] if first == "axes" else rest.split(".") if rest else []
+            steps = _steps(first, rest)
             try:
                 read = parse_value(value, f"{text!r} ({COMMAND_LINE})")
             except InputError as error:
@@ -75,3 +76,12 @@ def sorted_out(texts: Iterable[str]) -> Overrides:
             else:
                 found.of_sweep[(first, *steps)] = read
     return found
+
+
+def _steps(first: str, rest: str) -> list[str]:
+    """The place in the sweep file below its first key; dotted keys of a run are one step."""
+    if first == "axes":
+        return [rest]
+    if first == "search" and rest.startswith("space."):
+        return ["space", rest.removeprefix("space.")]
+    return rest.split(".") if rest else []

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from medldr.config.yaml import Document
-from medldr.folders.table_names import RUN
+from medldr.folders.table_names import DRAW, RUN
 from medldr.sweeps.plan.schema import TableContent
+from medldr.sweeps.plan.search import Search
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class SweepFile:
         run_overrides: Those among them that go to every run.
         gone: Names in the file that the command line removed.
         notes: For the user, what was left out of the table because of that.
+        search: The random search whose draws multiply its runs, if it has one.
     """
 
     name: str
@@ -79,15 +81,26 @@ class SweepFile:
     run_overrides: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    search: Search | None = None
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """Names of the values of each axis, of the draws, and of the entries."""
+        return names_of(self.name, self.entries, self.axes, self.search)
 
 
-def names_of(name: str, entries: Sequence[Entry], axes: Sequence[Axis]) -> dict[str, list[str]]:
-    """Names of the values of each axis, and under ``run`` the labels of the entries.
+def names_of(
+    name: str, entries: Sequence[Entry], axes: Sequence[Axis], search: Search | None = None
+) -> dict[str, list[str]]:
+    """Names of the values of each axis, under ``draw`` of draws, under ``run`` labels of entries.
 
     Args:
         name: Name of the sweep, used for an entry without a label.
         entries: The runs.
         axes: What multiplies them.
+        search: A random search, which does so too.
     """
     found = {axis.key: list(axis.values) for axis in axes}
+    if search is not None:
+        found[DRAW] = search.names
     return {**found, RUN: [entry.label or name for entry in entries]}

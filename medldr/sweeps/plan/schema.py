@@ -16,6 +16,7 @@ from medldr.errors import did_you_mean
 _SAID: Final = {
     "bool_type": "should be true or false",
     "dict_type": "should be a mapping",
+    "greater_than": "should be 1 or more",
     "greater_than_equal": "should be 0 or more",
     "int_type": "should be a whole number",
     "list_type": "should be a list",
@@ -68,6 +69,21 @@ class TableContent(_Content):
     remark: str = ""
 
 
+class SearchContent(_Content):
+    """A random search: for each draw, a value of every key of the space.
+
+    If ``defaults_first``, draw 0 is the run as it would be without a search. All seeds share draws,
+    unless ``per_seed``: then each has its own, and the report chooses one for each.
+    """
+
+    extends: Texts = ()
+    draws: Annotated[int, Field(strict=True, gt=0)] = 20
+    seed: Seed = 0
+    defaults_first: Annotated[bool, Field(strict=True)] = True
+    per_seed: Annotated[bool, Field(strict=True)] = False
+    space: dict[str, Any] = {}
+
+
 class EntryContent(_Content):
     """One of the runs: like a run file, with a label and the run it comes after."""
 
@@ -84,6 +100,7 @@ class Content(_Content):
     common: dict[str, Any] = {}
     runs: Annotated[tuple[EntryContent, ...], Field(min_length=1)] = (EntryContent(),)
     axes: dict[str, Any] = {}
+    search: SearchContent | None = None
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_several), Field(min_length=1)] = (0,)
     table: TableContent = TableContent()
     slurm: dict[str, Any] = {}
@@ -133,7 +150,8 @@ def _faults(error: ValidationError, values: Mapping[str, Any]) -> Iterator[tuple
 
 
 def _unknown(path: KeyPath) -> str:
-    known = Content if len(path) == 1 else TableContent
+    inner = SearchContent if path[0] == "search" else TableContent
+    known = Content if len(path) == 1 else inner
     key = str(path[-1])
     if known is Content and key in {*RunConfig.model_fields, "extends"} and key != "seed":
         return "a key that all runs share belongs under common"

@@ -8,13 +8,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean
 from medldr.folders.fold_axis import FOLD
-from medldr.folders.table_names import JOINT, RUN
+from medldr.folders.table_names import DRAW, JOINT, RUN
 from medldr.metrics import ALIASES, METRICS
 from medldr.sweeps.plan.labels import last_word
 from medldr.sweeps.plan.schema import TableContent
 
 Names = Mapping[str, Sequence[str]]
 Report = Callable[[KeyPath, str], None]
+
+
+def with_draws(table: TableContent) -> TableContent:
+    """The table of a random search: its draws are settings, unless they make the columns.
+
+    Example:
+        >>> with_draws(TableContent(search="algorithm.dropout")).search
+        ('algorithm.dropout', 'draw')
+    """
+    if DRAW in (*table.search, *(table.columns or ())):
+        return table
+    return table.model_copy(update={"search": (*table.search, DRAW)})
 
 
 def with_sides(table: TableContent, names: Names) -> TableContent:
@@ -46,7 +58,8 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
         if "data" in free:
             columns = ("data",)
         else:
-            columns = (RUN,) if RUN in free and (table.rows or axes) else ()
+            of_rows = [key for key in axes if key not in table.search]  # settings make none
+            columns = (RUN,) if RUN in free and (table.rows or of_rows) else ()
     left = tuple(key for key in [*several, *axes] if key not in columns)
     rows = table.rows or left or (RUN,)
     pooled = [FOLD] if FOLD in names and FOLD not in columns else []

@@ -18,6 +18,7 @@ from medldr.reporting.table import CHANCE, Table
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
 from medldr.sweeps.plan.file import load_sweep
+from medldr.sweeps.plan.search_notes import search_notes
 from medldr.sweeps.run.launches import at_work
 from medldr.sweeps.run.progress import SweepProgress
 from medldr.sweeps.run.scheduler import Outcome, Scheduler
@@ -113,7 +114,8 @@ def make_plan(
     chosen = planned if only is None else tuple(select(list(planned), only))
     check_machines(planned)
     refuse_others(folder, record)
-    notes = (*sweep.notes, *filter(None, [left_behind(folder, record)]))
+    notes = (*sweep.notes, *search_notes(sweep, record.members))
+    notes += tuple(filter(None, [left_behind(folder, record)]))
     return Plan(folder, record, planned, chosen, sweep.slurm, notes)
 
 
