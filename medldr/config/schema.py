@@ -88,12 +88,12 @@ class TrainingConfig(Section):
     gamma: float = Field(0.1, gt=0, le=1, description="multistep: factor at each milestone")
     cosine_top: Literal["first", "one_before"] = Field(
         "first",
-        description="cosine: where the rate is whole, in the first epoch (or step) after warm-up "
-        "or one before it, which is the last of the warm-up",
+        description="cosine: the epoch (or step) of the full rate, the first one after warm-up or "
+        "the one before it, which is the last of the warm-up",
     )
     cosine_zero: Literal["one_after", "last"] = Field(
         "one_after",
-        description="cosine: where the rate would be 0, one epoch (or step) after the end or in "
+        description="cosine: where the rate reaches 0, one epoch (or step) after the end or in "
         "the last one",
     )
     warmup: int = Field(0, ge=0, description="linear warm-up, in epochs (or steps)")
