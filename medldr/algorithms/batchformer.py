@@ -157,7 +157,8 @@ class BatchFormer(Stacked):
         if self.own_classifier is None:
             return model.classify(z)
         with torch.autocast(z.device.type, enabled=False):
-            logits: Tensor = self.own_classifier(z.float())
+            full = z.to(torch.promote_types(z.dtype, torch.float32))
+            logits: Tensor = self.own_classifier(full)
         return logits
 
 
