@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 from medldr.config.averaging import Averaging
 from medldr.config.class_weights import ClassWeights
 from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Section
+from medldr.config.stages import Stage
 from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
@@ -113,6 +114,11 @@ class TrainingConfig(Section):
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     init_from: Path | None = Field(None, description="run folder whose weights to start from")
     averaging: Averaging | None = None
+    stages: tuple[Stage, ...] = Field(
+        (),
+        description="what follows, in order: retrain_head, the classifier alone on frozen latents, "
+        "or tau_norm; such as [{name: retrain_head, epochs: 10}]",
+    )
 
     select: Annotated[tuple[str, ...], AfterValidator(_at_least_one)] = Field(
         ("val_auc",), description="selection rules; the first one is reported"

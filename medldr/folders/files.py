@@ -275,6 +275,12 @@ class RunFolder:
         """Weights chosen by a selection rule."""
         return self.path / "selected" / f"{rule}.safetensors"
 
+    def stage(self, number: int) -> RunFolder:
+        """Files of a stage of training that another one follows; its owner is the run's."""
+        made = RunFolder(self.path / "stages" / str(number))
+        made.owner = self.owner
+        return made
+
     def predictions_of(self, rule: str) -> Path:
         """Predictions of the weights chosen by a rule other than the reported one."""
         return self.path / "selected" / rule / self.predictions.name

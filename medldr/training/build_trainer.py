@@ -13,10 +13,12 @@ from medldr.models.base import FeatureModel
 from medldr.training import start_checks as start
 from medldr.training.class_weights import WeightsInTime
 from medldr.training.finite_loss import FiniteLossCheck
+from medldr.training.fit_result import NOTHING, Before
 from medldr.training.machine.fabric import precision_name, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
-from medldr.training.optim import Schedule, build_optimizers
+from medldr.training.optim import build_optimizers
+from medldr.training.prepare import prepare
 from medldr.training.running_means import RunningMeans
 from medldr.training.state.checkpoint import Checkpoints, newest
 from medldr.training.state.history import History
@@ -26,7 +28,6 @@ from medldr.training.trainer import Trainer
 from medldr.training.validation import Validation
 from medldr.training.weights.ema import ExponentialAverage
 from medldr.training.weights.selection import Selector
-from medldr.training.weights.selection_rules import parse_rules
 from medldr.training.weights.swad import ValleyAverage
 
 if TYPE_CHECKING:
@@ -42,46 +43,20 @@ def assemble(
     fabric: Fabric,
     *,
     show_progress: bool = True,
+    before: Before = NOTHING,
 ) -> Trainer:
-    """Check everything that can be checked before the first step, and assemble the trainer.
+    """Check a run, and assemble its trainer.
 
-    The arguments are those of `medldr.training.fit`. Unsuitable runs are refused here.
+    The arguments are those of `medldr.training.fit`, and ``before``: the stages before this one.
 
     Raises:
         InputError: Naming the key and the cure.
     """
-    training = config.training
+    training, averaging = config.training, config.training.averaging
     processes = Processes(fabric)
-    place: dict[str, Any] = {
-        "device": fabric.device,
-        "rank": processes.rank,
-        "world": processes.world,
-    }
-    sampler = training.sampler or ("domains" if training.batch_per_domain else algorithm.sampler)
-    start.check_sampler(sampler, algorithm)
-    loader = data.train_loader(
-        config,
-        sampler=sampler,
-        views=algorithm.views,
-        domains_per_batch=algorithm.domains_per_batch,
-        batches_per_step=algorithm.batches_per_step,
-        **place,
-    )
+    prepared = prepare(config, data, model, algorithm, fabric, processes)
+    loader, sampler, domains, steps, schedule, rules, splits, said = prepared
     rows = loader.batch_size
-    domains = start.domains_per_batch(sampler, algorithm, data.spec)
-    start.check(training, algorithm, model, rows // processes.world)
-    start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
-    steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
-    said = algorithm.check_run(config, processes=processes.world, steps=steps)
-    schedule = Schedule(training, loader.steps_per_epoch)
-    splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
-    averaging = training.averaging
-    rules = parse_rules(
-        training.select,
-        splits,
-        oracle=config.evaluation.oracle,
-        averaging=averaging.name if averaging else None,
-    )
     selector = Selector(rules)
     validation = Validation(config, data, rules, splits, fabric, processes)
     facts: dict[str, Any] = {
@@ -138,6 +113,7 @@ def assemble(
     )
     means = RunningMeans(fabric.device, scored=not algorithm.mixes_labels)
     history = History(folder.metrics, writes=processes.first)
+    history.rows = [dict(row) for row in before.rows]
     checkpoints = Checkpoints(
         folder,
         identity={
@@ -201,6 +177,7 @@ def assemble(
         ),
         facts=facts,
         notes=[*model.notes, *loader.notes, *validation.notes, *notes, *more],
+        before=before,
         seconds_before=position["seconds"],
         stopped_early=bool(position["stopped_early"]),
     )

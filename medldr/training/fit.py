@@ -11,6 +11,7 @@ from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training.build_trainer import assemble
 from medldr.training.fit_result import FitResult
+from medldr.training.later_stages import fit_in_stages
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -49,5 +50,19 @@ def fit(
         NonFiniteError: If a loss is not finite; the last good checkpoint is kept.
         Interrupted: After SIGINT or SIGTERM, with the state saved.
     """
+    train = fit_in_stages if config.training.stages else _fit_whole
+    return train(config, data, model, algorithm, folder, fabric, show_progress=show_progress)
+
+
+def _fit_whole(
+    config: RunConfig,
+    data: Data,
+    model: FeatureModel,
+    algorithm: Algorithm,
+    folder: RunFolder,
+    fabric: Fabric,
+    *,
+    show_progress: bool,
+) -> FitResult:
     trainer = assemble(config, data, model, algorithm, folder, fabric, show_progress=show_progress)
     return trainer.run()

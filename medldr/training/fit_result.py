@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from medldr.training.weights.selection import Selection
 
@@ -37,3 +37,53 @@ class FitResult:
     def reported(self) -> Selection:
         """The choice of the first rule."""
         return next(iter(self.selections.values()))
+
+    def followed_by(self, name: str, after: FitResult) -> FitResult:
+        """The result of this training and of a stage after it, whose choices count.
+
+        Args:
+            name: The stage.
+            after: Its result; its history holds that of this training.
+        """
+        stage = {
+            "name": name,
+            "steps": after.steps,
+            "epochs": after.epochs,
+            "began_from": self.reported.as_dict(),
+            **{key: after.facts[key] for key in ("lr", "batch_size", "sampler") if after.facts},
+        }
+        return FitResult(
+            selections=after.selections,
+            history=after.history,
+            steps=self.steps + after.steps,
+            epochs=self.epochs + after.epochs,
+            stopped_early=self.stopped_early,
+            facts={**self.facts, "stages": [*self.facts.get("stages", ()), stage]},
+            notes=tuple(dict.fromkeys((*self.notes, *after.notes))),
+        )
+
+
+class Before(NamedTuple):
+    """What came before a stage, so that its evaluations are counted on.
+
+    Attributes:
+        rows: Evaluations so far.
+        steps: Optimizer steps so far.
+        epochs: Epochs so far.
+        seconds: Time so far.
+    """
+
+    rows: Sequence[Mapping[str, Any]] = ()
+    steps: int = 0
+    epochs: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, fitted: FitResult) -> Before:
+        """What a stage leaves to the next one."""
+        rows = fitted.history
+        return cls(rows, fitted.steps, fitted.epochs, rows[-1]["time_s"] if rows else 0.0)
+
+
+NOTHING = Before()
+"""Before the first stage, or where there is only one."""

@@ -18,7 +18,7 @@ from medldr.folders.owner import refuse_if_taken
 from medldr.models.base import FeatureModel
 from medldr.training.accumulation import update_in_parts
 from medldr.training.class_weights import WeightsInTime
-from medldr.training.fit_result import FitResult
+from medldr.training.fit_result import NOTHING, Before, FitResult
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
 from medldr.training.machine.signals import SignalWatch
@@ -59,6 +59,7 @@ class Trainer:
         progress: Shows how far it is.
         facts: How it is run, for `run.json`.
         notes: What readers of any number should know.
+        before: Earlier stages of the run, whose epochs and steps are counted on.
         seconds_before: Time spent by earlier starts of the run.
         stopped_early: Whether early stopping has ended it.
     """
@@ -82,6 +83,7 @@ class Trainer:
     progress: RunProgress
     facts: dict[str, Any]
     notes: list[str]
+    before: Before = NOTHING
     seconds_before: float = 0.0
     stopped_early: bool = False
 
@@ -159,9 +161,9 @@ class Trainer:
         if self.processes.first:
             refuse_if_taken(self.folder)
         row: dict[str, Any] = {
-            "epoch": math.ceil(self.step.index / self.per_epoch),
-            "step": self.step.index,
-            "time_s": round(self._seconds(), 3),
+            "epoch": self.before.epochs + math.ceil(self.step.index / self.per_epoch),
+            "step": self.before.steps + self.step.index,
+            "time_s": round(self.before.seconds + self._seconds(), 3),
             "lr": self.lr,
         }
         row |= {f"train/{name}": mean for name, mean in self.means.means(self.processes).items()}

@@ -22,7 +22,7 @@ LOOKS = {"many": (BLUE, "o"), "medium": (GREEN, "s"), "few": (ORANGE, "^")}
 class _Point(NamedTuple):
     name: str
     bucket: str
-    count: int
+    images: int
     recall: float
     low: float | None
     high: float | None
@@ -30,7 +30,7 @@ class _Point(NamedTuple):
     @property
     def text(self) -> str:
         interval = "" if self.low is None else f" ({self.low:.0f} to {self.high:.0f})"
-        return f"{self.name}: {self.count:,} training images, recall {self.recall:.0f}%{interval}"
+        return f"{self.name}: {self.images:,} training images, recall {self.recall:.0f}%{interval}"
 
 
 def frequency_figure(split: SplitRecord, shots: ShotsRecord) -> Drawing | None:
@@ -56,18 +56,18 @@ def frequency_figure(split: SplitRecord, shots: ShotsRecord) -> Drawing | None:
     ]
     if not points:
         return None
-    points.sort(key=lambda point: -point.count)
+    points.sort(key=lambda point: -point.images)
     few_points = len(points) <= MOST_WHISKERS
 
     def paint(axes: Axes) -> None:
         axes.set_xscale("log")
         for limit in (shots.many, shots.few):
-            if points[-1].count < limit < points[0].count:
+            if points[-1].images < limit < points[0].images:
                 axes.axvline(limit, color=MUTED, lw=1, ls=":")
         for bucket in LOOKS:
             of_bucket = [point for point in points if point.bucket == bucket]
             _draw(axes, bucket, of_bucket, whiskers=few_points)
-        add_tips(axes, [p.count for p in points], [p.recall for p in points],
+        add_tips(axes, [p.images for p in points], [p.recall for p in points],
                  [p.text for p in points])  # fmt: skip
         axes.set_ylim(-3, 103)
         axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -96,9 +96,9 @@ def _draw(axes: Axes, bucket: str, points: Sequence[_Point], *, whiskers: bool) 
     colour, marker = LOOKS[bucket]
     for point in points if whiskers else ():
         if point.low is not None and point.high is not None:
-            axes.plot([point.count] * 2, [point.low, point.high], color=colour, lw=1.4)
+            axes.plot([point.images] * 2, [point.low, point.high], color=colour, lw=1.4)
     axes.plot(
-        [point.count for point in points],
+        [point.images for point in points],
         [point.recall for point in points],
         marker, ms=6, color=colour, label=bucket,
     )  # fmt: skip

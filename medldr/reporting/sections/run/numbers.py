@@ -161,7 +161,7 @@ def classes(scored: EvaluationRecord) -> Section | None:
     trained_on = {} if scored.shots is None else scored.shots.counts
     table.columns += ["Training images"] if trained_on else []
     for name, entry in split.classes.items():
-        more = [Cell(trained_on.get(name))] if trained_on else []
+        more = [Cell(trained_on[name])] if trained_on else []
         table.rows.append(Row(name, [*_cells(table, keys, entry), *more]))
     drawing = None if scored.shots is None else frequency_figure(split, scored.shots)
     figures = None if drawing is None else Figures([drawing])

@@ -1,0 +1,164 @@
+"""The stage `tau_norm`: class weights of a linear classifier, divided by a power of their length.
+
+Source:
+    See `medldr.config.stages.TauNorm`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from medldr.config import RunConfig
+from medldr.config.averaging import SWAD
+from medldr.config.stages import TauNorm
+from medldr.data import Data
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder, load_tensors, save_tensors
+from medldr.models.base import FeatureModel
+from medldr.training.fit_result import FitResult
+from medldr.training.machine.processes import Processes
+from medldr.training.state.checkpoint import twin
+from medldr.training.state.history import History
+from medldr.training.validation import Validation
+from medldr.training.weights.selection import Selection
+from medldr.training.weights.selection_rules import Rule, parse_rules
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+GRID = tuple(step / 10 for step in range(11))
+"""What is tried where tau is to be chosen, the weights as they are first."""
+
+
+def normalised(weight: Tensor, tau: float) -> Tensor:
+    """Rows divided by their length to the power of ``tau``; a row of zeros stays one.
+
+    Args:
+        weight: ``(K, D)``.
+        tau: 0 leaves the rows as they are, 1 makes all of them of length 1.
+
+    Example:
+        >>> normalised(torch.tensor([[3.0, 4.0], [0.0, 2.0]]), 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.0000, 1.0000]])
+    """
+    length = weight.norm(dim=1, keepdim=True)
+    return weight / torch.where(length > 0, length, torch.ones_like(length)) ** tau
+
+
+def check(config: RunConfig, number: int, model: FeatureModel) -> None:
+    """Refuse a stage that would do nothing, or could not choose.
+
+    Args:
+        config: The whole run's.
+        number: Place of the stage among `training.stages`.
+        model: The network.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    stage = config.training.stages[number]
+    if not isinstance(model.head, nn.Linear):
+        raise InputError(
+            "training.stages: tau_norm needs a linear classifier, and lengths of class weights do "
+            "not count in this one. Set model.head: linear, or leave the stage out"
+        )
+    if getattr(stage, "tau", None) is None and "last" in config.training.select:
+        raise InputError(
+            "training.stages: tau_norm chooses tau by the selection rule, but `last` compares "
+            "nothing. Set tau, such as {name: tau_norm, tau: 1.0}, or select by val_accuracy"
+        )
+
+
+def apply(
+    config: RunConfig,
+    stage: TauNorm,
+    data: Data,
+    model: FeatureModel,
+    earlier: RunFolder,
+    folder: RunFolder,
+    fabric: Fabric,
+    fitted: FitResult,
+) -> FitResult:
+    """Normalise the classifier of each rule's weights, and publish the result.
+
+    Args:
+        config: The whole run's.
+        stage: The stage.
+        data: Its images, split.
+        model: The network; left with the reported rule's new weights.
+        earlier: Folder of the stage before, which holds the weights.
+        folder: Gets `metrics.jsonl`, `selected/` and `model.safetensors`.
+        fabric: Gives precision, device and processes.
+        fitted: What the stage before chose.
+    """
+    processes = Processes(fabric)
+    splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
+    names = [name for name in fitted.selections if name != SWAD]
+    rules = parse_rules(names, splits, oracle=config.evaluation.oracle)
+    validation = Validation(config, data, rules, splits, fabric, processes)
+    model.to(fabric.device)
+    taus = GRID if stage.tau is None else (stage.tau,)
+    chosen, notes = dict[str, Selection](), []
+    for rule in reversed(rules):  # the reported one last, so that the network keeps its weights
+        model.load_state_dict(load_tensors(earlier.selected(rule.name)))
+        tau, value = _best(model, taus, rule, validation)
+        head = _linear(model)
+        _normalise(head, head.weight.detach().clone(), tau)
+        before = fitted.selections[rule.name]
+        chosen[rule.name] = replace(before, value=value, path=folder.selected(rule.name))
+        notes.append(f"tau_norm: the classifier that {rule.name} chose has tau {tau:g}")
+        if processes.first:
+            save_tensors(folder.selected(rule.name), model.state_dict())
+    history = History(folder.metrics, writes=processes.first)
+    history.rows = [dict(row) for row in fitted.history]
+    history.rewrite()
+    reported = rules[0].name
+    if processes.first:
+        twin(folder.selected(reported), folder.model)
+    processes.wait()
+    return FitResult(
+        selections={rule.name: chosen[rule.name] for rule in rules},
+        history=history.rows,
+        steps=0,
+        epochs=0,
+        stopped_early=False,
+        facts={},
+        notes=tuple(reversed(notes)),
+    )
+
+
+def _best(
+    model: FeatureModel, taus: Sequence[float], rule: Rule, validation: Validation
+) -> tuple[float, float | None]:
+    """The value of tau that a rule prefers, and the metric there; the first of equal ones."""
+    head = _linear(model)
+    trained = copy.deepcopy(head.state_dict())
+    best: tuple[float, float | None] | None = None
+    for tau in taus:
+        _normalise(head, trained["weight"], tau)
+        value = validation.scores(model).get(rule.column) if rule.column else None
+        if best is None or rule.better(value, best[1]):
+            best = tau, value
+    assert best is not None
+    head.load_state_dict(trained)
+    return best
+
+
+def _linear(model: FeatureModel) -> nn.Linear:
+    assert isinstance(model.head, nn.Linear)  # `check` has refused any other
+    return model.head
+
+
+@torch.no_grad()
+def _normalise(head: nn.Linear, weight: Tensor, tau: float) -> None:
+    """Set the classifier's weights, without a bias."""
+    head.weight.copy_(normalised(weight, tau))
+    if head.bias is not None:
+        head.bias.zero_()

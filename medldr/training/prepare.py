@@ -1,0 +1,90 @@
+"""What can be checked of a training run before its first step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from medldr.algorithms.base import Algorithm
+from medldr.config import RunConfig
+from medldr.data import Data, TrainLoader
+from medldr.models.base import FeatureModel
+from medldr.training import start_checks as start
+from medldr.training.machine.processes import Processes
+from medldr.training.optim import Schedule
+from medldr.training.weights.selection_rules import Rule, parse_rules
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+class Prepared(NamedTuple):
+    """What is known of a training run before its first step, once it has been checked.
+
+    Attributes:
+        loader: Its batches.
+        sampler: The name of their sampler.
+        domains: Source domains per batch; None where the sampler makes no blocks of them.
+        steps: Optimizer steps of the whole run.
+        schedule: Factor on the learning rate at each step.
+        rules: The selection rules.
+        splits: Splits, and parts of held-out domains, that have rows.
+        said: What the method has to say about the run.
+    """
+
+    loader: TrainLoader
+    sampler: str
+    domains: int | None
+    steps: int
+    schedule: Schedule
+    rules: tuple[Rule, ...]
+    splits: set[str]
+    said: list[str]
+
+
+def prepare(
+    config: RunConfig,
+    data: Data,
+    model: FeatureModel,
+    algorithm: Algorithm,
+    fabric: Fabric,
+    processes: Processes,
+) -> Prepared:
+    """Check everything that can be checked before the first step.
+
+    The arguments are those of `medldr.training.fit`. Unsuitable runs are refused here.
+
+    Raises:
+        InputError: Naming the key and the cure.
+    """
+    training = config.training
+    place: dict[str, Any] = {
+        "device": fabric.device,
+        "rank": processes.rank,
+        "world": processes.world,
+    }
+    sampler = training.sampler or ("domains" if training.batch_per_domain else algorithm.sampler)
+    start.check_sampler(sampler, algorithm)
+    loader = data.train_loader(
+        config,
+        sampler=sampler,
+        views=algorithm.views,
+        domains_per_batch=algorithm.domains_per_batch,
+        batches_per_step=algorithm.batches_per_step,
+        **place,
+    )
+    rows = loader.batch_size
+    domains = start.domains_per_batch(sampler, algorithm, data.spec)
+    start.check(training, algorithm, model, rows // processes.world)
+    start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
+    steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
+    said = algorithm.check_run(config, processes=processes.world, steps=steps)
+    schedule = Schedule(training, loader.steps_per_epoch)
+    splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
+    averaging = training.averaging
+    rules = parse_rules(
+        training.select,
+        splits,
+        oracle=config.evaluation.oracle,
+        averaging=averaging.name if averaging else None,
+    )
+    return Prepared(loader, sampler, domains, steps, schedule, rules, splits, said)
