@@ -37,16 +37,17 @@ def class_sizes_figure(
     steep = values[0] > STEEP * max(values[-1], 1)
 
     def paint(axes: Axes) -> None:
-        if steep:
-            axes.set_yscale("log")
-        for limit in (shots.many, shots.few):
-            if values[-1] < limit < values[0]:
-                axes.axhline(limit, color=MUTED, lw=1, ls=":")
         for bucket, (colour, _) in LOOKS.items():
             places = [n for n, count in enumerate(values) if shots.bucket(count) == bucket]
             if places:
                 axes.bar(places, [values[n] for n in places], color=colour, width=0.8)
                 axes.plot([], [], color=colour, lw=6, label=f"{bucket} ({len(places)})")
+        if steep:
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=max(values[-1], 1) / 2)  # the smallest class keeps a bar
+        for limit in (shots.many, shots.few):
+            if values[-1] < limit < values[0]:
+                axes.axhline(limit, color=MUTED, lw=1, ls=":")
         texts = [f"{title}: {count:,} training images" for title, count in ranked]
         add_tips(axes, range(len(values)), [max(value, 1) for value in values], texts)
         axes.grid(visible=False, axis="x")
