@@ -16,7 +16,7 @@ class BCL(Reference):
     name = "bcl"
 
     def setup(self):
-        heads = [f"algorithm.{head}.1." for head in ("embed", "prototype")]
+        heads = [f"algorithm.{head}.norm." for head in ("embed", "prototype")]
         names = [f"{head}running_{part}" for head in heads for part in ("mean", "var")]
         self.running = {name: self.first[name].clone() for name in names}
 
@@ -47,14 +47,14 @@ class BCL(Reference):
 
     def head(self, x, name):
         """Linear, batch normalisation, ReLU, linear, length one."""
-        x = self.linear(x, f"{name}.0")
+        x = self.linear(x, f"{name}.hidden")
         mean, var = x.mean(0), x.var(0, unbiased=False)
         for part, now in (("mean", mean), ("var", x.var(0))):
-            key = f"{name}.1.running_{part}"
+            key = f"{name}.norm.running_{part}"
             self.running[key] = 0.9 * self.running[key] + 0.1 * now.detach()
         x = (x - mean) / (var + 1e-5).sqrt()
-        x = x * self.w[f"{name}.1.weight"] + self.w[f"{name}.1.bias"]
-        x = self.linear(x.clamp_min(0), f"{name}.3")
+        x = x * self.w[f"{name}.norm.weight"] + self.w[f"{name}.norm.bias"]
+        x = self.linear(x.clamp_min(0), f"{name}.out")
         return x / (x * x).sum(1, keepdim=True).sqrt()
 
     def tracked(self):
