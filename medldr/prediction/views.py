@@ -35,11 +35,11 @@ def check_views(names: Sequence[str], transform: Mapping[str, Any], size: Sequen
         InputError: Naming what may be asked for.
     """
     known = [*DIRECTIONS[len(size)], TURNS]
-    seen = list(transform.get("flip") or ())
+    flip = transform.get("flip") or ()
+    # Presets for photographs mirror a share of them, always sideways.
+    seen = ["left_right"] if isinstance(flip, float | int) else list(flip)
     if transform.get("rotate_quarter_turns"):
         seen.append(TURNS)
-    if isinstance(transform.get("flip"), float | int):  # presets for photographs mirror sideways
-        seen = ["left_right"] if transform["flip"] else []
     for name in names:
         if name not in known:
             raise InputError(
