@@ -7,25 +7,26 @@ supervised contrastive loss, in which every class weighs the same and none is mi
 is added ``beta`` times (`medldr.algorithms._balanced_contrast`).
 
 When to use: classes are imbalanced and images can be changed strongly without changing what they
-show. Batches of 64 and more: a class is compared with what the batch has of it. With two classes
-the prototypes carry little, since normalising two rows leaves only which is larger; with images
-that bear no other augmentation than a small shift, the views differ by too little to teach much.
+show; where only small shifts are allowed, two views have too much in common to teach anything.
+Batches of 64 and more: a class is compared with what the batch has of it. With two classes the
+prototypes carry little, since batch normalisation over two rows leaves only which is larger.
 
 Cost: three images per image through the network, and two heads, each of ``(D + 3) hidden + (hidden
 + 1) feat_dim`` parameters: 99,968 at 64 latents. Prediction uses neither heads nor views.
 
 Works with: multi-class, binary and ordinal labels, every model with a linear or cosine head and
-every such loss, in 2D and 3D; as a base of ``latentdr`` and ``batchformer``, which then change the
-latents of the first view. Not with: multi-label data. Needs a random training augmentation, or
-``transform.views``. Accumulation makes sets smaller and is refused unless asked for by name.
+every loss of such labels, in 2D and 3D; as a base of ``latentdr`` and ``batchformer``, whose terms
+then use the latents of the first view. Not with: multi-label data. Needs a random training
+augmentation, or ``transform.views``. Accumulation makes sets smaller and is refused unless asked
+for by name.
 
 Settings: ``hidden`` 512, ``feat_dim`` 128, ``temperature`` 0.1, ``alpha`` 2 and ``beta`` 0.6 are a
 third party's for CIFAR; the authors' own for ImageNet are ``bcl_imagenet``. On top of it, a term of
 ``latentdr`` counts as its ``weights`` say, not ``alpha`` times.
 
 Several processes: embeddings of all processes are one set (``set_scope: global``), and each has its
-own as anchors; the heads' batch normalisation sees those of its own process. ``local``: as in the
-authors' code, sets are those of a process.
+own as anchors; the heads' batch normalisation sees those of its own process. That is what the
+authors' code does with several devices, whose losses are computed at once from the outputs of all.
 
 Class weights: they weigh the classification loss alone.
 
@@ -36,8 +37,8 @@ Source:
     batch normalisation, ReLU and a linear layer, the first as wide as the latents there; rows of a
     cosine classifier as they are, not normalised. Its CIFAR code was never released: a third party
     (CUDA, Ahn et al. 2023) has the values above.
-    Our choice: heads and loss compute in float32 also under autocast; the set spans all processes;
-    heads start as torch's layers do. ``loss`` unset is ``logit_adjusted`` with tau 1.
+    Our choice: heads and loss compute in float32 also under autocast; heads start as
+    torch's layers do. ``loss`` unset is ``logit_adjusted`` with tau 1.
     With ``latentdr`` on top: its terms are those of the first view with this classification loss,
     and the contrastive term is left as it is; the LatentDR paper does not say where they attach.
 """
