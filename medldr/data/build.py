@@ -24,8 +24,8 @@ from medldr.data.loading.pixel_store import Pixels
 from medldr.data.loading.samplers import build_sampler
 from medldr.data.metadata import add_metadata
 from medldr.data.notes import findings, reading
-from medldr.data.reading.duplicates import divided_twins
 from medldr.data.own_size import whole_at_input_size
+from medldr.data.reading.duplicates import divided_twins
 from medldr.data.specify import columns, names_in, specify
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
@@ -246,8 +246,8 @@ def build_data(config: RunConfig) -> Data:
     if section.metadata is not None:
         table = add_metadata(table, section.metadata, config.evaluation)
         files["data.metadata"] = checksum(section.metadata)
-    table = whole_at_input_size(table, transform)
     seeded = section.with_seed(config.seed)
+    table = whole_at_input_size(table, transform)
     rows, split_notes = make_splits(table, seeded)
     found = reading(table, config.machine.workers)
     channels, *size = table.images.shape[1:]
