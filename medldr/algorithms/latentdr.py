@@ -277,4 +277,9 @@ CONTRACT_CASES = {
     "latentdr on groupdro": {"keys": {"dropout": 0.0, "base": {"name": "groupdro", "eta": 1.0}}},
     "latentdr on coral": {"keys": {"dropout": 0.0, "base": {"name": "coral", "weight": 10.0}}},
     "latentdr on miro": {"keys": {"dropout": 0.0, "base": {"name": "miro", "weight": 0.5}}},
+    "latentdr on bcl": {
+        "keys": {"dropout": 0.0, "base": {"name": "bcl"}},
+        "one_equals_two": False,
+        "norm": True,
+    },
 }
