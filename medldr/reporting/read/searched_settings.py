@@ -71,6 +71,9 @@ def chosen_settings(
     for own in placed:
         picked = own.setting == chosen[_cell(own, per_seed)].setting
         (shown if picked else others).append(own)
+    # The order of rows and columns is that of the sweep, whatever was chosen.
+    order = list(dict.fromkeys(_cell(own, False) for own in placed))
+    shown.sort(key=lambda own: order.index(_cell(own, False)))
     return shown, others, list(chosen.values())
 
 

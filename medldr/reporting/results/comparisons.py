@@ -126,7 +126,8 @@ def _ids(entries: Sequence[Entry]) -> set[str]:
 
 def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Comparison, list[str]]:
     row_of_run = {entry.member.run: entry.member.row for entry in entries}
-    runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run)
+    own = study.layout.search_per_seed
+    runs = _one_method_per_row([e.run for e in entries if e.run is not None], row_of_run, own)
     # The bootstrap draws of a method depend on its name: numbers equal those of `medldr compare`
     # only if the runs keep their own.
     row_of = {m.name: row_of_run[m.runs[0].name] for m in methods(runs)}
@@ -141,7 +142,7 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     made = compare(runs, reference=reference, contrasts=pairs, controls=controls)
     decided = [entry.decided for entry in entries if entry.decided is not None]
     if len(decided) == len(runs):  # folds of a binary task
-        decided = _one_method_per_row(decided, row_of_run)
+        decided = _one_method_per_row(decided, row_of_run, own)
         of_decisions = compare(decided, reference=reference, contrasts=pairs, controls=controls)
         made = at_thresholds(made, of_decisions)
     result = Comparison.of(made).renamed(row_of)
@@ -155,13 +156,22 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     return result, notes
 
 
-def _one_method_per_row(runs: Sequence[Run], row_of_run: Mapping[str, str]) -> list[Run]:
+def _one_method_per_row(
+    runs: Sequence[Run], row_of_run: Mapping[str, str], own_settings: bool
+) -> list[Run]:
     """Runs of one row and label as one method, also where the seed shows in their configuration.
 
     A run that starts from another one's weights names that run's folder, which holds the seed.
+
+    Args:
+        runs: The runs.
+        row_of_run: The row of each, by its name.
+        own_settings: Whether each seed has a setting of its own, which its label names.
     """
-    first: dict[tuple[str, str], str] = {}
-    return [
-        replace(run, hash=first.setdefault((row_of_run[run.name], run.label), run.hash))
-        for run in runs
-    ]
+    first: dict[tuple[str, str], Run] = {}
+    found = []
+    for run in runs:
+        row = row_of_run[run.name]
+        one = first.setdefault((row, "" if own_settings else run.label), run)
+        found.append(replace(run, label=one.label, hash=one.hash))
+    return found

@@ -8,6 +8,7 @@ from medldr.evaluation.setting_selection import RULES, VALIDATION
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.document import Paragraph
 from medldr.reporting.read.sweep import read_study
+from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.draws import draw_tables
 from medldr.reporting.sections.selection import selection
@@ -87,6 +88,26 @@ def test_where_each_seed_has_its_draws_one_is_chosen_for_each(held_sweep):
     words = " ".join(block.text for block in made.blocks if isinstance(block, Paragraph))
     assert "Each seed has settings of its own" in words
     assert "one setting is chosen for all" not in words
+
+
+def test_seeds_of_different_draws_are_one_method_of_the_main_tables(held_sweep):
+    study = read_study(drawn_sweep(held_sweep, per_seed=True, methods=("erm", "mixup")))
+    column, _ = columns(study)
+    assert (column.problem, column.missing["ERM"].total(), column.planned["ERM"]) == ("", 0, 2)
+    assert {method.name: method.seeds for method in column.comparison.methods} == {
+        "ERM": (0, 1), "Mixup": (0, 1),
+    }  # fmt: skip
+
+
+def test_rows_and_columns_keep_the_order_of_the_sweep_whatever_was_chosen(held_sweep):
+    folder = drawn_sweep(held_sweep, methods=("mixup", "erm"), per_seed=True)
+    sweep = read_sweep(folder)
+    by_draw = sorted(sweep.members, key=lambda member: (member.seed, member.row[-3:]))
+    late = [m for m in by_draw if not (m.seed == 0 and m.row == "mixup, d01")]
+    write_sweep(folder, replace(sweep, members=(*late, *(m for m in by_draw if m not in late))))
+    study = read_study(folder)
+    assert study.rows == ["Mixup", "ERM"]
+    assert study.columns == ["held_out-photo", "held_out-sketch"]
 
 
 def test_methods_that_drew_the_same_share_a_table_of_values(held_sweep):
