@@ -101,12 +101,13 @@ def build_optimizers(
     lr_scale: float = 1.0,
     fused: bool = True,
 ) -> dict[str, Optimizer]:
-    """One optimizer per name, all of the configured kind.
+    """One optimizer per name, of the configured kind unless its groups name another.
 
     Args:
         groups: What `Algorithm.optimizers` returned. A group may hold its own ``lr``,
             ``weight_decay`` or other options; its ``lr`` is used as it is, under the schedule.
-            Its ``lr_scale`` is a further factor on its rate.
+            Its ``lr_scale`` is a further factor on its rate. ``optimizer``, the same in all groups
+            of a name, is their kind; ``scheduled: False`` keeps a group's rate as it is.
         training: The section of the configuration.
         lr_scale: The algorithm's factor on ``training.lr``.
         fused: Update all weights in one kernel; equal arithmetic for every parameter.
@@ -114,42 +115,44 @@ def build_optimizers(
     Raises:
         InputError: If an optimizer would have nothing to train.
     """
-    options: dict[str, Any] = {
-        "lr": training.lr * lr_scale,
-        "weight_decay": training.weight_decay,
-        "fused": fused,
-    }
-    kind: Any
-    if training.optimizer == "sgd":
-        kind = torch.optim.SGD
-        options |= {"momentum": training.momentum, "nesterov": training.nesterov}
-    else:
-        kind = torch.optim.Adam if training.optimizer == "adam" else torch.optim.AdamW
-        options |= {"betas": tuple(training.betas), "eps": training.eps}
     optimizers: dict[str, Optimizer] = {}
     for name, given in groups.items():
         filled = [
             group | {"params": params} for group in given if (params := list(group["params"]))
         ]
-        for group in filled:
-            group["lr"] = group.get("lr", options["lr"]) * group.pop("lr_scale", 1.0)
         if not filled:
             raise InputError(f"the algorithm's optimizer {name!r} has no trainable parameters")
-        optimizer: Optimizer = kind(filled, **options)
+        (kind,) = {group.pop("optimizer", training.optimizer) for group in filled}
+        make, options = _kind(kind, training)
+        options |= {"lr": training.lr * lr_scale, "fused": fused}
+        for group in filled:
+            group["lr"] = group.get("lr", options["lr"]) * group.pop("lr_scale", 1.0)
+        optimizer: Optimizer = make(filled, **options)
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]
         optimizers[name] = optimizer
     return optimizers
 
 
+def _kind(name: str, training: TrainingConfig) -> tuple[Any, dict[str, Any]]:
+    """The class of an optimizer, and its options in the configuration."""
+    options: dict[str, Any] = {"weight_decay": training.weight_decay}
+    if name == "sgd":
+        own = {"momentum": training.momentum, "nesterov": training.nesterov}
+        return torch.optim.SGD, options | own
+    make = torch.optim.Adam if name == "adam" else torch.optim.AdamW
+    return make, options | {"betas": tuple(training.betas), "eps": training.eps}
+
+
 def set_lr(optimizers: Mapping[str, Any], factor: float) -> float:
-    """Set every group's rate to its first rate times the factor.
+    """Set the rate of every group that follows the schedule to its first rate times the factor.
 
     Returns:
         The rate of the first group of the first optimizer, which is the one logged.
     """
     for optimizer in optimizers.values():
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"] * factor
+            if group.get("scheduled", True):
+                group["lr"] = group["initial_lr"] * factor
     first = next(iter(optimizers.values()))
     return float(first.param_groups[0]["lr"])

@@ -144,3 +144,25 @@ def test_a_group_may_scale_its_rate_further():
     set_lr(optimizers, 0.1)
     rates = [group["lr"] for group in optimizers["main"].param_groups]
     assert rates == pytest.approx([0.005, 0.0005, 0.06])
+
+
+def test_a_name_may_have_an_optimizer_of_its_own_that_follows_no_schedule():
+    a, b = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
+    groups = {
+        "main": [{"params": [a]}],
+        "meta": [{"params": [b], "optimizer": "adam", "lr": 0.01, "scheduled": False}],
+    }
+    training = TrainingConfig(epochs=1, lr=0.1, optimizer="sgd", momentum=0.9)
+    optimizers = build_optimizers(groups, training, lr_scale=0.5)
+    assert [type(o) for o in optimizers.values()] == [torch.optim.SGD, torch.optim.Adam]
+    assert groups["meta"][0]["optimizer"] == "adam"
+    for factor in (0.1, 0.0, 1.0):
+        assert set_lr(optimizers, factor) == pytest.approx(0.05 * factor)
+        assert optimizers["meta"].param_groups[0]["lr"] == 0.01
+
+
+def test_one_optimizer_cannot_be_of_two_kinds():
+    a, b = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
+    groups = {"main": [{"params": [a], "optimizer": "adam"}, {"params": [b]}]}
+    with pytest.raises(ValueError, match="too many values"):
+        build_optimizers(groups, TrainingConfig(epochs=1, optimizer="sgd"))
