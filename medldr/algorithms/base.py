@@ -80,7 +80,8 @@ class Algorithm(nn.Module):
 
     Attributes:
         needs_domains: Refuse data without domain names, before the first step.
-        sampler: ``shuffle``, or ``domains`` for equal blocks per source domain.
+        sampler: ``shuffle``, ``weighted`` for class-balanced draws, or ``domains`` for equal blocks
+            per source domain.
         domains_per_batch: With ``domains``: how many source domains a batch holds, drawn for each
             batch; None for all of them.
         batches_per_step: How many times `training.batch_size` images one `update` takes.

@@ -1,6 +1,6 @@
 """BALMS: rates of classes by a trial step of the classifier, which then learns from a new draw.
 
-The logarithms of the class counts in balanced softmax are held in float32, so they are rounded here.
+Balanced softmax holds the logarithms of its class counts in float32, so they are rounded here.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ class BALMS(Reference):
         drawn = self.draw(label[:half]).detach()
         losses = self.each(self.features(batch.image[:half]), label[:half], self.w)
         found = self.minimise((drawn * losses).sum())
-        return found | logs | {"loss/original": found["loss"]}
+        return found | logs | {"loss/meta": score.detach(), "loss/original": found["loss"]}
 
     def each(self, z, label, w):
         """Balanced softmax of each row."""
