@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from medldr.config.sections import held_out
 from medldr.folders.metrics_log import LogRow
-from medldr.folders.table_names import joined
+from medldr.folders.table_names import DRAW, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
 KEYS: Final = {
@@ -71,9 +71,9 @@ def chosen_settings(
     for own in placed:
         picked = own.setting == chosen[_cell(own, per_seed)].setting
         (shown if picked else others).append(own)
-    # The order of rows and columns is that of the sweep, whatever was chosen.
-    order = list(dict.fromkeys(_cell(own, False) for own in placed))
-    shown.sort(key=lambda own: order.index(_cell(own, False)))
+    if DRAW in search:  # all methods of a draw start before the next: what was chosen is no order
+        order = list(dict.fromkeys(_cell(own, False) for own in placed))
+        shown.sort(key=lambda own: order.index(_cell(own, False)))
     return shown, others, list(chosen.values())
 
 

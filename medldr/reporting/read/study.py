@@ -142,6 +142,10 @@ class Study:
             if row in (None, entry.member.row) and column in (None, entry.member.column)
         ]  # fmt: skip
 
+    def drawn(self, row: str) -> set[str]:
+        """Keys of a row that a random search drew, of whose values validation chose."""
+        return {key for entry in self.of(row) for key in entry.member.drawn}
+
     def oracle(self, row: str) -> bool:
         """Whether any run of a row chose its weights by looking at the test split."""
         return any(entry.run is not None and entry.run.oracle for entry in self.of(row))

@@ -8,10 +8,13 @@ at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from medldr.config.sections import MODIFIED, section
 from medldr.reporting.read.run import RunFiles
+
+RATE: Final = "training.lr"
+"""The key of the learning rate."""
 
 
 class Training(NamedTuple):

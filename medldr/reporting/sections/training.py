@@ -8,22 +8,31 @@ from typing import Final
 from medldr.reporting.prose import words
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.training import Training, differences, training_of
+from medldr.reporting.results.training import RATE, Training, differences, training_of
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.table import DASH, Cell, Table
 
 SPANS: Final = ("rate", "images", "steps")
+BATCH: Final = ("training.batch_size", "training.batch_per_domain")
+TUNED_BY: Final = {"rate": (RATE,), "images": BATCH, "steps": BATCH}
+"""Keys that decide on a field of `Training`."""
 
 
 def differing(study: Study, row: str, columns: Sequence[str]) -> list[str]:
-    """How a row was trained differently from the reference; one note if all columns agree."""
+    """How a row was trained differently from the reference; one note if all columns agree.
+
+    What was drawn for both, and chosen on validation, is no difference: each is shown as tuned.
+    """
     if row == study.reference:
         return []
+    both = study.drawn(row) & study.drawn(study.reference)
+    tuned = {field for field, keys in TUNED_BY.items() if both.intersection(keys)}
     pairs = []
     for column in columns:
         own, other = (training_of(study.files(name, column)) for name in (row, study.reference))
         if own is not None and other is not None:
-            text = ", ".join(_text(key, own, other) for key in differences(own, other))
+            fields = [key for key in differences(own, other) if key not in tuned]
+            text = ", ".join(_text(key, own, other) for key in fields)
             pairs.append((text, column))
     found = grouped(pairs)
     wheres = {

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from medldr.config.yaml import plain, read_yaml
+from medldr.config.yaml_text import write_yaml
 from medldr.evaluation.setting_selection import RULES, VALIDATION
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.document import Paragraph
@@ -12,6 +14,8 @@ from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.draws import draw_tables
 from medldr.reporting.sections.selection import selection
+from medldr.reporting.sections.sweep.verdict import verdict
+from medldr.reporting.sections.training import differing
 
 DRAWS = ("d00", "d01", "d02")
 VAL = {0: (0.7, 0.9, 0.6), 1: (0.8, 0.5, 0.75)}
@@ -136,3 +140,27 @@ def test_columns_that_drew_other_values_have_tables_of_their_own(held_sweep):
 def test_a_sweep_without_draws_has_no_values_of_draws(held_sweep):
     folder = held_sweep({"erm": lambda *_: 0.5}, [("photo",)], (0,))
     assert draw_tables(read_study(folder)) == []
+
+
+def test_rates_that_were_drawn_are_no_difference_that_a_control_would_have_to_explain(held_sweep):
+    folder = drawn_sweep(held_sweep, methods=("erm", "mixup"))
+    for member in read_sweep(folder).members:
+        path = folder.run(member.run).config
+        config = plain(read_yaml(path).values)
+        config["training"] = {"lr": 0.1 if "mixup" in member.row else 0.2}
+        path.write_text(write_yaml(config))
+
+    def said(study):
+        found = columns(study)
+        notes = differing(study, "Mixup", study.columns)
+        return notes, " ".join(verdict(study, found, "accuracy"))
+
+    notes, text = said(read_study(folder))
+    assert notes == []
+    assert "Mixup vs ERM: the learning rate of each was drawn at random" in text
+    assert "No control shows" not in text
+    sweep = read_sweep(folder)
+    write_sweep(folder, replace(sweep, members=tuple(replace(m, drawn={}) for m in sweep.members)))
+    notes, text = said(read_study(folder))
+    assert "learning rate 0.1 (0.2)" in notes[0]
+    assert "No control shows" in text

@@ -19,7 +19,7 @@ from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.ranks import ALPHA
-from medldr.reporting.results.training import rate_of
+from medldr.reporting.results.training import RATE, rate_of
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import points_text, seen_title, spoken
 from medldr.reporting.sections.rows import count, grouped
@@ -176,9 +176,11 @@ class Verdict:
 
     def _unexplained(self, rows: Sequence[str]) -> list[str]:
         """Rows at another rate than the reference, where no control row has their rate."""
+        tuned = [row for row in rows if RATE in self.study.drawn(row)]
+        tuned = tuned if RATE in self.study.drawn(self.reference) else []
         places: dict[tuple[str, float, float], list[str]] = {}
         apart: dict[tuple[str, str], None] = {}
-        for row in rows:
+        for row in (row for row in rows if row not in tuned):
             for column in self.columns:
                 own, base = (self._rate(each, column) for each in (row, self.reference))
                 if own is None or base is None or own == base:
@@ -194,6 +196,8 @@ class Verdict:
                      **self.words)
             for (rate, base, *columns), names in alike.items()
         ]  # fmt: skip
+        if tuned:
+            texts.append(sentence("tuned_rates", rows=", ".join(tuned), **self.words))
         return texts + [
             sentence("not_contrasted", rows=" and ".join(names), control=control)
             for control, names in grouped(apart).items()
