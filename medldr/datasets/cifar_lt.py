@@ -43,7 +43,7 @@ class Config(DatasetConfig):
     """Keys of the dataset ``cifar_lt``."""
 
     name: Literal["cifar_lt"] = "cifar_lt"
-    set: Literal["cifar10", "cifar100"] = Field(description="which of the two sets")
+    set: Literal["cifar10_lt", "cifar100_lt"] = Field(description="which of the two sets")
     md5: Literal["official", "any"] = Field(
         "official", description="checksums that the files must have: the published ones, or any"
     )
@@ -106,7 +106,7 @@ def _table(
     """The table; the first word of an id is the split."""
     blank = np.full(len(ids), "", dtype=np.str_)
     return ImageTable(
-        name=f"{config.set}_lt",
+        name=config.set,
         task="multi-class",
         class_names=class_names,
         images=images,
@@ -163,4 +163,4 @@ def _absent(config: Config) -> InputError:
     )
 
 
-CONTRACT_KEYS = {"set": "cifar10", "md5": "any", "val_fraction": 0.2}
+CONTRACT_KEYS = {"set": "cifar10_lt", "md5": "any", "val_fraction": 0.2}

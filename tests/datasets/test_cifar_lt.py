@@ -75,7 +75,7 @@ def batch(known, labels, seed):
     return values
 
 
-def contents(name="cifar100", each=6, test=2):
+def contents(name="cifar100_lt", each=6, test=2):
     """The values of all files of a set, with `each` training images of every class."""
     known, generator = SETS[name], np.random.default_rng(1)
     classes = np.arange(known.classes)
@@ -90,7 +90,7 @@ def contents(name="cifar100", each=6, test=2):
     return files
 
 
-def write(root, name="cifar100", files=None, form=python2, **options):
+def write(root, name="cifar100_lt", files=None, form=python2, **options):
     folder = root / SETS[name].folder
     folder.mkdir(parents=True, exist_ok=True)
     files = contents(name, **options) if files is None else files
@@ -101,10 +101,10 @@ def write(root, name="cifar100", files=None, form=python2, **options):
 
 def contract_files(root, request):
     """Small files in the published format, with keys of ``CONTRACT_KEYS``."""
-    write(root, "cifar10", each=10)
+    write(root, "cifar10_lt", each=10)
 
 
-def section(root, name="cifar100", **keys):
+def section(root, name="cifar100_lt", **keys):
     return Config(**{"set": name, "root": root, "md5": "any", **keys})
 
 
@@ -118,7 +118,7 @@ def refusal(config):
 
 
 def test_the_files_of_these_tests_are_what_pythons_own_reader_takes_for_cifar():
-    files = contents("cifar100")
+    files = contents("cifar100_lt")
     for values in files.values():
         found = pickle.loads(python2(values), encoding="latin1")
         assert list(found) == list(values)
@@ -128,7 +128,7 @@ def test_the_files_of_these_tests_are_what_pythons_own_reader_takes_for_cifar():
     assert np.array_equal(turned["data"], files["test"]["data"])
 
 
-@pytest.mark.parametrize("name", ["cifar10", "cifar100"])
+@pytest.mark.parametrize("name", ["cifar10_lt", "cifar100_lt"])
 @pytest.mark.parametrize("form", [python2, python3])
 def test_published_files_become_a_table(tmp_path, name, form):
     files = write(tmp_path, name, form=form)
@@ -163,7 +163,7 @@ def test_an_array_by_columns_has_the_same_pixels(tmp_path):
 
 def test_the_archive_is_read_as_it_is(tmp_path):
     write(tmp_path / "loose")
-    known = SETS["cifar100"]
+    known = SETS["cifar100_lt"]
     with tarfile.open(tmp_path / known.archive, "w:gz") as archive:
         archive.add(tmp_path / "loose" / known.folder, known.folder)
     found, loose = load(section(tmp_path)), load(section(tmp_path / "loose"))
@@ -174,7 +174,7 @@ def test_the_archive_is_read_as_it_is(tmp_path):
 
 
 def test_links_and_other_folders_in_an_archive_are_not_followed(tmp_path):
-    known = SETS["cifar100"]
+    known = SETS["cifar100_lt"]
     secret = tmp_path / "secret"
     secret.write_bytes(python2(contents()["train"]))
     with tarfile.open(tmp_path / known.archive, "w:gz") as archive:
@@ -191,7 +191,7 @@ def test_links_and_other_folders_in_an_archive_are_not_followed(tmp_path):
 
 def test_a_cut_archive_is_named(tmp_path):
     write(tmp_path / "loose")
-    known = SETS["cifar100"]
+    known = SETS["cifar100_lt"]
     with tarfile.open(tmp_path / known.archive, "w:gz") as archive:
         archive.add(tmp_path / "loose" / known.folder, known.folder)
     whole = (tmp_path / known.archive).read_bytes()
@@ -262,9 +262,9 @@ def test_the_download_has_the_published_address_and_checksum(tmp_path, monkeypat
     assert asked["target"] == tmp_path / torchvision.filename
 
 
-@pytest.mark.parametrize("name", ["cifar10", "cifar100"])
+@pytest.mark.parametrize("name", ["cifar10_lt", "cifar100_lt"])
 def test_what_is_published_is_what_torchvision_states(name):
-    other = getattr(pytest.importorskip("torchvision.datasets"), name.upper())
+    other = getattr(pytest.importorskip("torchvision.datasets"), name.removesuffix("_lt").upper())
     known = SETS[name]
     assert (known.folder, known.archive, known.url, known.md5) == (
         other.base_folder, other.filename, other.url, other.tgz_md5,
@@ -282,14 +282,14 @@ def test_what_is_published_is_what_torchvision_states(name):
 def balanced(tmp_path_factory):
     """CIFAR-10's layout with 40 training images of each class, in a shuffled order."""
     root = tmp_path_factory.mktemp("cifar")
-    write(root, "cifar10", each=40)
+    write(root, "cifar10_lt", each=40)
     return root
 
 
 def test_rows_are_those_of_the_published_code(balanced):
-    table = load(section(balanced, "cifar10"))
+    table = load(section(balanced, "cifar10_lt"))
     keys = {"factor": 20, "order": "label"}
-    rows, _ = make_splits(table, section(balanced, "cifar10", imbalance=keys))
+    rows, _ = make_splits(table, section(balanced, "cifar10_lt", imbalance=keys))
     generator = np.random.RandomState(0)  # what the published code does with the global one
     labels, expected = table.labels[table.splits == "train"], []
     for label in range(10):
@@ -303,7 +303,7 @@ def test_rows_are_those_of_the_published_code(balanced):
 
 def test_validation_is_taken_from_every_class_before(balanced):
     keys = {"factor": 10, "order": "label"}
-    config = section(balanced, "cifar10", imbalance=keys, val_fraction=0.25)
+    config = section(balanced, "cifar10_lt", imbalance=keys, val_fraction=0.25)
     rows, notes = make_splits(load(config), config)
     labels = load(config).labels
     assert np.bincount(labels[rows["val"]]).tolist() == [10] * 10
@@ -312,9 +312,9 @@ def test_validation_is_taken_from_every_class_before(balanced):
 
 
 def test_the_packaged_parts_are_the_published_construction():
-    for name, classes in (("cifar10", 10), ("cifar100", 100)):
+    for name, classes in (("cifar10_lt", 10), ("cifar100_lt", 100)):
         part = load_config(
-            {"extends": [f"data/{name}_lt"], "transform": "none", "model": "resnet18",
+            {"extends": [f"data/{name}"], "transform": "none", "model": "resnet18",
              "algorithm": "erm"}
         ).data  # fmt: skip
         assert (part.set, part.val_fraction, part.md5) == (name, 0, "official")
@@ -326,7 +326,7 @@ def test_the_packaged_parts_are_the_published_construction():
 
 def test_a_run_without_validation_is_told_which_selection_it_needs(balanced):
     run = {
-        "data": {"name": "cifar_lt", "set": "cifar10", "md5": "any", "root": str(balanced)},
+        "data": {"name": "cifar_lt", "set": "cifar10_lt", "md5": "any", "root": str(balanced)},
         "transform": "none",
         "model": "resnet18",
         "algorithm": "erm",

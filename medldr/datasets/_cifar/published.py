@@ -46,7 +46,7 @@ class Published(NamedTuple):
 
 
 SETS: Final = {
-    "cifar10": Published(
+    "cifar10_lt": Published(
         title="CIFAR-10",
         folder="cifar-10-batches-py",
         archive="cifar-10-python.tar.gz",
@@ -65,7 +65,7 @@ SETS: Final = {
         names="label_names",
         classes=10,
     ),
-    "cifar100": Published(
+    "cifar100_lt": Published(
         title="CIFAR-100",
         folder="cifar-100-python",
         archive="cifar-100-python.tar.gz",
