@@ -21,8 +21,8 @@ class ResNetConfig(ModelConfig):
     conv: ConvKind = "acs"
     init: Literal["kaiming", "torch"] = Field(
         "kaiming",
-        description="first weights of the convolutions: torchvision's Kaiming normal, or those "
-        "that torch gives every layer, as in MedMNIST's 28-pixel networks",
+        description="first weights of convolutions, where none are loaded: torchvision's Kaiming "
+        "normal, or those that torch gives every layer, as in MedMNIST's 28-pixel networks",
     )
 
 

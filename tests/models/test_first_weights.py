@@ -37,8 +37,12 @@ def normal_p(values, sd):
     return kstest(values.flatten().numpy(), "norm", (0, sd)).pvalue
 
 
-def check_rest(model, *, biased_head=True):
-    """Norms at 1 and 0, also the last of a block; the head as torch's `Linear`."""
+def check_rest(model):
+    """Norms at 1 and 0, also the last of a block; the head as torch's `Linear`.
+
+    Such a head have torchvision's ResNets, MedMNIST's, DomainBed's (on published weights), and the
+    DenseNets of WILDS and Fish.
+    """
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d | nn.BatchNorm3d):
             for value, start in (
