@@ -142,6 +142,10 @@ class Trained:
         if case.norm == "frozen":
             model.freeze_batch_norm()
         self.algorithm = standins.make_algorithm(name, self.spec, model, **case.keys).double()
+        # As a run does that starts from the weights of another one.
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.mul_(1.1)
         self.algorithm.begin(model)
         self.pair = TrainStep(model, self.algorithm).train()
         self.first = copy.deepcopy(self.pair.state_dict())

@@ -1,9 +1,12 @@
 """Every algorithm has its derivation, and the comparison sees what is not the authors'."""
 
 import importlib.util
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
+import standins
 from fidelity import Case, Plain, Reference, compare, cross_entropy
 
 from medldr import plugins
@@ -25,6 +28,19 @@ def test_the_algorithm_is_compared_with_its_authors_update(name):
     assert issubclass(reference, Reference)
     assert reference.name == name
     assert "update" in {key for cls in reference.mro()[:-2] for key in vars(cls)}
+
+
+def test_the_derivation_that_contributing_shows_is_one(optimizer):
+    page = (HERE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^ *```python\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    (text,) = [textwrap.dedent(block) for block in blocks if "every_step(" in block]
+    shown = {}
+    exec(compile(text, "CONTRIBUTING.md", "exec"), shown)
+
+    class Example(shown["LogitNoise"]):
+        name = standins.EXAMPLE
+
+    compare(Example, Case({"sigma": 0.5}), optimizer)
 
 
 class Scaled(Plain):

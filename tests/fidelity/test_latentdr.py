@@ -1,15 +1,18 @@
 """LatentDR: three cross-entropies, of latents as they are, degraded and restored.
 
-Batches have 16 rows: the mean label is held in float32, where sixteenths are exact.
+The mean label is held in float32: batches have 16 rows, because sixteenths are exact there. The
+logarithms of the class counts are held in it as well, and the reference rounds them too.
 """
 
 import math
 from typing import ClassVar
 
+import numpy as np
 import torch
-from fidelity import Case, Reference, cross_entropy, dropped, every_step
+from fidelity import COUNTS, Case, Reference, cross_entropy, dropped, every_step
 
 AUGMENT = "algorithm.augment."
+BALANCED = {"name": "balanced_softmax"}
 
 
 class LatentDR(Reference):
@@ -28,13 +31,18 @@ class LatentDR(Reference):
         z_d = z if degrade == "none" else getattr(self, degrade)(z, "degradation", z)
         shared = self.keys.get("share_classifier", True)
         head = "model.head" if shared else f"{AUGMENT}own_classifier"
-        losses = {"original": cross_entropy(self.classify(z), label)}
+        prior = torch.zeros(self.classes, dtype=torch.float64)
+        if self.keys.get("loss") == BALANCED:
+            prior = torch.from_numpy(np.log(COUNTS).astype(np.float32)).double()
+        losses = {"original": cross_entropy(self.classify(z) + prior, label)}
         if "degraded" in terms:
             mean = label.sum(0) / len(label)
-            losses["degraded"] = cross_entropy(self.linear(z_d, head), mean.expand_as(label))
+            losses["degraded"] = cross_entropy(
+                self.linear(z_d, head) + prior, mean.expand_as(label)
+            )
         if "restored" in terms:
             z_r = self.attention(z_d, "restoration", z)
-            losses["restored"] = cross_entropy(self.linear(z_r, head), label)
+            losses["restored"] = cross_entropy(self.linear(z_r, head) + prior, label)
         logs = {f"loss/{name}": loss.detach() for name, loss in losses.items()}
         return self.minimise(sum(losses.values())) | logs
 
@@ -108,9 +116,11 @@ test_every_step = every_step(
         "pool, few are kept": case(degrade="pool", keep=0.05),
         "pool alone": case(degrade="pool", terms=["degraded"]),
         "gaussian": case(degrade="gaussian"),
+        "gaussian, residual": case(degrade="gaussian", norm="residual"),
         "gaussian, restored alone": case(degrade="gaussian", terms=["restored"]),
         "restored alone": case(degrade="none", terms=["restored"]),
         "a classifier of its own": case(share_classifier=False),
+        "on balanced softmax": case(norm="residual", loss=BALANCED),
         "the full rate": case(lr_scale=1.0),
         "live normalisation": Case({"degrade": "pool"}, norm="live", rows=16),
     },
