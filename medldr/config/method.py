@@ -18,6 +18,13 @@ from medldr.config.sections import MODIFIED, SWAD_TITLES, section, swad_form
 
 Config = Mapping[str, Any]
 
+ADDED: Final = {
+    **SWAD_TITLES,
+    "crt": "cRT",
+    "balms_stage": "BALMS' second stage",
+    "tau_norm": "tau-normalised",
+}
+"""Titles of what changes the weights after the method, by its part of an id."""
 _PLAIN_LOSSES: Final = ("cross_entropy", "binary_cross_entropy")
 _TITLE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
 
@@ -64,8 +71,7 @@ def method_title(config: Config) -> str:
         'Mixup on Balanced Softmax'
     """
     title = _title(section(config, "algorithm")) + ("-DRW" if _deferred(config) else "")
-    averaged = swad_form(config)
-    return f"{title} + {SWAD_TITLES[averaged]}" if averaged else title
+    return " + ".join([title, *(ADDED[each] for each in _added(config))])
 
 
 def _title(algorithm: Config) -> str:
@@ -93,13 +99,25 @@ def _deferred(config: Config) -> bool:
     return bool(section(section(config, "training"), "class_weights").get("start"))
 
 
+def _added(config: Config) -> list[str]:
+    """What changes the weights that the method has trained: their average, and later stages."""
+    averaged = swad_form(config)
+    found = [averaged] if averaged else []
+    for given in section(config, "training").get("stages") or ():
+        stage = {"name": given} if isinstance(given, str) else given
+        head = "balms_stage" if section(stage, "algorithm").get("name") == "balms" else "crt"
+        found.append(head if stage.get("name") == "retrain_head" else str(stage.get("name")))
+    return found
+
+
 def method_id(config: Config) -> str:
     """The id of this method in published numbers.
 
     ERM with a loss of its own has the loss's name as id, and ``_drw`` at its end if class weights
     come in late. The id of a method on a base or on such a loss names both, as in
     ``latentdr_sa+balanced_softmax``. It ends in ``+swad`` if weights are averaged as SWAD's code
-    does, in ``+swad_once``, which has no published numbers, if each segment counts once.
+    does, in ``+swad_once``, which has no published numbers, if each segment counts once; and in
+    what later stages do with the classifier: ``+crt``, ``+balms_stage``, ``+tau_norm``.
 
     A form without its own published numbers has the name of its algorithm as id, unless that is the
     id of another form: then its module lists it under ``FORMS``.
@@ -112,8 +130,7 @@ def method_id(config: Config) -> str:
         'coral+swad'
     """
     found = _id(section(config, "algorithm")) + ("_drw" if _deferred(config) else "")
-    averaged = swad_form(config)
-    return f"{found}+{averaged}" if averaged else found
+    return "+".join([found, *_added(config)])
 
 
 def _id(algorithm: Config) -> str:
@@ -168,10 +185,10 @@ def id_title(method: str) -> str:
         >>> id_title("latentdr_sa+balanced_softmax"), id_title("coral+swad")
         ('LatentDR (SA) on Balanced Softmax', 'CORAL + SWAD')
     """
-    *parts, last = method.split("+")
-    averaged = f" + {SWAD_TITLES[last]}" if parts and last in SWAD_TITLES else ""
-    layers = parts if averaged else [*parts, last]
-    return " on ".join(row_titles().get(layer, layer) for layer in layers) + averaged
+    first, *others = method.split("+")
+    layers = [first, *(other for other in others if other not in ADDED)]
+    title = " on ".join(row_titles().get(layer, layer) for layer in layers)
+    return " + ".join([title, *(ADDED[other] for other in others if other in ADDED)])
 
 
 def augmentation_id(config: Config) -> str:

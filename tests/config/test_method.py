@@ -122,3 +122,25 @@ def test_reading_a_title_imports_no_plug_in():
         "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("stages", "title", "found"),
+    [
+        (["tau_norm"], "ERM + tau-normalised", "erm+tau_norm"),
+        ([{"name": "retrain_head", "epochs": 10}], "ERM + cRT", "erm+crt"),
+        (
+            [
+                {"name": "retrain_head", "steps": 9, "algorithm": "balms"},
+                {"name": "tau_norm", "tau": 1},
+            ],
+            "ERM + BALMS' second stage + tau-normalised",
+            "erm+balms_stage+tau_norm",
+        ),
+    ],
+)
+def test_later_stages_are_part_of_the_method(stages, title, found):
+    config = {"algorithm": "erm", "training": {"stages": stages}}
+    assert method_title(config) == title
+    assert method_id(config) == found
+    assert id_title(found) == title
