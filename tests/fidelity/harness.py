@@ -101,7 +101,7 @@ def compare(reference: type[Reference], case: Case, optimizer: str) -> None:
                 seen((losses if name in expected else state)[name], name, reference),
                 seen(value, name, reference),
                 rtol=case.rtol,
-                atol=case.rtol / 100,
+                atol=case.rtol / 10,
                 msg=lambda text, n=name, s=number: f"{n} after step {s + 1}: {text}",
             )
     if reference is not Plain and optimizer == "sgd":

@@ -43,7 +43,7 @@ class Case:
     training: Mapping[str, Any] = field(default_factory=dict)
     rows: int = 12
     domains: int = 3
-    rtol: float = 1e-9
+    rtol: float = 1e-11
 
 
 class Optimizer:

@@ -51,7 +51,7 @@ class LatentDR(Reference):
 
     def pool(self, z, layer, z_set):
         """The mean of a random subset of the batch for every query, never an empty one."""
-        chance = torch.rand(len(z), len(z_set))
+        chance = self.without_itself(torch.rand(len(z), len(z_set)), 2.0)
         subset = chance < self.keys.get("keep", 0.5)
         for row, own in enumerate(subset):
             if not own.any():
@@ -69,7 +69,8 @@ class LatentDR(Reference):
         def mix(queries, members):
             q = self.linear(queries, f"{name}query")
             k, v = (self.linear(members, f"{name}{part}") for part in ("key", "value"))
-            weights = (q @ k.T / math.sqrt(q.shape[1])).softmax(1)
+            scores = self.without_itself(q @ k.T / math.sqrt(q.shape[1]), -math.inf)
+            weights = scores.softmax(1)
             return self.linear(dropped(weights, self.dropout) @ v, f"{name}out")
 
         return self.layer(z, name, z_set, mix)
@@ -96,6 +97,12 @@ class LatentDR(Reference):
         a = z + dropped(mix(first(z), first(z_set)), self.dropout)
         return a + ff(second(a))
 
+    def without_itself(self, pairs, value):
+        """A query's own entry replaced, where "the remaining samples" are its set."""
+        if self.keys.get("include_query", True):
+            return pairs
+        return torch.where(torch.eye(len(pairs)).bool(), value, pairs)
+
     @property
     def dropout(self):
         return self.keys.get("dropout", 0.5)
@@ -114,6 +121,8 @@ test_every_step = every_step(
         "pool": case(degrade="pool"),
         "pool, residual, without dropout": case(degrade="pool", norm="residual", dropout=0.0),
         "pool, few are kept": case(degrade="pool", keep=0.05),
+        "attention to the remaining samples": case(include_query=False),
+        "pool of the remaining samples": case(degrade="pool", keep=0.05, include_query=False),
         "pool alone": case(degrade="pool", terms=["degraded"]),
         "gaussian": case(degrade="gaussian"),
         "gaussian, residual": case(degrade="gaussian", norm="residual"),
