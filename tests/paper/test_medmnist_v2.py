@@ -122,7 +122,8 @@ def test_network_and_pixels_are_those_of_the_scripts(
 @pytest.mark.parametrize("override", [
     "training.batch_size=64", "training.optimizer=sgd", "training.drop_last=true",
     "training.precision=bfloat16", "training.betas=[0.9, 0.99]", "model.width=0.5",
-    "model.batch_norm=frozen", "model.stem={stem}", "model.init={init}", "model.conv={conv}",
+    "model.batch_norm=frozen", "model.dropout=0.1", "data.imbalance={{factor: 10}}",
+    "model.stem={stem}", "model.init={init}", "model.conv={conv}",
     "transform.train=[RandFlip]",
 ])  # fmt: skip
 def test_another_setting_is_another_protocol(load, recipe, override):
