@@ -11,7 +11,6 @@ class MixStyle(Reference):
     """Zhou et al. 2021: ``s' (x - m) / s + m'``, detached, ``l ~ Beta(0.1, 0.1)`` per image."""
 
     name = "mixstyle"
-    partners = None
 
     def update(self, batch):
         alpha = torch.tensor(self.keys.get("alpha", 0.1), dtype=torch.float64)
@@ -20,7 +19,7 @@ class MixStyle(Reference):
 
         def mixed(x):
             share = torch.distributions.Beta(alpha, alpha).sample((len(x),)).float().double()
-            partner = torch.randperm(len(x)) if self.partners is None else self.partners.pop(0)
+            partner = self.partner(len(x))
             share = share.view(-1, 1, 1, 1)
             mean = x.mean((2, 3), keepdim=True).detach()
             deviation = (x.var((2, 3), keepdim=True) + 1e-6).sqrt().detach()
@@ -30,6 +29,9 @@ class MixStyle(Reference):
 
         logits = self.classify(self.features(batch.image, dict.fromkeys(stages, mixed)))
         return self.minimise(cross_entropy(logits, batch.label))
+
+    def partner(self, rows):
+        return torch.randperm(rows)
 
 
 test_every_step = every_step(
@@ -42,41 +44,25 @@ test_every_step = every_step(
 )
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """The partners that medldr drew, for the reference to take."""
-    kept, draw = [], mixstyle.other_domain_partners
+@pytest.mark.parametrize("domains", [2, 3])
+def test_every_step_with_partners_of_another_domain(domains, optimizer, monkeypatch):
+    drawn, draw = [], mixstyle.other_domain_partners
 
     def watched(domain):
-        state = torch.get_rng_state()
         partner = draw(domain)
-        assert sorted(partner.tolist()) == list(range(len(domain)))  # each used once
+        drawn.append((partner, torch.get_rng_state()))
+        assert sorted(partner.tolist()) == list(range(len(domain)))  # each is used once
         assert not (domain[partner] == domain).any()
-        kept.append((state, partner))
         return partner
 
     monkeypatch.setattr(mixstyle, "other_domain_partners", watched)
-    return kept
 
-
-@pytest.mark.parametrize("domains", [2, 3])
-def test_every_step_with_partners_of_another_domain(domains, optimizer, drawn):
     class CrossDomain(MixStyle):
-        @property
-        def partners(self):
-            return Taken(drawn)
+        """Takes the partners that medldr drew, and the generator as that draw left it."""
+
+        def partner(self, rows):
+            partner, state = drawn.pop(0)
+            torch.set_rng_state(state)
+            return partner
 
     compare(CrossDomain, Case({"partners": "cross_domain"}, domains=domains), optimizer)
-
-
-class Taken(list):
-    """Draws in their order, each of which leaves the generator as the one that made it."""
-
-    def __init__(self, drawn):
-        self.drawn = drawn
-
-    def pop(self, _):
-        _, partner = self.drawn.pop(0)
-        torch.randperm(len(partner))
-        torch.rand(len(partner) + 1)
-        return partner
