@@ -16,6 +16,11 @@ from medldr.data.splits.make import make_splits
 from medldr.datasets._cifar.published import SETS
 from medldr.datasets.cifar_lt import Config, load, present, require
 from medldr.errors import InputError
+from medldr.folders.files import RunFolder
+from medldr.folders.run_record import read_run_record
+from medldr.run import train_run
+from medldr.sweeps.plan.expand import expand
+from medldr.sweeps.plan.file import load_sweep
 
 
 def text(value):
@@ -335,3 +340,31 @@ def test_a_run_without_validation_is_told_which_selection_it_needs(balanced):
     assert data.selection_split is None
     assert data.spec.class_counts == (40,) * 10
     assert len(data.record()["subset_hash"]) == 64
+
+
+# ---------------------------------------------------------------- the paper's table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", ["balanced_softmax_latentdr", "bcl_batchformer"])
+def test_a_run_of_the_papers_table_trains_on_files_in_the_published_format(label, tmp_path):
+    write(tmp_path / "data", each=100, test=1)  # the full factor: from 100 images to 1
+    changes = {
+        "data.root": tmp_path / "data",
+        "data.md5": "any",
+        "training.epochs": 2,
+        "training.warmup": 1,
+        "model.width": 0.25,
+        "evaluation.draws": 100,
+    }
+    sweep = load_sweep("cifar100lt_table", [f"{key}={value}" for key, value in changes.items()])
+    planned = {(each.member.label, each.member.seed): each for each in expand(sweep, tmp_path)}
+    assert len(planned) == 33
+    done = train_run(planned[label, 0].config, tmp_path / "runs")
+    assert done.metrics["test/accuracy"] is not None
+    assert done.metrics["test/many_shot_accuracy"] is None  # no class has more than 100 here
+    assert done.metrics["test/few_shot_accuracy"] is not None
+    record = read_run_record(RunFolder(done.folder))
+    assert record.epochs == 2
+    assert len(record.data.written()["subset_hash"]) == 64
+    assert record.protocol.endswith("+modified")
