@@ -64,7 +64,7 @@ _TABLE: Final = (
         percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
         definition="unweighted mean recall of the classes with more training images than "
         "the first number of evaluation.shots",
-        undefined="no class has so many training images", cards=_CLASSES, short="Many",
+        undefined="no class has so many training images", short="Many",
     ),
     Metric(
         "medium_shot_accuracy", "Medium-shot accuracy",
@@ -72,7 +72,7 @@ _TABLE: Final = (
         percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
         definition="unweighted mean recall of the classes whose training images lie between the "
         "numbers of evaluation.shots, or are equal to one",
-        undefined="no class has so many training images", cards=_CLASSES, short="Medium",
+        undefined="no class has so many training images", short="Medium",
     ),
     Metric(
         "few_shot_accuracy", "Few-shot accuracy",
@@ -80,7 +80,7 @@ _TABLE: Final = (
         percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
         definition="unweighted mean recall of the classes with fewer training images than the "
         "second number of evaluation.shots",
-        undefined="no class has so few training images", cards=_CLASSES, short="Few",
+        undefined="no class has so few training images", short="Few",
     ),
     Metric(
         "macro_f1", "Macro F1",

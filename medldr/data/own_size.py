@@ -7,7 +7,6 @@ from typing import Any
 
 from medldr import plugins
 from medldr.data.image_table import ImageTable
-from medldr.data.reading.pictures import PictureFiles
 from medldr.errors import InputError
 
 
@@ -21,8 +20,8 @@ def whole_at_input_size(table: ImageTable, transform: Any) -> ImageTable:
     Raises:
         InputError: If the preset works at the size of stored images alone, or gives no size.
     """
-    images = table.images
-    if not isinstance(images, PictureFiles) or not images.own_size:
+    images: Any = table.images  # `PictureFiles`, which is not imported where nobody reads pictures
+    if not getattr(images, "own_size", False):
         return table
     for key, section in (("transform", transform), ("transform.views", transform.views)):
         if section is not None:

@@ -87,6 +87,10 @@ def comparison_metrics(task: str) -> tuple[str, ...]:
     return (*common, *own)
 
 
+SHOTS = tuple(metric.name for metric in METRICS.values() if metric.shots)
+"""Metrics of frequent and rare classes, which pages show wherever they were asked for."""
+
+
 def split_name(split: str) -> str:
     """A split as a page names it.
 

@@ -27,6 +27,7 @@ class Point(nn.Module):
     def __init__(self):
         super().__init__()
         self.theta = nn.Parameter(torch.zeros(()))
+        self.head = nn.Identity()
 
 
 class QuadraticFish(Fish):

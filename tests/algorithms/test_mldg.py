@@ -29,6 +29,7 @@ class Point(nn.Module):
     def __init__(self, theta):
         super().__init__()
         self.theta = nn.Parameter(torch.tensor(theta, dtype=torch.float64))
+        self.head = nn.Identity()
 
     def features(self, image):
         return self.theta.expand(len(image), 1)

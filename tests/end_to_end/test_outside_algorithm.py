@@ -24,7 +24,9 @@ def lab(tmp_path, monkeypatch):
     """The working directory, with the package and the configuration of the example."""
     (tmp_path / "mylab").mkdir()
     (tmp_path / "mylab" / "__init__.py").touch()
-    (tmp_path / "mylab" / "logit_noise.py").write_text(block("python", "class LogitNoise"))
+    (tmp_path / "mylab" / "logit_noise.py").write_text(
+        block("python", "class LogitNoise(Algorithm)")
+    )
     (tmp_path / "logit_noise.yaml").write_text(block("yaml", "mylab.logit_noise"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)  # as PYTHONPATH=. does for a user

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -106,6 +106,8 @@ def _inner_section(annotation: Any, metadata: Iterable[Any], value: Any) -> type
                 return None
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
+    if get_origin(annotation) is tuple:  # keys inside a list have no dotted name
+        return None
     options = [_inner_section(o, (), value) for o in getattr(annotation, "__args__", ())]
     sections = [found for found in options if found is not None]
     name = value.get("name") if isinstance(value, dict) else value

@@ -13,13 +13,13 @@ from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row
 from medldr.reporting.table import ANY, DASH, Cell, Row, Table
-from medldr.reporting.wording import comparison_metrics, ordered
+from medldr.reporting.wording import SHOTS, comparison_metrics, ordered
 
 
 def main_metrics(found: Comparison, split: str) -> list[str]:
     """Metrics that a comparison shows, those of the task included, if they were computed."""
     known = ordered(found.metrics(split))
-    wanted = [*comparison_metrics(found.task), "worst_group"]
+    wanted = [*comparison_metrics(found.task), *SHOTS, "worst_group"]
     wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
     return [metric for metric in known if metric in wanted] or known
 

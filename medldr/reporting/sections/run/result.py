@@ -17,7 +17,7 @@ from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.facts import facts
 from medldr.reporting.table import Cell
-from medldr.reporting.wording import bracketed, card_metrics, split_name
+from medldr.reporting.wording import SHOTS, bracketed, card_metrics, split_name
 
 
 def banners(files: RunFiles) -> list[Banner]:
@@ -111,7 +111,7 @@ def _cards(scored: EvaluationRecord, name: str) -> list[Card]:
     numbers = metrics_of(scored.splits[name])
     return [
         Card(title(scored, key), Cell(Estimate.of(numbers[key]), metric_facts(key)))
-        for key in (*card_metrics(scored.task), "worst_group")
+        for key in (*card_metrics(scored.task), *SHOTS, "worst_group")
         if key in numbers
     ]
 

@@ -10,7 +10,7 @@ from medldr.reporting.results.headline import TESTS, page_order
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.result import collapses
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import card_metrics, rule_text
+from medldr.reporting.wording import SHOTS, card_metrics, rule_text
 
 NAMES = {"id_val": "val, seen", "id_test": "test, seen"}
 
@@ -26,7 +26,8 @@ def run_overview(scored: EvaluationRecord) -> Document:
 
 def overview_table(scored: EvaluationRecord) -> Table:
     """Its only table."""
-    keys, chosen, caption = card_metrics(scored.task), scored.selection, "results"
+    keys = card_metrics(scored.task) + (SHOTS if scored.shots is not None else ())
+    chosen, caption = scored.selection, "results"
     if chosen is not None:
         rule = rule_text(chosen.rule, chosen.split or "")
         caption = f"epoch {chosen.epoch}, {rule} ({chosen.rule})"
