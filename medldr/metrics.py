@@ -36,8 +36,7 @@ _TABLE: Final = (
         area=True, function="ranking.areas", tasks=TASKS, levels=("split", "class", "domain"),
         definition="area under the ROC curve; unweighted mean over classes (one versus rest) or "
         "labels",
-        undefined="only one class in the labels",
-        cards=TASKS, published=True, selects=True,
+        undefined="only one class in the labels", cards=TASKS, published=True, selects=True,
     ),
     Metric(
         "auprc", "AUPRC",
@@ -58,29 +57,19 @@ _TABLE: Final = (
         undefined="no label with both positives and negatives",
         cards=("multi-class",), published=True, selects=True, short="Bal. acc.",
     ),
-    Metric(
-        "many_shot_accuracy", "Many-shot accuracy",
-        "Mean recall of the classes with many training images.",
-        percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
-        definition="unweighted mean recall of the classes with more training images than "
-        "the first number of evaluation.shots",
-        undefined="no class has so many training images", short="Many",
-    ),
-    Metric(
-        "medium_shot_accuracy", "Medium-shot accuracy",
-        "Mean recall of the classes with neither many nor few training images.",
-        percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
-        definition="unweighted mean recall of the classes whose training images lie between the "
-        "numbers of evaluation.shots, or are equal to one",
-        undefined="no class has so many training images", short="Medium",
-    ),
-    Metric(
-        "few_shot_accuracy", "Few-shot accuracy",
-        "Mean recall of the classes with few training images.",
-        percent=True, function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
-        definition="unweighted mean recall of the classes with fewer training images than the "
-        "second number of evaluation.shots",
-        undefined="no class has so few training images", short="Few",
+    *(
+        Metric(
+            f"{shot}_shot_accuracy", f"{shot.capitalize()}-shot accuracy",
+            f"Mean recall of the classes with {images} training images.", percent=True,
+            function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
+            definition=f"unweighted mean recall of the classes with {limit}",
+            undefined=f"no class has {images} training images", short=shot.capitalize(),
+        )
+        for shot, images, limit in (
+            ("many", "many", "more training images than the first number of evaluation.shots"),
+            ("medium", "a medium number of", "training images between the two, or equal to one"),
+            ("few", "few", "fewer training images than the second number of evaluation.shots"),
+        )
     ),
     Metric(
         "macro_f1", "Macro F1",
@@ -188,8 +177,7 @@ _TABLE: Final = (
         "much as an error of one.",
         function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",), short="Kappa",
         definition="Cohen's kappa of ordered classes with quadratic weights",
-        undefined="labels and predictions are all one class", aliases=("kappa",),
-        range=(-1.0, 1.0),
+        undefined="labels and predictions are all one class", aliases=("kappa",), range=(-1.0, 1.0),
     ),
     Metric(
         "mae", "Mean absolute error", "Mean distance from the true grade, in grades.",
@@ -245,8 +233,7 @@ _TABLE: Final = (
         "nll", "NLL",
         "Negative log-likelihood (natural logarithm); penalises confident errors most.",
         better="lower", calibration=True, function="calibration.likelihoods", tasks=TASKS,
-        definition="mean negative log probability of the label",
-        range=(0.0, inf),
+        definition="mean negative log probability of the label", range=(0.0, inf),
     ),
     Metric(
         "aurc", "AURC",

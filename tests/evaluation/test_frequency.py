@@ -59,7 +59,7 @@ def test_an_empty_group_is_null_with_a_reason():
         "value": None,
         "low": None,
         "high": None,
-        "reason": "no class has so few training images",
+        "reason": "no class has few training images",
     }
     assert found(content, "many")["value"] == pytest.approx(0.45)
 

@@ -1,0 +1,70 @@
+"""Keys of the section `model` that every network has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from medldr.config import PluginSection
+from medldr.models._cosine_head import SCALE
+
+
+class ModelConfig(PluginSection):
+    """Keys that every network has."""
+
+    width: float = Field(1.0, gt=0, description="factor on the number of channels")
+    head: Literal["linear", "cosine"] = "linear"
+    cosine_scale: float = Field(
+        SCALE, gt=0, description="with head: cosine, the factor on the cosines; LDAM: 30"
+    )
+    dropout: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of each latent's entries set to zero while training, before the head "
+        "and before anything that a method does with latents",
+    )
+    weights: Path | None = Field(
+        None, description="safetensors file of a 2D or 3D network of the same kind to start from"
+    )
+    pretrained: str | None = Field(
+        None,
+        description="id of published weights to start from, such as "
+        "ResNet50_Weights.IMAGENET1K_V1; `medldr data fetch weights:<id>` downloads them",
+    )
+    allow_download: bool = Field(
+        False, description="download missing published weights from the network"
+    )
+    batch_norm: Literal["live", "frozen"] = Field(
+        "live",
+        description="frozen: normalisation keeps its first statistics (eval mode) while its scale "
+        "and shift train, as DomainBed does",
+    )
+
+    @model_validator(mode="after")
+    def _scale_of_a_cosine(self) -> ModelConfig:
+        if self.head != "cosine" and self.cosine_scale != SCALE:
+            raise ValueError(
+                f"cosine_scale {self.cosine_scale:g} has no effect on a {self.head} head. Set "
+                "model.head: cosine, or leave model.cosine_scale out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_start(self) -> ModelConfig:
+        if self.pretrained is None:
+            return self
+        if self.weights is not None:
+            raise ValueError(
+                "pretrained and weights both set what the network starts from; set only one of them"
+            )
+        stem = getattr(self, "stem", "imagenet")
+        if stem != "imagenet" or self.width != 1:
+            wrong, cure = ("width", "width: 1") if self.width != 1 else ("stem", "stem: imagenet")
+            raise ValueError(
+                f"pretrained {self.pretrained} does not fit this {wrong}: published weights are "
+                f"for the full network. Set model.{cure}, or leave model.pretrained out"
+            )
+        return self
