@@ -170,9 +170,9 @@ def assemble(
         checkpoints=checkpoints,
         processes=processes,
         progress=RunProgress(
-            step.total,
-            step.index,
-            epochs=None if training.steps else training.epochs,
+            before.steps + step.total,
+            before.steps + step.index,
+            epochs=before.epochs + training.epochs if training.epochs else None,
             shown=show_progress and processes.first,
         ),
         facts=facts,

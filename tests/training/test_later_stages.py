@@ -137,7 +137,7 @@ def test_a_stage_may_have_a_method_of_its_own(train):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"training.stages": ["tau_norm"]}, "`last` compares nothing"),
+        ({"training.stages": ["tau_norm"]}, "'last' compares nothing"),
         ({"training.stages": [TAU], "model.head": "cosine"}, "needs a linear classifier"),
         ({"training.stages": [{**HEAD, "sampler": "domains"}], "data.sites": 0}, "needs a domain"),
     ],
@@ -163,3 +163,17 @@ def test_a_stage_that_cannot_work_is_refused_before_the_first_begins(
 def test_a_stage_that_cannot_be_read_is_refused(stage, said):
     with pytest.raises(ValidationError, match=said):
         TrainingConfig(stages=[stage])
+
+
+def test_averaged_weights_are_normalised_too(train):
+    changes = {
+        "training.epochs": 4,
+        "training.select": ("swad",),
+        "training.averaging": {"name": "swad", "n_converge": 1, "n_tolerance": 1},
+    }
+    plain = train(changes, "plain")
+    staged = train({**changes, "training.stages": [TAU]}, "staged")
+    before, after = weights_of(plain)["head.weight"], weights_of(staged)["head.weight"]
+    torch.testing.assert_close(after, before / before.norm(dim=1, keepdim=True) ** 0.5)
+    with pytest.raises(InputError, match="'swad' compares nothing"):
+        train({**changes, "training.stages": ["tau_norm"]}, "refused")

@@ -69,10 +69,14 @@ def check(config: RunConfig, number: int, model: FeatureModel) -> None:
             "training.stages: tau_norm needs a linear classifier, and lengths of class weights do "
             "not count in this one. Set model.head: linear, or leave the stage out"
         )
-    if getattr(stage, "tau", None) is None and "last" in config.training.select:
+    averaging = config.training.averaging
+    averaged = [SWAD] if averaging is not None and averaging.name == SWAD else []
+    blind = [rule for rule in (*config.training.select, *averaged) if rule in ("last", SWAD)]
+    if getattr(stage, "tau", None) is None and blind:
         raise InputError(
-            "training.stages: tau_norm chooses tau by the selection rule, but `last` compares "
-            "nothing. Set tau, such as {name: tau_norm, tau: 1.0}, or select by val_accuracy"
+            f"training.stages: tau_norm chooses tau by the selection rule, but {blind[0]!r} "
+            "compares nothing. Set tau, such as {name: tau_norm, tau: 1.0}, or select by "
+            "val_accuracy alone"
         )
 
 
@@ -100,8 +104,12 @@ def apply(
     """
     processes = Processes(fabric)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
-    names = [name for name in fitted.selections if name != SWAD]
-    rules = parse_rules(names, splits, oracle=config.evaluation.oracle)
+    rules = parse_rules(
+        list(fitted.selections),
+        splits,
+        oracle=config.evaluation.oracle,
+        averaging=SWAD if SWAD in fitted.selections else None,
+    )
     validation = Validation(config, data, rules, splits, fabric, processes)
     model.to(fabric.device)
     taus = GRID if stage.tau is None else (stage.tau,)
