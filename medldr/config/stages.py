@@ -16,7 +16,12 @@ from medldr.errors import did_you_mean
 
 
 class RetrainHead(Section):
-    """Train the classifier alone, on frozen latents; what is unset is as in the first stage.
+    """Train the classifier alone, on frozen latents.
+
+    Unset, the size of batches, the optimizer, its rate and its decay are those of the first stage,
+    as momentum, clipping and precision always are. The rate is multiplied by the ``lr_scale`` of
+    the stage's own method (1 for the default). Warm-up, accumulation, class weights, averaging and
+    early stopping belong to the first stage alone. The selection rules are the run's.
 
     Source:
         Kang et al. 2020, "Decoupling representation and classifier": cRT, a new classifier on

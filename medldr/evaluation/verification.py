@@ -97,7 +97,7 @@ def verify_run(files: RunFolder) -> Verdict | None:
 
 def _may_be_left_out(files: RunFolder, name: str) -> bool:
     """Whether someone who shares a run may leave a file out: weights, and all of other rules."""
-    return name == files.model.name or name.startswith("selected/")
+    return name == files.model.name or name.startswith(("selected/", "stages/"))
 
 
 def _further(files: RunFolder, record: RunRecord) -> list[str]:

@@ -17,8 +17,8 @@ from medldr.folders.files import RunFolder, checksum
 
 CHECKSUMS: Final = "checksums"
 """The key of `run.json`."""
-FOLDERS: Final = ("selected", "submission")
-"""Folders of a run whose files are all results."""
+FOLDERS: Final = ("selected", "submission", "stages")
+"""Folders of a run whose files are results, but for the checkpoints of its stages."""
 MISSING: Final = "is missing"
 _SCORED: Final = frozenset({
     "config.yaml", "splits.json", "bad_files.csv", "predictions.csv", "evaluation.json",
@@ -38,7 +38,11 @@ def result_files(files: RunFolder) -> dict[str, Path]:
     found = [path for path in single if path.is_file()]
     for folder in FOLDERS:
         below = sorted((files.path / folder).rglob("*"))
-        found += [path for path in below if path.is_file() and not path.name.startswith(".")]
+        found += [
+            path
+            for path in below
+            if path.is_file() and not path.name.startswith(".") and path.suffix != ".ckpt"
+        ]
     return {path.relative_to(files.path).as_posix(): path for path in found}
 
 

@@ -275,6 +275,12 @@ class RunFolder:
         """Weights chosen by a selection rule."""
         return self.path / "selected" / f"{rule}.safetensors"
 
+    @property
+    def has_state(self) -> bool:
+        """Whether a checkpoint exists from which the run, or a stage of it, can go on."""
+        later = self.path.glob("stages/*/checkpoints/*.ckpt")
+        return any(path.is_file() for path in (self.last, self.best, *later))
+
     def stage(self, number: int) -> RunFolder:
         """Files of a stage of training that another one follows; its owner is the run's."""
         made = RunFolder(self.path / "stages" / str(number))

@@ -107,7 +107,7 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
             yield OpenRun(folder, resumed=True, finished=True)
             return
         _sweep(folder)
-        resumed = folder.last.exists() or folder.best.exists()
+        resumed = folder.has_state
         # Rewritten at each start: the data may have moved, or the file may have been edited.
         write_text(folder.config, run.config)
         began = time.monotonic()
@@ -162,7 +162,7 @@ def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
     """
 
     def stop(signum: int, frame: FrameType | None) -> None:
-        raise Interrupted(signum, resumable=folder.last.exists())
+        raise Interrupted(signum, resumable=folder.has_state)
 
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -80,7 +80,8 @@ def assemble(
         algorithm.begin(model)
     model, more = start.share_statistics(model, fabric)
     more += start.undefined_rules(rules, data)
-    more += start.units(training)
+    if before.stage <= 1:  # keys of a later stage have no other unit
+        more += start.units(training)
     more += start.resting_statistics(model, warm_start=bool(training.init_from))
     more += said
     weights = data.class_weights(training.class_weights)

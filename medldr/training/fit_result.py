@@ -67,23 +67,26 @@ class Before(NamedTuple):
     """What came before a stage, so that its evaluations are counted on.
 
     Attributes:
+        stage: Number of the stage that follows, from 1; 0 where the run has only one.
         rows: Evaluations so far.
         steps: Optimizer steps so far.
         epochs: Epochs so far.
         seconds: Time so far.
     """
 
+    stage: int = 0
     rows: Sequence[Mapping[str, Any]] = ()
     steps: int = 0
     epochs: int = 0
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, fitted: FitResult) -> Before:
-        """What a stage leaves to the next one."""
+    def of(cls, fitted: FitResult, stage: int) -> Before:
+        """What a stage leaves to the next one, whose number is given."""
         rows = fitted.history
-        return cls(rows, fitted.steps, fitted.epochs, rows[-1]["time_s"] if rows else 0.0)
+        seconds = rows[-1]["time_s"] if rows else 0.0
+        return cls(stage, rows, fitted.steps, fitted.epochs, seconds)
 
 
 NOTHING = Before()
-"""Before the first stage, or where there is only one."""
+"""Before the training of a run without stages."""

@@ -163,6 +163,7 @@ class Trainer:
         row: dict[str, Any] = {
             "epoch": self.before.epochs + math.ceil(self.step.index / self.per_epoch),
             "step": self.before.steps + self.step.index,
+            **({"stage": self.before.stage} if self.before.stage else {}),
             "time_s": round(self.before.seconds + self._seconds(), 3),
             "lr": self.lr,
         }

@@ -9,6 +9,7 @@ from medldr.config.schema import TrainingConfig
 from medldr.errors import InputError
 from medldr.folders.files import load_tensors
 from medldr.folders.lifecycle import Interrupted
+from medldr.training.later_stages.retrain_head import stage_config
 
 WHOLE = {"training.epochs": 2, "training.select": ("val_accuracy", "last")}
 HEAD = {"name": "retrain_head", "epochs": 2, "lr": 0.1}
@@ -34,13 +35,16 @@ def test_the_first_stage_is_the_run_without_stages(train, rows_of):
     staged = train({**WHOLE, "training.stages": [HEAD]}, "staged")
     first = staged.folder.stage(1)
     assert first.model.read_bytes() == plain.folder.model.read_bytes()
-    assert rows_of(first) == rows_of(plain.folder)
+    rows = rows_of(first)
+    assert [row.pop("stage") for row in rows] == [1, 1]
+    assert rows == rows_of(plain.folder)
 
 
 def test_evaluations_are_counted_on(train, rows_of):
     staged = train({**WHOLE, "training.stages": [HEAD]}, "staged")
     rows = rows_of(staged.folder)
     assert [row["epoch"] for row in rows] == [1, 2, 3, 4]
+    assert [row["stage"] for row in rows] == [1, 1, 2, 2]
     assert [row["step"] for row in rows] == sorted({row["step"] for row in rows})
     assert staged.fitted.epochs == 4
     assert staged.fitted.steps == rows[-1]["step"]
@@ -102,7 +106,7 @@ def test_weights_are_divided_by_a_power_of_their_length(train):
     assert weights_of(staged)["head.bias"].abs().sum() == 0
 
 
-def test_tau_is_chosen_by_the_rule(train):
+def test_tau_is_chosen_by_the_rule(train, rows_of):
     changes = {"training.epochs": 2, "training.select": ("val_accuracy",)}
     plain = train(changes, "plain")
     staged = train({**changes, "training.stages": ["tau_norm"]}, "staged")
@@ -112,6 +116,10 @@ def test_tau_is_chosen_by_the_rule(train):
         "tau_norm: the classifier that val_accuracy chose has tau" in n for n in staged.fitted.notes
     )
     assert staged.fitted.reported.step == plain.fitted.reported.step
+    *rows, last = rows_of(staged.folder)
+    assert last["val/accuracy"] == staged.fitted.reported.value
+    assert (last["stage"], last["step"]) == (2, staged.fitted.reported.step)
+    assert {row["stage"] for row in rows} == {1}
 
 
 @pytest.mark.parametrize("stages", [[HEAD], [HEAD, TAU], [TAU, {**HEAD, "restart": False}]])
@@ -177,3 +185,25 @@ def test_averaged_weights_are_normalised_too(train):
     torch.testing.assert_close(after, before / before.norm(dim=1, keepdim=True) ** 0.5)
     with pytest.raises(InputError, match="'swad' compares nothing"):
         train({**changes, "training.stages": ["tau_norm"]}, "refused")
+
+
+def test_a_run_stopped_in_its_first_stage_can_be_resumed(train, stop_after):
+    changes = {**WHOLE, "training.stages": [HEAD]}
+    with stop_after(2), pytest.raises(Interrupted) as caught:
+        train(changes, "stopped")
+    assert caught.value.resumable
+    whole = train(changes, "stopped")
+    assert whole.folder.has_state
+
+
+def test_batches_of_a_stage_are_as_large_as_those_of_blocks_of_domains(make_config, parts_of):
+    config = make_config({**WHOLE, "training.batch_per_domain": 2, "training.stages": [HEAD]})
+    staged = stage_config(config, 0, parts_of(config).data.spec)
+    assert staged.training.batch_per_domain is None
+    assert staged.training.batch_size == 2 * 2  # of two sites
+
+
+def test_what_does_not_apply_is_said(train):
+    changes = {**WHOLE, "training.class_weights": "balanced", "training.stages": [HEAD]}
+    notes = train(changes, "run").fitted.notes
+    assert "retrain_head: training.class_weights did not apply to it" in notes

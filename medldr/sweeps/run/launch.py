@@ -230,7 +230,7 @@ def threads_of(config: RunConfig, run: RunFolder, cores: int) -> int:
     """
     if config.machine.threads is not None:
         return config.machine.threads
-    if run.last.exists() or run.best.exists():
+    if run.has_state:
         recorded = read_run_record(run).threads if run.run.exists() else None
         if recorded is not None:
             return recorded

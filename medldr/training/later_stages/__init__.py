@@ -13,7 +13,12 @@ from medldr.models.base import FeatureModel
 from medldr.training.build_trainer import assemble
 from medldr.training.fit_result import Before, FitResult
 from medldr.training.later_stages import tau_norm
-from medldr.training.later_stages.retrain_head import stage_algorithm, stage_config, to_head
+from medldr.training.later_stages.retrain_head import (
+    does_not_apply,
+    stage_algorithm,
+    stage_config,
+    to_head,
+)
 from medldr.training.machine.processes import Processes
 from medldr.training.prepare import prepare
 
@@ -47,19 +52,29 @@ def fit_in_stages(
     for number, stage in enumerate(stages):
         if isinstance(stage, RetrainHead):
             method = stage_algorithm(config, number, data.spec, model, algorithm)
-            prepare(stage_config(config, number), data, model, method, fabric, processes)
+            stage_run = stage_config(config, number, data.spec)
+            prepare(stage_run, data, model, method, fabric, processes)
         else:
             tau_norm.check(config, number, model)
     place = folder.stage(1)
-    trainer = assemble(config, data, model, algorithm, place, fabric, show_progress=show_progress)
+    trainer = assemble(
+        config,
+        data,
+        model,
+        algorithm,
+        place,
+        fabric,
+        show_progress=show_progress,
+        before=Before(stage=1),
+    )
     fitted = trainer.run()
     for number, stage in enumerate(stages):
-        before, earlier = Before.of(fitted), place
+        before, earlier = Before.of(fitted, number + 2), place
         place = folder if number == len(stages) - 1 else folder.stage(number + 2)
         if isinstance(stage, RetrainHead):
             to_head(config, stage, data.spec, model, earlier.model)
             trainer = assemble(
-                stage_config(config, number),
+                stage_config(config, number, data.spec),
                 data,
                 model,
                 stage_algorithm(config, number, data.spec, model, algorithm),
@@ -73,8 +88,11 @@ def fit_in_stages(
                 f"the latents of the weights that {fitted.reported.rule} chose in epoch "
                 f"{fitted.reported.epoch}"
             )
+            trainer.notes += does_not_apply(config)
             after = trainer.run()
         else:
-            after = tau_norm.apply(config, stage, data, model, earlier, place, fabric, fitted)
+            after = tau_norm.apply(
+                config, stage, data, model, earlier, place, fabric, fitted, before
+            )
         fitted = fitted.followed_by(stage.name, after)
     return fitted

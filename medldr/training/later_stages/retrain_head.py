@@ -27,12 +27,13 @@ EVALUATIONS = 10
 """How often a stage that counts in steps is validated, unless it says so."""
 
 
-def stage_config(config: RunConfig, number: int) -> RunConfig:
+def stage_config(config: RunConfig, number: int, spec: DataSpec) -> RunConfig:
     """The configuration of a run that is this stage alone.
 
     Args:
         config: The whole run's.
         number: Place of the stage among `training.stages`.
+        spec: The data, whose source domains make a batch where that is set by domain.
     """
     stage = config.training.stages[number]
     assert isinstance(stage, RetrainHead)
@@ -46,6 +47,8 @@ def stage_config(config: RunConfig, number: int) -> RunConfig:
         "batch_per_domain": None,
         "accumulate": 1,
         "schedule": stage.schedule,
+        "cosine_top": "first",
+        "cosine_zero": "one_after",
         "warmup": 0,
         "class_weights": None,
         "init_from": None,
@@ -56,12 +59,26 @@ def stage_config(config: RunConfig, number: int) -> RunConfig:
         "evaluate_offset": 0,
     }
     given = {key: getattr(stage, key) for key in AS_IN_THE_FIRST}
+    per_domain = config.training.batch_per_domain
+    if per_domain is not None and given["batch_size"] is None:
+        given["batch_size"] = per_domain * max(1, len(spec.train_domains))
     own |= {key: value for key, value in given.items() if value is not None}
     training = TrainingConfig.model_validate({**dict(config.training), **own})
     update: dict[str, Any] = {"training": training}
     if stage.algorithm is not None:
         update["algorithm"] = stage.algorithm
     return config.model_copy(update=update)
+
+
+def does_not_apply(config: RunConfig) -> list[str]:
+    """A note on keys of the whole network's training that the run sets, but a stage has not."""
+    training = config.training
+    set_ = [
+        f"training.{key}"
+        for key in ("class_weights", "averaging", "early_stopping")
+        if getattr(training, key) is not None
+    ]
+    return [f"retrain_head: {', '.join(set_)} did not apply to it"] if set_ else []
 
 
 def stage_algorithm(

@@ -21,7 +21,7 @@ from medldr.data import Data
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors, save_tensors
 from medldr.models.base import FeatureModel
-from medldr.training.fit_result import FitResult
+from medldr.training.fit_result import Before, FitResult
 from medldr.training.machine.processes import Processes
 from medldr.training.state.checkpoint import twin
 from medldr.training.state.history import History
@@ -89,6 +89,7 @@ def apply(
     folder: RunFolder,
     fabric: Fabric,
     fitted: FitResult,
+    before: Before,
 ) -> FitResult:
     """Normalise the classifier of each rule's weights, and publish the result.
 
@@ -101,6 +102,7 @@ def apply(
         folder: Gets `metrics.jsonl`, `selected/` and `model.safetensors`.
         fabric: Gives precision, device and processes.
         fitted: What the stage before chose.
+        before: What came before, to which one row with the new scores is added.
     """
     processes = Processes(fabric)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
@@ -119,15 +121,20 @@ def apply(
         tau, value = _best(model, taus, rule, validation)
         head = _linear(model)
         _normalise(head, head.weight.detach().clone(), tau)
-        before = fitted.selections[rule.name]
-        chosen[rule.name] = replace(before, value=value, path=folder.selected(rule.name))
+        old = fitted.selections[rule.name]
+        value = value if rule.column else old.value
+        chosen[rule.name] = replace(old, value=value, path=folder.selected(rule.name))
         notes.append(f"tau_norm: the classifier that {rule.name} chose has tau {tau:g}")
         if processes.first:
             save_tensors(folder.selected(rule.name), model.state_dict())
     history = History(folder.metrics, writes=processes.first)
-    history.rows = [dict(row) for row in fitted.history]
-    history.rewrite()
     reported = rules[0].name
+    history.rows = [dict(row) for row in before.rows]
+    history.rewrite()
+    place = {"epoch": chosen[reported].epoch, "step": chosen[reported].step}
+    history.append(
+        {**place, "stage": before.stage, "time_s": before.seconds, **validation.scores(model)}
+    )
     if processes.first:
         twin(folder.selected(reported), folder.model)
     processes.wait()

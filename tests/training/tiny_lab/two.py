@@ -27,6 +27,16 @@ CURVES = {
     "frozen": {**EXACT, "model.norm": True, "model.batch_norm": "frozen"}
     | {"training.batch_size": 6},
     "accumulated": {**EXACT, "training.batch_size": 8, "training.accumulate": 2},
+    "staged": {
+        **EXACT,
+        "training.epochs": 2,
+        "training.select": ("val_accuracy",),
+        "training.batch_size": 6,
+        "training.stages": [
+            {"name": "retrain_head", "epochs": 1, "sampler": "shuffle"},
+            {"name": "tau_norm", "tau": 0.5},
+        ],
+    },
     "clipped": {**EXACT, "training.clip_norm": 0.05, "training.batch_size": 6},
     "latentdr": {
         **EXACT,
