@@ -40,8 +40,8 @@ class TransformConfig(PluginSection):
     )
     views: Annotated[SerializeAsAny[PluginSection], Plugin("transforms")] | None = Field(
         None,
-        description="transform of the extra views that some algorithms (bcl) ask for; unset: other "
-        "draws of this one",
+        description="transform of the extra views that some algorithms (bcl) ask for; without "
+        "effect, and without a note, for all others; unset: other draws of this one",
     )
 
     @field_validator("views")

@@ -1,5 +1,7 @@
 """Crops from each picture at its own size: what training and validation see, picture by picture."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,8 @@ from medldr.data.reading.new_item import ItemReader
 from medldr.data.reading.ways import reading_of
 from medldr.data.scans.source import Source
 from medldr.errors import InputError
+from medldr.transforms import Pipeline
+from medldr.transforms._chain import build_chain
 from medldr.transforms._resized_crop import DRAWS, crops
 
 SIZES = ((40, 61), (57, 33), (24, 24), (90, 31), (33, 64), (48, 48))
@@ -148,17 +152,45 @@ def test_augmented_validation_crops_from_each_picture_as_it_is(tree, config):
     assert all(np.array_equal(image, again[row]) for row, image in unchanged.items())
 
 
-def test_pictures_of_one_size_are_the_same_by_either_key(tmp_path, config):
-    random = np.random.default_rng(1)
+COLOURED = {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.3, "grey": 0.3}
+
+
+@pytest.fixture(scope="module")
+def equal(tmp_path_factory):
+    """As `tree`, but all pictures are of one size."""
+    root, random = tmp_path_factory.mktemp("equal"), np.random.default_rng(1)
     for domain in ("a", "b", "c"):
         for name in ("no", "yes"):
-            (tmp_path / domain / name).mkdir(parents=True)
+            (root / domain / name).mkdir(parents=True)
             for n in range(5):
                 pixels = random.integers(0, 256, (40, 40, 3), dtype=np.uint8)
-                Image.fromarray(pixels).save(tmp_path / domain / name / f"{n}.png")
-    coloured = {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.3, "grey": 0.3}
-    runs = [config(size, transform=coloured, root=str(tmp_path)) for size in (None, 40)]
+                Image.fromarray(pixels).save(root / domain / name / f"{n}.png")
+    return root
+
+
+def test_pictures_of_one_size_are_the_same_by_either_key(equal, config):
+    runs = [config(size, transform=COLOURED, root=str(equal)) for size in (None, 40)]
     ours, stored = (training(build_data(run), run) for run in runs)
+    for row, image in ours.items():
+        np.testing.assert_allclose(image, stored[row], atol=1e-5)
+
+
+def test_augmented_validation_follows_the_rule_alone_by_either_key(equal, config):
+    """A preset that, unlike natural, allows transform.train beside augmented validation."""
+    chain = build_chain([{"ScaleIntensity": {"maxv": 9.0}}], "transform.train", random_allowed=True)
+    found = []
+    for size in (None, 40):
+        run = config(size, transform=COLOURED | {"augment_validation": True}, root=str(equal))
+        data = build_data(run)
+        plain = data.pipeline
+        chained = replace(data, pipeline=Pipeline(plain.rule, chain, None, plain.input))
+        found.append(validation(chained, run))
+        without = validation(data, run)
+        assert found[-1].keys() == without.keys()
+        assert all(np.array_equal(image, without[row]) for row, image in found[-1].items())
+        assert training(chained, run)[data.rows["train"][0]].max() == 9.0
+    ours, stored = found
+    assert len(ours) > 5
     for row, image in ours.items():
         np.testing.assert_allclose(image, stored[row], atol=1e-5)
 

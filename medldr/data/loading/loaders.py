@@ -75,8 +75,6 @@ class TrainLoader(Loader):
         self.steps_per_epoch = sampler.batches.steps
         self.batch_size = sampler.batches.size
         self.notes = sampler.batches.notes
-        if pipeline.has_own_views and not views:
-            self.notes += ("transform.views has no effect: the algorithm asks for no extra views.",)
 
     def batches(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """This process's part of each global batch of an epoch, from position ``start`` on.

@@ -48,10 +48,15 @@ class Samples:
         return _stack([self._sample(key) for key in keys], name)
 
     def _sample(self, key: Key) -> tuple[Tensor, ...]:
-        train = self.train or len(key.uniform[0]) > 0  # numbers: augmented, though of validation
-        stored = self.pixels.row(key.row, train=train)
+        augmented = not self.train and len(key.uniform[0]) > 0
+        stored = self.pixels.row(key.row, train=self.train or augmented)
         drawn = [torch.tensor(numbers) if len(numbers) else None for numbers in key.uniform]
-        image = self.pipeline.sample(stored, train=train, uniform=drawn[0], entropy=key.entropy[0])
+        if augmented:  # by the rule alone, as where pictures of one size are batched
+            uniform = torch.tensor(key.uniform[0])[None]
+            return (self.pipeline.rule(stored[None], train=True, uniform=uniform)[0].contiguous(),)
+        image = self.pipeline.sample(
+            stored, train=self.train, uniform=drawn[0], entropy=key.entropy[0]
+        )
         views = zip(drawn[1:], key.entropy[1:], strict=True)
         return image, *(self.pipeline.views(stored, uniform=u, entropy=e) for u, e in views)
 
