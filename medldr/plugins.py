@@ -36,6 +36,8 @@ name                 meaning
                      the file name
 ``PLAIN``            algorithms: settings that every form shares unless its entry
                      says otherwise, and what a missing key means
+``PUBLISHED``        losses: the published value of each of its keys; other values are
+                     part of a method's title and id
 ``AUGMENTATION``     transforms: the published augmentation that it implements
 ``CONTRACT_CASES``   algorithms: how the contract tests train it, besides its defaults
 ``CONTRACT_KEYS``    datasets, models: keys with which the contract tests build a small

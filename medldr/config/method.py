@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any, Final
 
 from medldr import plugins
+from medldr.config.algorithm_name import id_of, title_of
 from medldr.config.packaged import packaged_configs
-from medldr.config.sections import MODIFIED, SWAD_TITLES, section, swad_form
+from medldr.config.sections import MODIFIED, SWAD_TITLES, later_stages, section, swad_form
 
 Config = Mapping[str, Any]
 
@@ -25,18 +26,13 @@ ADDED: Final = {
     "tau_norm": "tau-normalised",
 }
 """Titles of what changes the weights after the method, by its part of an id."""
-_PLAIN_LOSSES: Final = ("cross_entropy", "binary_cross_entropy")
+_RETRAINED: Final = {"erm": "crt", "balms": "balms_stage"}
+_BATCHES: Final = {
+    "shuffle": "plain batches",
+    "weighted": "class-balanced batches",
+    "domains": "batches by domain",
+}
 _TITLE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
-
-
-def algorithm_title(name: str) -> str:
-    """Title of an algorithm.
-
-    Example:
-        >>> algorithm_title("coral"), algorithm_title("mylab.methods.foo")
-        ('CORAL', 'mylab.methods.foo')
-    """
-    return str(plugins.facts("algorithms", name).get("TITLE", name))
 
 
 def model_title(name: str) -> str:
@@ -47,16 +43,6 @@ def model_title(name: str) -> str:
         ('ResNet-18', 'timm')
     """
     return str(plugins.facts("models", name).get("TITLE", name))
-
-
-def loss_title(name: str) -> str:
-    """Title of a classification loss.
-
-    Example:
-        >>> loss_title("balanced_softmax"), loss_title("mylab.losses.foo")
-        ('Balanced Softmax', 'mylab.losses.foo')
-    """
-    return str(plugins.facts("losses", name).get("TITLE", name))
 
 
 def method_title(config: Config) -> str:
@@ -70,44 +56,46 @@ def method_title(config: Config) -> str:
         >>> method_title({"algorithm": {"name": "mixup", "loss": "balanced_softmax"}})
         'Mixup on Balanced Softmax'
     """
-    title = _title(section(config, "algorithm")) + ("-DRW" if _deferred(config) else "")
-    return " + ".join([title, *(ADDED[each] for each in _added(config))])
-
-
-def _title(algorithm: Config) -> str:
-    name = str(algorithm.get("name", "unknown method"))
-    loss, base = _own_loss(algorithm), section(algorithm, "base")
-    if name == "erm" and loss:
-        return loss_title(loss)
-    title = algorithm_title(name)
-    for key, words in plugins.facts("algorithms", name).get("TITLE_BY", {}).items():
-        value = algorithm.get(key)
-        title += f" ({words.get(value, value)})" if value else ""
-    below = _title(base) if base else loss_title(loss)
-    return f"{title} on {below}" if below else title
-
-
-def _own_loss(algorithm: Config) -> str:
-    """The loss that names a method; empty for those of the task and of the method itself."""
-    loss = str(section(algorithm, "loss").get("name", ""))
-    plain = plugins.facts("algorithms", str(algorithm.get("name", ""))).get("PLAIN", {})
-    return "" if loss in (*_PLAIN_LOSSES, plain.get("loss")) else loss
+    title = title_of(section(config, "algorithm")) + ("-DRW" if _deferred(config) else "")
+    return " + ".join([title, *(words for _, words in _added(config))])
 
 
 def _deferred(config: Config) -> bool:
     """Whether class weights come in late (deferred re-weighting), which makes another method."""
-    return bool(section(section(config, "training"), "class_weights").get("start"))
+    training = section(config, "training")
+    start = section(training, "class_weights").get("start")
+    length = training.get("steps") or training.get("epochs")
+    return bool(start) and (length is None or start < length)
 
 
-def _added(config: Config) -> list[str]:
-    """What changes the weights that the method has trained: their average, and later stages."""
+def _added(config: Config) -> list[tuple[str, str]]:
+    """What changes the weights that the method has trained: parts of its id and of its title."""
     averaged = swad_form(config)
-    found = [averaged] if averaged else []
-    for given in section(config, "training").get("stages") or ():
-        stage = {"name": given} if isinstance(given, str) else given
-        head = "balms_stage" if section(stage, "algorithm").get("name") == "balms" else "crt"
-        found.append(head if stage.get("name") == "retrain_head" else str(stage.get("name")))
-    return found
+    found = [(averaged, ADDED[averaged])] if averaged else []
+    return found + list(map(_stage, later_stages(config)))
+
+
+def _stage(stage: Config) -> tuple[str, str]:
+    """A later stage's part of the id and of the title.
+
+    cRT and BALMS' second stage train a new classifier on class-balanced batches; any other way to
+    train the classifier is named by what it does.
+    """
+    name = str(stage.get("name"))
+    if name != "retrain_head":
+        return name, ADDED.get(name, name)
+    algorithm = section(stage, "algorithm") or {"name": "erm"}
+    by, sampler = id_of(algorithm), str(stage.get("sampler") or "weighted")
+    new = bool(stage.get("restart", True))
+    part = _RETRAINED.get(by) if new and sampler == "weighted" else None
+    if part is not None:
+        return part, ADDED[part]
+    words, title = ["head", sampler], "classifier retrained"
+    if not new:
+        words, title = [*words, "further"], "classifier trained further"
+    if by != "erm":
+        words, title = [*words, by.replace("+", "_")], f"{title} by {title_of(algorithm)}"
+    return "_".join(words), f"{title} ({_BATCHES.get(sampler, sampler)})"
 
 
 def method_id(config: Config) -> str:
@@ -115,9 +103,11 @@ def method_id(config: Config) -> str:
 
     ERM with a loss of its own has the loss's name as id, and ``_drw`` at its end if class weights
     come in late. The id of a method on a base or on such a loss names both, as in
-    ``latentdr_sa+balanced_softmax``. It ends in ``+swad`` if weights are averaged as SWAD's code
+    ``latentdr_sa+balanced_softmax``; a loss whose keys differ from the published ones names these
+    too, as in ``logit_adjusted_tau_2``. It ends in ``+swad`` if weights are averaged as SWAD's code
     does, in ``+swad_once``, which has no published numbers, if each segment counts once; and in
-    what later stages do with the classifier: ``+crt``, ``+balms_stage``, ``+tau_norm``.
+    what later stages do with the classifier: ``+crt``, ``+balms_stage``, ``+tau_norm``, or such as
+    ``+head_shuffle_further``, which has no published numbers.
 
     A form without its own published numbers has the name of its algorithm as id, unless that is the
     id of another form: then its module lists it under ``FORMS``.
@@ -129,33 +119,8 @@ def method_id(config: Config) -> str:
         >>> method_id({"algorithm": {"name": "coral"}, "training": averaged})
         'coral+swad'
     """
-    found = _id(section(config, "algorithm")) + ("_drw" if _deferred(config) else "")
-    return "+".join([found, *_added(config)])
-
-
-def _id(algorithm: Config) -> str:
-    name = str(algorithm.get("name", ""))
-    loss, base = _own_loss(algorithm), section(algorithm, "base")
-    if name == "erm" and loss:
-        return loss
-    known = plugins.facts("algorithms", name)
-    plain = known.get("PLAIN", {})
-    found = name
-    for form in known.get("FORMS", ()):
-        wanted = {**plain, **form["when"]}
-        if all(_same(algorithm.get(key), wanted[key], plain.get(key)) for key in wanted):
-            found = form["id"]
-    below = _id(base) if base else loss
-    return f"{found}+{below}" if below and below != "erm" else found
-
-
-def _same(value: Any, wanted: Any, default: Any) -> bool:
-    """Whether a setting is the wanted one; the order of a list does not matter."""
-    if value is None or value in ([], ()):
-        value = default
-    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
-        return set(value) == set(wanted)
-    return bool(value == wanted)
+    found = id_of(section(config, "algorithm")) + ("_drw" if _deferred(config) else "")
+    return "+".join([found, *(part for part, _ in _added(config))])
 
 
 @cache

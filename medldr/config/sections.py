@@ -47,6 +47,17 @@ def swad_form(config: Mapping[str, Any]) -> str:
     return "swad" if averaging.get("compat") else "swad_once"
 
 
+def later_stages(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What follows the training of the whole network, in order; a bare name is a mapping too.
+
+    Example:
+        >>> later_stages({"training": {"stages": ["tau_norm"]}}), later_stages({})
+        ([{'name': 'tau_norm'}], [])
+    """
+    stages = section(config, "training").get("stages") or ()
+    return [{"name": stage} if isinstance(stage, str) else stage for stage in stages]
+
+
 def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     """The data set's own name, for example ``dermamnist``, without its image size.
 

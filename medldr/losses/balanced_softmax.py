@@ -47,6 +47,7 @@ class BalancedSoftmax(Loss):
         [2.9021]
     """
 
+    balances_classes = True
     log_counts: Tensor
 
     def __init__(self, config: LossConfig, spec: DataSpec) -> None:

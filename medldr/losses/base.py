@@ -25,10 +25,13 @@ class Loss(nn.Module):
 
     Attributes:
         tasks: Kinds of labels that this loss fits.
+        balances_classes: It makes up for rare classes by their training counts, so class-balanced
+            batches or class weights on top of it would do so twice.
         config: Its keys.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("multi-class", "binary", "ordinal")
+    balances_classes: bool = False
 
     def __init__(self, config: LossConfig, spec: DataSpec) -> None:
         super().__init__()

@@ -24,6 +24,7 @@ from medldr.losses.focal import focal
 from medldr.types import DataSpec
 
 TITLE = "Class-balanced focal loss"
+PUBLISHED = {"beta": 0.9999, "gamma": 2.0}
 
 
 class CBFocalConfig(LossConfig):
@@ -53,6 +54,7 @@ class CBFocal(Loss):
 
     def __init__(self, config: CBFocalConfig, spec: DataSpec) -> None:
         super().__init__(config, spec)
+        self.balances_classes = config.beta > 0
         self.gamma = config.gamma
         weights = effective_number(spec.class_counts, config.beta)
         self.register_buffer("weights", weights.float(), persistent=False)

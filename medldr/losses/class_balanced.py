@@ -26,6 +26,7 @@ from medldr.losses.base import Loss, LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Class-balanced loss"
+PUBLISHED = {"beta": 0.9999}
 
 
 class ClassBalancedConfig(LossConfig):
@@ -56,6 +57,7 @@ class ClassBalanced(Loss):
 
     def __init__(self, config: ClassBalancedConfig, spec: DataSpec) -> None:
         super().__init__(config, spec)
+        self.balances_classes = config.beta > 0
         weights = effective_number(spec.class_counts, config.beta)
         self.register_buffer("weights", weights.float(), persistent=False)
 

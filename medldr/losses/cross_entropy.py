@@ -19,6 +19,9 @@ from medldr.losses._softmax import checked
 from medldr.losses.base import Loss, LossConfig
 from medldr.types import DataSpec
 
+TITLE = "Cross-entropy"
+PUBLISHED = {"label_smoothing": 0.0}
+
 
 class CrossEntropyConfig(LossConfig):
     """Keys of cross-entropy."""

@@ -24,6 +24,7 @@ from medldr.losses.base import Loss, LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Focal loss"
+PUBLISHED = {"gamma": 2.0}
 
 
 class FocalConfig(LossConfig):

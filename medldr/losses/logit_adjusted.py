@@ -23,6 +23,7 @@ from medldr.losses.base import Loss, LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Logit adjustment"
+PUBLISHED = {"tau": 1.0}
 
 
 class LogitAdjustedConfig(LossConfig):
@@ -49,6 +50,7 @@ class LogitAdjusted(Loss):
 
     def __init__(self, config: LogitAdjustedConfig, spec: DataSpec) -> None:
         super().__init__(config, spec)
+        self.balances_classes = config.tau > 0
         counts = counts_of_all("logit_adjusted", spec)
         adjustment = config.tau * (counts / counts.sum()).log()
         self.register_buffer("adjustment", adjustment.float(), persistent=False)
