@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from medldr.config.layers import Merged
 from medldr.config.messages.allowed import choices, describe, item_schema
-from medldr.config.messages.suggest import known_keys, nearest_key
+from medldr.config.messages.suggest import dotted, item_keys, known_keys, nearest_key
 from medldr.config.packaged import packaged_names
 from medldr.config.section import PLUGIN_SECTIONS
 from medldr.config.yaml import KeyPath
@@ -35,17 +35,6 @@ def explain(error: ValidationError, merged: Merged) -> list[str]:
     return list(lines)
 
 
-def dotted(path: KeyPath) -> str:
-    """A key as a person writes it.
-
-    Example:
-        >>> dotted(("training", "milestones", 1))
-        'training.milestones[1]'
-    """
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return "".join(steps).removeprefix(".")
-
-
 def _lines(fault: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[str]:
     kind, value = fault["type"], fault["input"]
     if kind == "missing":
@@ -53,6 +42,7 @@ def _lines(fault: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[str]:
         yield f"{_place(path, merged)}: {_missing(path, keys)}"
         return
     path = trimmed(fault["loc"], merged.values)
+    keys = item_keys(merged.values, path) or keys
     if kind == "extra_forbidden":
         for leaf, inner in _leaves(path, value) if len(path) == 1 else [(path, value)]:
             yield f"{_head(leaf, inner, merged)}: {_unknown(leaf, keys)}"
@@ -80,7 +70,8 @@ def _unknown(path: KeyPath, keys: Keys) -> str:
     if full in keys:
         return "dotted keys are for the command line; in a file, indent the key in its section"
     nested = len(path) > 1
-    said = f"there is no section {section!r}." if nested and section not in keys else ""
+    there = section in keys or "[" in full
+    said = "" if there or not nested else f"there is no section {section!r}."
     said = said or "there is no such key."
     near = nearest_key(full, keys)
     if near:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from medldr.config.layers import Merged
-from medldr.config.messages.problems import dotted, trimmed
+from medldr.config.messages.problems import trimmed
+from medldr.config.messages.suggest import dotted
 from medldr.config.schema import RunConfig
 from medldr.config.yaml import KeyPath
 from medldr.errors import did_you_mean

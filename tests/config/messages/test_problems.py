@@ -87,6 +87,43 @@ def test_keys_of_a_nested_plug_in_are_checked_by_their_full_name(refusal):
     assert "Did you mean 'cross_entropy'?" in message
 
 
+STAGES = {
+    "[{name: retrain_head, epochs: 2, alg: x}]": (
+        "training.stages[0].alg = 'x' (command line): there is no such key. Did you mean "
+        "training.stages[0].algorithm? Keys of training.stages[0]: name, epochs, steps, restart"
+    ),
+    "[tau_norm, {name: retrain_head, epochs: 2, learning_rate: 1}]": (
+        "training.stages[1].learning_rate = 1 (command line): there is no such key. Did you mean "
+        "training.stages[1].lr? Keys of training.stages[1]: name, epochs"
+    ),
+    "[{name: tau_norm, ta: 1}]": (
+        "Did you mean training.stages[0].tau? Keys of training.stages[0]: name, tau"
+    ),
+    "[{name: tau_norm, nonsense: 1}]": (
+        "training.stages[0].nonsense = 1 (command line): there is no such key. "
+        "Keys of training.stages[0]: name, tau"
+    ),
+    "[{name: retrain_head, steps: 2, algorithm: {name: balms, metalr: 3}}]": (
+        "Did you mean training.stages[0].algorithm.meta_lr? "
+        "Keys of training.stages[0].algorithm: name, lr_scale, loss, meta_lr"
+    ),
+    "[{name: retrain_head, epochs: 0}]": (
+        "training.stages[0].epochs = 0 (command line): should be a whole number >= 1 or null"
+    ),
+    "[{name: retrain_head, epochs: 1, sampler: weigted}]": (
+        "should be shuffle, weighted or domains. Did you mean 'weighted'?"
+    ),
+}
+
+
+@pytest.mark.parametrize("value", STAGES)
+def test_keys_of_a_list_s_item_are_those_of_its_own_section(refusal, value):
+    message = refusal("retinamnist_erm", f"training.stages={value}")
+    assert STAGES[value] in message
+    assert "config_version" not in message
+    assert "1 problem" in message
+
+
 def test_a_nested_plug_in_may_be_a_bare_name(refusal):
     config = load_config("retinamnist_latentdr_pool", ["algorithm.loss=cross_entropy"])
     assert config.algorithm.loss.name == "cross_entropy"
