@@ -77,6 +77,26 @@ def test_a_part_fills_its_section_by_itself(section):
         load_plugin_config(kind, values["name"]).model_validate(values)
 
 
+PROTOCOLS = [
+    name
+    for name in packaged_names("recipe")
+    if "protocol" in read_yaml(packaged_configs() / "recipe" / f"{name}.yaml").values
+]
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_protocol_fixes_the_training_whatever_it_is_built_from(name, tmp_path):
+    data = plain(load_part("recipe", name)).get("data", {})
+    set_ = {"medmnist": "data/retinamnist", None: "data/table"}.get(data.get("name"))
+    file = tmp_path / "run.yaml"
+    file.write_text(f"extends: [recipe/{name}, {f'{set_}, ' if set_ else ''}algorithm/erm]\n")
+    keys = ["data.file=scans.csv", "data.path=scan"] if set_ == "data/table" else []
+    config = load_config(file, keys)
+    changed = load_config(file, [*keys, f"training.lr={config.training.lr / 2}"])
+    assert not config.protocol.endswith("+modified")
+    assert changed.protocol == f"{config.protocol}+modified"
+
+
 @pytest.mark.parametrize("name", PHANTOM)
 def test_the_phantom_is_run_with_a_scanner_held_out(name):
     config = load_config(name)
