@@ -2,8 +2,9 @@
 
 The published files are read as they are, from their folder or from the archive without unpacking
 it, and no code in them is run (they are pickles, see `_cifar.plain_pickle`). The test set is left
-balanced. A tree of pictures, ``train/<class>/<picture>`` and ``test/<class>/<picture>``, is read
-too; where its training part is long-tailed already, `data.imbalance` stays unset.
+balanced. With `data.md5` ``any`` a tree of pictures is read too, ``train/<class>/<picture>`` and
+``test/<class>/<picture>``; where its training part is long-tailed already, `data.imbalance` stays
+unset.
 
 Which rows the long-tailed set has follows from `data.imbalance.seed`, not from the run's seed, and
 the hash of them (``data.subset_hash`` in `run.json`) tells sets apart: two subsets of equal sizes
@@ -18,7 +19,7 @@ Source:
     made rare, so it is balanced like the test set, but the largest class is then smaller and the
     training rows are not the published ones.
     Lossy pictures are not the published pixels, and only files of the published checksums are
-    called CIFAR without a note.
+    called CIFAR without a note; a protocol with published numbers pins them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Config(DatasetConfig):
     name: Literal["cifar_lt"] = "cifar_lt"
     set: Literal["cifar10_lt", "cifar100_lt"] = Field(description="which of the two sets")
     md5: Literal["official", "any"] = Field(
-        "official", description="checksums that the files must have: the published ones, or any"
+        "official",
+        description="checksums that the files must have: the published ones, or any; class folders "
+        "of pictures have none, so they need any",
     )
     val_fraction: float = Field(
         0.0,
@@ -61,7 +64,7 @@ def load(config: Config) -> ImageTable:
 
     Raises:
         InputError: If it is absent and may not be fetched, is not the published one, or is not in
-            a known format.
+            a known format; pictures in class folders are not the published ones.
     """
     known = SETS[config.set]
     place = find(config)
@@ -70,6 +73,7 @@ def load(config: Config) -> ImageTable:
             raise _absent(config)
         place = fetch(known.url, data_roots(config.root)[0] / known.archive, md5=known.md5)
     if is_tree(place):
+        _refuse_unofficial(place, config)
         return _from_tree(place, config, known)
     read = read_official(place, known, verify=config.md5 == "official")
     parts = {"train": read.train, "test": read.test}
@@ -130,7 +134,7 @@ def find(config: Config) -> Path | None:
         for archive in (root / known.archive, root):
             if archive.is_file():
                 return archive
-        for folder in (root, root / f"{config.set}_lt"):
+        for folder in (root, root / config.set):
             if is_tree(folder):
                 return folder
     return None
@@ -146,10 +150,26 @@ def require(config: Config) -> None:
     """Check that the files are there, or may be fetched; none is read.
 
     Raises:
-        InputError: Naming where they were looked for and how to get them.
+        InputError: Naming where they were looked for and how to get them, or that pictures in class
+            folders have no checksum.
     """
-    if find(config) is None and not config.download:
+    place = find(config)
+    if place is None and not config.download:
         raise _absent(config)
+    if place is not None and is_tree(place):
+        _refuse_unofficial(place, config)
+
+
+def _refuse_unofficial(folder: Path, config: Config) -> None:
+    """Refuse a tree, whose pictures have no published checksum, where these are asked for."""
+    if config.md5 == "official":
+        known = SETS[config.set]
+        raise InputError(
+            f"{folder} holds pictures in class folders, which have no published checksum, but "
+            f"data.md5 is official: the published files of {known.title} are asked for. Set "
+            "data.md5=any to use the pictures, which may differ from the published ones in pixels, "
+            f"training rows and test rows, or put {known.archive} into data.root"
+        )
 
 
 def _absent(config: Config) -> InputError:

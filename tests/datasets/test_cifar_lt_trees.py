@@ -8,14 +8,14 @@ from PIL import Image
 
 from medldr.data import validate_table
 from medldr.data.splits.make import make_splits
-from medldr.datasets.cifar_lt import Config, load
+from medldr.datasets.cifar_lt import Config, find, load, require
 from medldr.errors import InputError
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "cifar10_lt"
 
 
 def section(root, name="cifar10_lt", **keys):
-    return Config(**{"set": name, "root": root, **keys})
+    return Config(**{"set": name, "root": root, "md5": "any", **keys})
 
 
 def refusal(config):
@@ -37,7 +37,7 @@ def make_tree(root, classes=10, train=4, test=2, size=32, names=None):
 
 def test_a_tree_of_pictures_is_read(tmp_path):
     make_tree(tmp_path)
-    table = load(section(tmp_path, "cifar10_lt", md5="official"))
+    table = load(section(tmp_path, "cifar10_lt"))
     validate_table(table)
     assert len(table) == 60
     assert table.class_names[:2] == ("kind 0", "kind 1")
@@ -46,6 +46,24 @@ def test_a_tree_of_pictures_is_read(tmp_path):
     assert np.array_equal(table.images[13], picture.transpose(2, 0, 1))
     assert table.labels[13] == 3
     assert "not from the published files" in table.notes[0]
+
+
+def test_a_tree_is_none_of_the_published_files(tmp_path):
+    make_tree(tmp_path)
+    for refuse in (load, require):  # before a sweep starts, and when it is read
+        with pytest.raises(InputError) as caught:
+            refuse(section(tmp_path, md5="official"))
+        said = str(caught.value)
+        assert "have no published checksum" in said
+        assert "Set data.md5=any" in said
+        assert "cifar-10-python.tar.gz" in said
+    require(section(tmp_path))
+
+
+def test_a_tree_is_found_in_a_folder_of_its_set(tmp_path):
+    make_tree(tmp_path / "cifar10_lt", train=1, test=1)
+    assert find(section(tmp_path)) == tmp_path / "cifar10_lt"
+    assert find(section(tmp_path, "cifar100_lt")) is None
 
 
 def test_classes_with_numbers_for_names_are_in_the_order_of_numbers(tmp_path):
