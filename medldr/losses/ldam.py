@@ -2,8 +2,8 @@
 
 When to use: imbalanced classes, with a cosine head (``model.head: cosine``) and usually with class
 weights that start late (``training.class_weights: {kind: effective_number, start: 160}``), which
-together are LDAM-DRW: margins alone shift no class's share of the predictions, so weights on top
-of them correct nothing twice. Prediction uses the plain logits, without the margin.
+together are LDAM-DRW: a margin is no weight by frequency, so they do not correct twice. Prediction
+uses the plain logits, without the margin.
 
 Source:
     Cao et al., "Learning imbalanced datasets with label-distribution-aware margin loss", 2019:

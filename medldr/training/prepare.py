@@ -11,6 +11,7 @@ from medldr.models.base import FeatureModel
 from medldr.training import start_checks as start
 from medldr.training.machine.processes import Processes
 from medldr.training.optim import Schedule
+from medldr.training.setting_notes import over_corrected, without_effect
 from medldr.training.weights.selection_rules import Rule, parse_rules
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Prepared(NamedTuple):
         schedule: Factor on the learning rate at each step.
         rules: The selection rules.
         splits: Splits, and parts of held-out domains, that have rows.
-        said: What the method has to say about the run.
+        said: What the method has to say about the run, and settings that double or do nothing.
     """
 
     loader: TrainLoader
@@ -78,6 +79,7 @@ def prepare(
     start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
     steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
     said = algorithm.check_run(config, processes=processes.world, steps=steps)
+    said += over_corrected(algorithm, sampler, training) + without_effect(training)
     schedule = Schedule(training, loader.steps_per_epoch)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
     averaging = training.averaging

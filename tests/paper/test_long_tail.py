@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from medldr.config import load_config
 from medldr.config.method import id_title, method_id
 from medldr.reporting.published.numbers import published
 from medldr.sweeps.plan.expand import expand
@@ -74,6 +75,40 @@ def test_protocols_are_told_apart_and_what_is_not_known_has_none():
         assert known in (None, "unstated", config.protocol), label
     assert by_method["bcl"] == "unstated"
     assert by_method["latentdr_sa_residual+balanced_softmax"] == "balms"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes"),
+    [
+        ("balms", ["data.md5=any", "evaluation.oracle=false", "data.imbalance.factor=50"]),
+        ("bcl", ["data.md5=any", "evaluation.oracle=false", "data.imbalance.kind=step"]),
+        ("cifar_lt_small", ["data.md5=official", "data.imbalance.largest=null", "model.width=1"]),
+        ("medmnist_lt, data/retinamnist_lt", ["data.imbalance.factor=10", "data.imbalance=null"]),
+        ("medmnist_lt, data/bloodmnist_lt", ["data.imbalance.largest=500", "data.md5=any"]),
+    ],
+)
+def test_what_tells_one_protocol_from_another_is_pinned(tmp_path, recipe, changes):
+    file = tmp_path / "run.yaml"
+    file.write_text(f"extends: [recipe/{recipe}, algorithm/erm]\n")
+    plain = load_config(file).protocol
+    assert not plain.endswith("+modified")
+    for change in changes:
+        assert load_config(file, [change]).protocol == f"{plain}+modified", change
+
+
+def test_a_set_made_rare_is_not_medmnists_own_benchmark(tmp_path):
+    file = tmp_path / "run.yaml"
+    for recipe in ("medmnist_v2", "medmnist_v2_224", "medmnist"):
+        file.write_text(f"extends: [recipe/{recipe}, data/retinamnist_lt, algorithm/erm]\n")
+        assert load_config(file).protocol.endswith("+modified"), recipe
+
+
+def test_the_retrained_classifier_of_crt_has_plain_cross_entropy(tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text("extends: [recipe/balms, recipe/crt, algorithm/balanced_softmax]\n")
+    (stage,) = load_config(file).training.stages
+    assert (stage.algorithm.name, stage.algorithm.loss.name) == ("erm", "cross_entropy")
+    assert (stage.sampler, stage.epochs) == ("weighted", 10)
 
 
 def test_balanced_softmax_trains_as_long_as_its_iterations_say():

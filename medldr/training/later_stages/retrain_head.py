@@ -50,6 +50,7 @@ def stage_config(config: RunConfig, number: int, spec: DataSpec) -> RunConfig:
         "cosine_top": "first",
         "cosine_zero": "one_after",
         "warmup": 0,
+        "warmup_from": None,
         "class_weights": None,
         "init_from": None,
         "averaging": None,
