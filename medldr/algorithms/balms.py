@@ -41,8 +41,9 @@ Source:
     draw are then as frequent as theirs, and every class is in the pool, but images of frequent
     classes repeat within a draw. Their gradient passes through the probability of the drawn row
     alone, ours through those of all rows of the pool; their real step has the draw of the trial
-    step, ours a new one at the new rates; their trial step has the optimizer's momentum and decay.
-    The score's images are drawn with replacement.
+    step, ours a new one at the new rates. Their trial step is the classifier's optimizer's, with
+    its momentum and decay; it is also described as one at a larger rate, not stated. Ours is plain
+    and at the current rate (``inner_lr_scale`` 1). The score's images are drawn with replacement.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class BALMSConfig(AlgorithmConfig):
     )
     meta_lr: float = Field(0.01, gt=0, description="Adam's rate for the classes' rates, constant")
     inner_lr_scale: float = Field(
-        1.0, gt=0, description="factor on the current training rate, for the trial step"
+        1.0, gt=0, description="factor on the current training rate, for the trial step; our choice"
     )
     temperature: float = Field(
         1.0, gt=0, description="of the soft draws through which gradients pass"
@@ -134,9 +135,9 @@ class BALMS(Algorithm):
         if self.settings.meta_repeats:
             return [f"algorithm.meta_repeats: {said}, so images repeat in that score"]
         raise InputError(
-            f"training.batch_size: {said}. Set training.batch_size to {enough} or less, or "
-            "algorithm.meta_repeats: true if images may repeat in the score of a step, as in the "
-            "authors' runs on CIFAR-100-LT"
+            f"training.batch_size, or batch_size of the stage: {said}. Set it to {enough} or less, "
+            "or algorithm.meta_repeats: true if images may repeat in the score of a step, as in "
+            "the authors' runs on CIFAR-100-LT"
         )
 
     def _repeats(self, batch_size: int) -> tuple[str, int] | None:

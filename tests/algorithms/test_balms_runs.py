@@ -50,7 +50,8 @@ def test_a_class_with_too_few_images_is_refused_by_name(run_config, build):
         checked(run_config, build, batch_size=10)
     said = str(error.value)
     assert "about 3.33 of each class, but class 'class 2' has 3 training images" in said
-    assert "training.batch_size to 9 or less, or algorithm.meta_repeats: true" in said
+    assert said.startswith("training.batch_size, or batch_size of the stage: with 10, ")
+    assert "Set it to 9 or less, or algorithm.meta_repeats: true" in said
     (note,) = checked(run_config, build, batch_size=10, keys={"meta_repeats": True})
     assert "class 'class 2' has 3 training images, so images repeat in that score" in note
 

@@ -1,9 +1,10 @@
 """Making training rows long-tailed: so many rows of each class, whole groups, a seed of its own.
 
 With ``C`` classes that have rows, a factor ``F`` and ``n`` rows of the largest class, class ``i``
-from the largest to the smallest keeps ``floor(n * (1 / F) ** (i / (C - 1)))`` rows (``exp``), or
-``n`` rows in the first ``C // 2`` classes and ``floor(n / F)`` in the others (``step``). Only
-training rows are taken away; validation and test stay as they are.
+from the largest to the smallest keeps ``int(n * (1 / F) ** (i / (C - 1)))`` rows (``exp``), or
+``n`` rows in the first ``C // 2`` classes and ``int(n * (1 / F))`` in the others (``step``); in
+float64 ``n * (1 / F)`` may be just below a whole ``n / F`` and then gives one row less, as in the
+published code. Only training rows are taken away; validation and test stay as they are.
 
 Which rows stay follows from ``data.imbalance.seed`` alone: class by class, in the order of labels,
 the units of a class (its groups, or single rows without one) are shuffled, and the first ones stay.

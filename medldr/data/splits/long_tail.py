@@ -97,11 +97,16 @@ def _refuse_impossible(
         return
     none = [table.class_names[share.label] for share in asked if not share.asked]
     factors = range(min(int(wanted.factor), int(available.max())), 1, -1)
-    possible = next((f for f in factors if _shares(available, wanted, f)[-1].asked), 1)
+    possible = next((f for f in factors if _shares(available, wanted, f)[-1].asked), None)
+    cure = (
+        "no whole factor above 1 leaves one. Set data.imbalance=null"
+        if possible is None
+        else f"the largest whole factor that leaves one is {possible}. Set "
+        f"data.imbalance.factor={possible} or less"
+    )
     raise InputError(
         f"data.imbalance.factor {wanted.factor:g} leaves 0 training rows of "
-        f"{some(map(repr, none))} of {table.name}; the largest factor that leaves one is "
-        f"{possible}. Set data.imbalance.factor={possible} or less"
+        f"{some(map(repr, none))} of {table.name}; {cure}"
     )
 
 

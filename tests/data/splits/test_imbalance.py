@@ -102,6 +102,11 @@ def test_factor_one_is_balanced():
     assert sizes(7, 4, 1, "exp") == sizes(7, 4, 1, "step") == [7, 7, 7, 7]
 
 
+def test_sizes_are_products_in_float64_as_published_not_quotients():
+    assert 98 * (1 / 49) < 98 / 49 == 2
+    assert sizes(98, 2, 49, "step") == sizes(98, 2, 49, "exp") == [98, 1]
+
+
 @given(
     st.lists(st.integers(1, 5000), min_size=2, max_size=12),
     st.floats(1, 300),

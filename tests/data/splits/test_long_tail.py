@@ -192,9 +192,14 @@ def test_groups_with_all_classes_alike_are_refused(make_table):
 def test_a_class_that_would_vanish_is_named_with_the_largest_factor(derma):
     found = refusal(derma, config(6000))
     assert "factor 6000 leaves 0 training rows of 'df' of toy" in found
-    possible = int(re.search(r"the largest factor that leaves one is (\d+)\.", found)[1])
+    possible = int(re.search(r"the largest whole factor that leaves one is (\d+)\.", found)[1])
     assert min(counts(derma, make_splits(derma, config(possible)).rows["train"])) == 1
     assert "leaves 0" in refusal(derma, config(possible + 1))
+
+
+def test_where_no_factor_leaves_a_row_of_each_class_none_is_named(make_table):
+    found = refusal(make_table([0] * 20 + [1] * 20), config(20, largest=1))
+    assert found.endswith("no whole factor above 1 leaves one. Set data.imbalance=null")
 
 
 def test_more_rows_than_there_are_are_refused_with_the_most_possible(derma):
