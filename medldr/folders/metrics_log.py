@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 LogRow: TypeAlias = dict[str, Any]
-"""One evaluation: ``epoch``, ``step``, and numbers by slash-separated key."""
+"""One evaluation: ``epoch``, ``step``, and numbers by slash-separated key; ``stage``, from 1, where
+the run has several."""
 
 
 def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
@@ -20,7 +21,7 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
     """
     if not path.is_file():
         return [], []
-    found: dict[tuple[Any, Any], LogRow] = {}
+    found: dict[tuple[Any, ...], LogRow] = {}
     broken = 0
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         if not line.strip():
@@ -32,8 +33,9 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
         if not isinstance(row, dict):
             broken += 1
             continue
-        key = (row.get("epoch"), row.get("step"))
-        key = (number, None) if key == (None, None) else key
+        key: tuple[Any, ...] = (row.get("epoch"), row.get("step"))
+        # Normalised weights are of the step at which they were trained in an earlier stage.
+        key = (number,) if key == (None, None) else (*key, stage_of(row))
         found.pop(key, None)
         found[key] = row
     problems = []
@@ -41,6 +43,45 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
         lines = "line" if broken == 1 else "lines"
         problems.append(f"{broken} unreadable {lines} of metrics.jsonl left out of the curves.")
     return list(found.values()), problems
+
+
+def stage_of(row: LogRow) -> int:
+    """Number of the stage of training that a record belongs to; 1 where there is only one."""
+    stage = row.get("stage")
+    return stage if isinstance(stage, int) else 1
+
+
+def last_stage(rows: Sequence[LogRow]) -> list[LogRow]:
+    """Records of the last stage, whose weights alone a run reports.
+
+    Example:
+        >>> last_stage([{"step": 1, "stage": 1}, {"step": 2, "stage": 2}, {"step": 3, "stage": 2}])
+        [{'step': 2, 'stage': 2}, {'step': 3, 'stage': 2}]
+        >>> last_stage([{"step": 1}, {"step": 2}])
+        [{'step': 1}, {'step': 2}]
+    """
+    last = max(map(stage_of, rows), default=1)
+    return [row for row in rows if stage_of(row) == last]
+
+
+def while_training(rows: Sequence[LogRow]) -> list[LogRow]:
+    """Records of the stages that train, whose steps go on from stage to stage.
+
+    A stage that only normalises weights has a record too, at the step where they were trained.
+
+    Example:
+        >>> while_training([{"step": 1, "stage": 1}, {"step": 2, "stage": 1},
+        ...                 {"step": 1, "stage": 2}, {"step": 3, "stage": 3}])
+        [{'step': 1, 'stage': 1}, {'step': 2, 'stage': 1}, {'step': 3, 'stage': 3}]
+    """
+    found: list[LogRow] = []
+    reached = -math.inf
+    for row in rows:
+        known = _is_number(row.get("step"))
+        if not known or row["step"] > reached or stage_of(row) == stage_of(found[-1]):
+            found.append(row)
+            reached = row["step"] if known else reached
+    return found
 
 
 def series(rows: Sequence[LogRow], key: str, axis: str) -> tuple[list[float], list[float]]:

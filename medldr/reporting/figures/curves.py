@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from medldr.folders.metrics_log import LogRow, series, time_axis
+from medldr.folders.metrics_log import LogRow, series, stage_of, time_axis, while_training
 from medldr.folders.run_record import Selection
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
@@ -14,6 +15,7 @@ from medldr.reporting.figures.drawing import (
     BLUE,
     GREEN,
     INK,
+    MUTED,
     ORANGE,
     PINK,
     add_tips,
@@ -84,6 +86,12 @@ LEARNING = (
 )  # fmt: skip
 
 
+_MARKED = (
+    "A dashed vertical line marks where a later stage of training begins, which has its own "
+    "weights to train, batches and learning rate."
+)
+
+
 def _of_latents(key: str) -> tuple[Line, ...]:
     return (
         Line(f"{key}/original", "original latents", BLUE),
@@ -131,12 +139,15 @@ def curves(
 
     Args:
         charts: `LEARNING`, or `OF_LATENTS`: how well a method's further latents are classified.
-        rows: Records of `metrics.jsonl`.
+        rows: Records of `metrics.jsonl`; where there are stages, a line marks where each later one
+            begins, and one without training has no point.
         selection: Which weights were chosen.
         chance: Accuracy at chance level, drawn as a line; None to leave it out.
     """
+    rows = while_training(rows)
     keys = {key for row in rows for key in row}
     axis = time_axis(rows) if rows else "epoch"
+    begins = _begins(rows, axis)
     mark = None if selection is None else selection.epoch if axis == "epoch" else selection.step
     drawings = []
     for chart in charts:
@@ -145,16 +156,35 @@ def curves(
         if not found or (chart.needs and keys.isdisjoint(chart.needs)):
             continue
         level = chance if chart.ylabel == "accuracy" else None
-        paint = partial(_paint, found=found, axis=axis, log=chart.log, level=level, mark=mark)
+        paint = partial(
+            _paint, found=found, axis=axis, log=chart.log, level=level, mark=mark, begins=begins
+        )
         labels, words = (axis, chart.ylabel), [_in_words(*points, axis) for points in found]
+        words += [f"Stage {stage} begins after {axis} {at:g}." for stage, at in begins.items()]
         alt = f"{chart.title} over training. {' '.join(words)}"
-        about: dict[str, Any] = {"title": chart.title, "caption": chart.caption, "alt": alt}
+        caption = f"{chart.caption} {_MARKED}" if begins else chart.caption
+        about: dict[str, Any] = {"title": chart.title, "caption": caption, "alt": alt}
         drawings.append(draw_axes(chart.name, paint, labels=labels, **about))
     return drawings
 
 
+def _begins(rows: Sequence[LogRow], axis: str) -> dict[int, float]:
+    """The last place on the axis before each later stage, by its number."""
+    return {
+        stage_of(row): before[axis]
+        for before, row in itertools.pairwise(rows)
+        if stage_of(row) > stage_of(before) and isinstance(before.get(axis), int | float)
+    }
+
+
 def _paint(
-    axes: Axes, found: list[Points], axis: str, log: bool, level: float | None, mark: float | None
+    axes: Axes,
+    found: list[Points],
+    axis: str,
+    log: bool,
+    level: float | None,
+    mark: float | None,
+    begins: Mapping[int, float],
 ) -> None:
     for line, x, y in found:
         marker = "o" if len(x) < 4 else None
@@ -170,6 +200,8 @@ def _paint(
         axes.yaxis.set_minor_formatter("")
     if level is not None:
         axes.axhline(level, color=INK, lw=1, ls=":", label=f"chance level ({level:.2f})")
+    for stage, at in begins.items():
+        axes.axvline(at, color=MUTED, lw=0.8, ls="--", label=f"stage {stage} begins")
     if mark is not None:
         axes.axvline(mark, color=PINK, lw=1.2, label=f"selected ({axis} {mark:g})")
     time_ticks(axes)

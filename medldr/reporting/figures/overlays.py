@@ -7,7 +7,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from medldr.folders.metrics_log import LogRow, series, time_axis
+from medldr.folders.metrics_log import LogRow, series, time_axis, while_training
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import add_tips, draw_axes, time_ticks
@@ -45,6 +45,7 @@ def overlay_figures(
         column: Title of the column of a sweep that these runs belong to.
         number: Number of that column, from 1, which keeps names apart on one page.
     """
+    curves = {method: [while_training(rows) for rows in runs] for method, runs in curves.items()}
     axes = {time_axis(rows) for runs in curves.values() for rows in runs if rows}
     axis = axes.pop() if len(axes) == 1 else "step"
     drawings = []

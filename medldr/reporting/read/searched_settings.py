@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from medldr.config.sections import held_out
-from medldr.folders.metrics_log import LogRow
+from medldr.folders.metrics_log import LogRow, last_stage
 from medldr.folders.table_names import DRAW, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
@@ -105,5 +105,7 @@ def _pick(cell: _Cell, settings: dict[Setting, list[Entry]]) -> Pick:
 
 
 def _highest(log: Sequence[LogRow], key: str) -> float | None:
-    found = [float(row[key]) for row in log if isinstance(row.get(key), int | float)]
+    """The best evaluation of the stage whose weights the run reports."""
+    rows = last_stage(log)
+    found = [float(row[key]) for row in rows if isinstance(row.get(key), int | float)]
     return max(filter(math.isfinite, found), default=None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from medldr.config.sections import is_swad
+from medldr.config.sections import is_swad, later_stages
 from medldr.evaluation.setting_selection import Evaluated, Trained
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.folders.metrics_log import LogRow
+from medldr.folders.metrics_log import LogRow, last_stage
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.titles import titled
@@ -61,11 +62,18 @@ def _of_set(study: Study, dataset: str, of_set: list[HeldRun]) -> Iterator[Candi
         targets = tuple(domain for domain in alone if any(r.domains == (domain,) for r in runs))
         settings = list(dict.fromkeys(held.entry.setting for held in runs))
         runs.sort(key=lambda held: settings.index(held.entry.setting))
-        # Rules choose a step, and weights averaged over many are of none.
-        averaged = all(is_swad(held.entry.config) for held in runs)
-        if targets and not averaged:
+        if targets and not all(_of_no_step(held.entry.config) for held in runs):
             trained = tuple(_trained(study, held) for held in runs)
             yield Candidates(dataset, method, domains, targets, trained)
+
+
+def _of_no_step(config: Mapping[str, Any]) -> bool:
+    """Whether its weights are of no single step, which is what the rules choose.
+
+    They are averaged over many steps, or normalised after training.
+    """
+    stages = later_stages(config)
+    return stages[-1].get("name") == "tau_norm" if stages else is_swad(config)
 
 
 def _trained(study: Study, held: HeldRun) -> Trained:
@@ -74,7 +82,8 @@ def _trained(study: Study, held: HeldRun) -> Trained:
     run = Trained(setting, entry.member.seed, frozenset(held.domains))
     if entry.files is None:
         return run
-    points = {point.step: point for point in map(_logged, entry.files.log) if point is not None}
+    rows = last_stage(entry.files.log)
+    points = {point.step: point for point in map(_logged, rows) if point is not None}
     scored = _scored(entry.files, held.domains[0]) if len(held.domains) == 1 else {}
     for point in scored.values():
         known = points.get(point.step, point)

@@ -39,3 +39,30 @@ def test_batchformer_shows_its_latents_beside_the_plain_ones():
     (drawing,) = curves(OF_LATENTS, rows, None, 0.25)
     assert drawing.name == "attended"
     assert "after batch attention: from" in drawing.alt
+
+
+def staged(*stages):
+    return [
+        {"epoch": n, "step": 10 * n, "stage": stage, "val/auc": 0.5 + n / 100}
+        for n, stage in enumerate(stages, 1)
+    ]
+
+
+def test_a_later_stage_begins_at_a_line():
+    (drawing,) = curves(LEARNING, staged(1, 1, 2, 2, 3), None)
+    assert "to 0.550 at epoch 5" in drawing.alt  # one curve of all stages
+    assert drawing.alt.endswith("Stage 2 begins after epoch 2. Stage 3 begins after epoch 4.")
+    assert "stage 2 begins" in drawing.svg
+    assert "stage 3 begins" in drawing.svg
+    assert "dashed vertical line" in drawing.caption
+    (plain,) = curves(LEARNING, staged(1, 1, 1), None)
+    assert "tage" not in plain.alt + plain.caption + plain.svg
+
+
+def test_a_stage_without_training_has_no_point():
+    rows = staged(1, 1, 1)
+    chosen = Selection(rule="val_auc", epoch=2, step=20)
+    (plain,) = curves(LEARNING, rows, chosen)
+    normalised = {"epoch": 2, "step": 20, "stage": 2, "val/auc": 0.99}
+    (drawing,) = curves(LEARNING, [*rows, normalised], chosen)
+    assert (drawing.alt, drawing.svg) == (plain.alt, plain.svg)

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from medldr.config.yaml import plain, read_yaml
+from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 from medldr.evaluation.setting_selection import CROSS, ORACLE_ANY, ORACLE_LAST, RULES, VALIDATION
 from medldr.folders.sweep_record import read_sweep
@@ -42,7 +44,7 @@ def curve(row, domains, seed):
     return records
 
 
-def searched(held_sweep, held=ALONE, seeds=(0,), rows=SETTINGS, gone=(), **more):
+def searched(held_sweep, held=ALONE, seeds=(0,), rows=SETTINGS, gone=(), staged=curve, **more):
     """A sweep of one method in two settings."""
     reach = {
         f"erm, {s}": lambda domains, seed, s=s: None if (s, domains, seed) in gone else INSIDE[s][1]
@@ -52,7 +54,7 @@ def searched(held_sweep, held=ALONE, seeds=(0,), rows=SETTINGS, gone=(), **more)
     axes = ("algorithm", "training.lr")
     algorithms = {f"erm, {s}": {"name": "erm", "lr_scale": n + 1.0} for n, s in enumerate(SETTINGS)}
     return held_sweep(
-        reach, held, seeds, layout=layout, axes=axes, curve=curve, algorithms=algorithms, **more
+        reach, held, seeds, layout=layout, axes=axes, curve=staged, algorithms=algorithms, **more
     )
 
 
@@ -77,6 +79,56 @@ def test_main_tables_show_the_setting_that_validation_chose(held_sweep):
     assert len(study.every) == 8
     (found,) = held_out_sets(study)
     assert found.values("ERM", "photo", "target_in", "accuracy") == {0: 0.3, 1: 0.3}
+
+
+CRT = {"training": {"stages": [{"name": "retrain_head", "epochs": 1}]}}
+TAU = {"training": {"stages": ["tau_norm"]}}
+
+
+def staged_curve(row, domains, seed):
+    """A first stage far better than the second, whose evaluations are those of `curve`."""
+    second = curve(row, domains, seed)
+    first = [dict.fromkeys(record, 0.99) | {"step": 1 + n} for n, record in enumerate(second)]
+    if "lr-0.1" in row:  # the setting whose second stage is best has the worse first stage
+        first = [record | {"val/domain_accuracy": 0.95} for record in first]
+    return [r | {"stage": stage} for stage, rows in ((1, first), (2, second)) for r in rows]
+
+
+def test_only_the_last_stage_chooses_settings_and_steps(held_sweep):
+    study = read_study(
+        searched(held_sweep, held=[*ALONE, *PAIRS], staged=staged_curve, config=CRT, plans=False)
+    )
+    assert {pick.setting for pick in study.picks} == {("lr-0.1",)}
+    (found,) = candidates(study)
+    steps = {point.step for run in found.runs for point in run.evaluated}
+    assert steps == {16, 100, 200}  # 16: the weights that were scored at the end
+    _, table = selection(study).tables
+    cells = rows_of(table)["ERM, photo"]
+    assert (cells[VALIDATION].estimate.mean, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
+    assert (cells[ORACLE_ANY].estimate.mean, cells[ORACLE_ANY].detail) == (0.6, "lr-0.2, step 200")
+
+
+def test_normalised_weights_are_of_no_step_and_chosen_among_by_their_own_scores(held_sweep):
+    def normalised(row, domains, seed):
+        trained = [r | {"stage": 1} for r in staged_curve(row, domains, seed)[:2]]
+        last = {"step": 1, "stage": 2, "val/domain_accuracy": 0.7 if "lr-0.2" in row else 0.6}
+        return [*trained, last]
+
+    study = read_study(searched(held_sweep, staged=normalised, config=TAU))
+    assert {pick.setting for pick in study.picks} == {("lr-0.2",)}
+    assert candidates(study) == []
+    assert len(selection(study).tables) == 1  # settings alone
+
+
+def test_a_classifier_retrained_on_averaged_weights_is_of_one_step(held_sweep):
+    training = {"averaging": {"name": "swad", "compat": True}}
+    averaged = searched(held_sweep, config={"training": training})
+    assert candidates(read_study(averaged)) == []
+    for entry in averaged.path.glob("*/config.yaml"):
+        changed = plain(read_yaml(entry).values) | {"training": training | CRT["training"]}
+        entry.write_text(write_yaml(changed))
+    (found,) = candidates(read_study(averaged))
+    assert found.targets == ("photo", "sketch")
 
 
 def test_a_setting_that_lacks_a_run_is_no_candidate_and_is_named(held_sweep):
