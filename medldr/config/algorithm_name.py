@@ -74,6 +74,21 @@ def id_of(algorithm: Config) -> str:
     return f"{found}+{below}" if below and below != "erm" else found
 
 
+def erm_with_loss_of(algorithm: Config) -> Config:
+    """ERM with the classification loss that a method, or what it stands on, uses.
+
+    Example:
+        >>> erm_with_loss_of({"name": "latentdr", "base": {"name": "bcl"}})
+        {'name': 'erm', 'loss': {'name': 'logit_adjusted'}}
+    """
+    base = section(algorithm, "base")
+    if base:
+        return erm_with_loss_of(base)
+    plain = plugins.facts("algorithms", str(algorithm.get("name", ""))).get("PLAIN", {})
+    usual = {"name": plain["loss"]} if "loss" in plain else {}
+    return {"name": "erm", "loss": section(algorithm, "loss") or usual}
+
+
 def _own_loss(algorithm: Config) -> Config:
     """The loss that names a method; empty for those of the task and of the method itself."""
     loss = section(algorithm, "loss")

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from medldr import plugins
-from medldr.config.algorithm_name import id_of, title_of
+from medldr.config.algorithm_name import erm_with_loss_of, id_of, title_of
 from medldr.config.packaged import packaged_configs
 from medldr.config.sections import MODIFIED, SWAD_TITLES, later_stages, section, swad_form
 
@@ -72,19 +72,24 @@ def _added(config: Config) -> list[tuple[str, str]]:
     """What changes the weights that the method has trained: parts of its id and of its title."""
     averaged = swad_form(config)
     found = [(averaged, ADDED[averaged])] if averaged else []
-    return found + list(map(_stage, later_stages(config)))
+    first = section(config, "algorithm")
+    return found + [_stage(stage, first) for stage in later_stages(config)]
 
 
-def _stage(stage: Config) -> tuple[str, str]:
+def _stage(stage: Config, first: Config) -> tuple[str, str]:
     """A later stage's part of the id and of the title.
 
-    cRT and BALMS' second stage train a new classifier on class-balanced batches; any other way to
-    train the classifier is named by what it does.
+    cRT and BALMS' second stage train a new classifier on class-balanced batches, cRT with plain
+    cross-entropy; any other way to train the classifier is named by what it does.
+
+    Args:
+        stage: The stage.
+        first: The method of the whole network, whose loss the stage has unless it says otherwise.
     """
     name = str(stage.get("name"))
     if name != "retrain_head":
         return name, ADDED.get(name, name)
-    algorithm = section(stage, "algorithm") or {"name": "erm"}
+    algorithm = section(stage, "algorithm") or erm_with_loss_of(first)
     by, sampler = id_of(algorithm), str(stage.get("sampler") or "weighted")
     new = bool(stage.get("restart", True))
     part = _RETRAINED.get(by) if new and sampler == "weighted" else None

@@ -234,6 +234,23 @@ def test_only_a_new_classifier_on_class_balanced_batches_is_crt(part):
         assert ("cRT" in method_title(config)) == (part == "crt")
 
 
+@pytest.mark.parametrize(
+    ("first", "loss"),
+    [
+        ({"name": "erm", "loss": {"name": "ldam"}}, "ldam"),
+        ({"name": "bcl", "loss": None}, "logit_adjusted"),
+        ({**LATENTDR, "base": {"name": "erm", "loss": "balanced_softmax"}}, "balanced_softmax"),
+    ],
+)
+def test_crt_has_plain_cross_entropy_whatever_the_network_was_trained_with(first, loss):
+    def found(**keys):
+        stage = {"name": "retrain_head", "epochs": 10, **keys}
+        return method_id({"algorithm": first, "training": {"stages": [stage]}}).rsplit("+", 1)[1]
+
+    assert found(algorithm={"name": "erm", "loss": {"name": "cross_entropy"}}) == "crt"
+    assert found() == f"head_weighted_{loss}"
+
+
 def test_another_way_to_train_the_classifier_is_said_in_words():
     def title(**keys):
         stage = {"name": "retrain_head", "epochs": 10, **keys}
