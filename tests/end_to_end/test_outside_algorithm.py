@@ -30,9 +30,16 @@ def lab(tmp_path, monkeypatch):
     (tmp_path / "logit_noise.yaml").write_text(block("yaml", "mylab.logit_noise"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)  # as PYTHONPATH=. does for a user
+    others = forget()  # other tests may have a package of that name
     yield tmp_path
-    for name in [name for name in sys.modules if name.split(".")[0] == "mylab"]:
-        del sys.modules[name]
+    forget()
+    sys.modules.update(others)
+
+
+def forget():
+    """Take the package out of the imported modules."""
+    names = [name for name in sys.modules if name.split(".")[0] == "mylab"]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def test_an_algorithm_of_an_outside_package_trains_from_a_config(lab, medldr):
