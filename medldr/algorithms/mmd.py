@@ -176,8 +176,8 @@ Config = MMDConfig
 ALGORITHM = MMD
 
 CONTRACT_CASES = {
-    "mmd by domain": {"keys": {"weight": 1.0, "forward": "domain"}},
     "mmd": {"keys": {"weight": 0.2}},
+    "mmd by domain": {"keys": {"weight": 0.2, "forward": "domain"}},
     "mmd, uneven": {"keys": {"weight": 0.2}, "rows": 11},
     "mmd multi-label": {"keys": {"weight": 0.02, "bandwidths": "median"}, "task": "multi-label"},
 }

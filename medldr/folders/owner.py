@@ -61,6 +61,8 @@ def owned(folder: RunFolder) -> Iterator[None]:
         OwnedError: If another process owns it, naming host, process and heartbeat.
     """
     _claim(folder.owner)
+    for left in folder.path.glob(f".{folder.owner.name}.*.tmp"):
+        left.unlink(missing_ok=True)  # its writer was killed in a heartbeat; ours has not begun
     stop = threading.Event()
     beat = threading.Thread(target=_beat, args=(folder.owner, stop), daemon=True)
     beat.start()

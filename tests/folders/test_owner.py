@@ -146,3 +146,13 @@ def test_every_refusal_can_be_told_from_its_words(tmp_path):
     refused(lambda: owner._claim(folder.owner))
     assert len(said) == 3
     assert all(owner.says_owned(text) for text in said)
+
+
+def test_what_a_process_killed_in_a_heartbeat_left_is_removed(tmp_path):
+    folder = RunFolder(tmp_path)
+    left, other = tmp_path / ".owner.json.abc.tmp", tmp_path / ".config.yaml.abc.tmp"
+    left.touch()
+    other.touch()
+    with owner.owned(folder):
+        assert not left.exists()
+        assert other.exists()  # what the run itself left is for the run to remove
