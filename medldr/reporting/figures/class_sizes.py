@@ -66,7 +66,7 @@ def class_sizes_figure(
         legend=3,
         title=f"Training images of each class{f', {of}' if of else ''}",
         caption=f"One bar per class. Many: more than {shots.many} training images; few: fewer than "
-        f"{shots.few}; medium: between. A class with few is learned from little.",
+        f"{shots.few}; medium: between. Classes with few are easily missed.",
         alt=f"{len(ranked)} classes from {ranked[0][0]} ({values[0]:,} training images) to "
         f"{ranked[-1][0]} ({values[-1]:,}).",
         size=(5.2, 3.3),
