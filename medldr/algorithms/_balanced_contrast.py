@@ -19,7 +19,7 @@ def balanced_contrast(
     temperature: float,
     anchors: Tensor | None = None,
 ) -> Tensor:
-    """Mean over the anchors of how badly each is told from the other classes.
+    """Balanced supervised contrastive loss, the mean over all anchors.
 
     With ``B_j`` all embeddings of class j and its prototype, s the inner products divided by the
     temperature, an anchor i of class y costs the mean over p in ``B_y`` without i of

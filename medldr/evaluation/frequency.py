@@ -80,11 +80,10 @@ def common_shots(evaluations: Sequence[EvaluationRecord]) -> Shots | None:
 
     Training images may differ a little between runs, as folds do: the numbers are the first run's.
     """
-    said = [evaluation.shots for evaluation in evaluations]
-    if not said or any(each is None or said[0] is None for each in said):
+    buckets = [each.shots.buckets for each in evaluations if each.shots is not None]
+    if not buckets or len(buckets) < len(evaluations) or any(b != buckets[0] for b in buckets):
         return None
-    alike = all(each.buckets == said[0].buckets for each in said if each and said[0])
-    return shots_of(evaluations[0]) if alike else None
+    return shots_of(evaluations[0])
 
 
 def shots_notes(evaluations: Sequence[EvaluationRecord]) -> list[str]:
@@ -98,9 +97,3 @@ def shots_notes(evaluations: Sequence[EvaluationRecord]) -> list[str]:
         else "some runs were scored without evaluation.shots"
     )
     return [f"Frequent and rare classes are not scored apart: {why}."]
-
-
-def counts_of(evaluation: EvaluationRecord) -> tuple[int, ...] | None:
-    """Training images of each class that an evaluation states; None where it states none."""
-    found = shots_of(evaluation)
-    return None if found is None else found.counts

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 from medldr.config import EvaluationConfig
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation import frequency
 from medldr.evaluation.agreement import Difference, differences, equal
 from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.predictions.table import by_split, read_predictions
 from medldr.folders import provenance
 from medldr.folders.checksums import MISSING, changes, is_stopped, result_files
@@ -140,6 +140,7 @@ class _Scores:
     def _check(self, said: EvaluationRecord, content: dict[str, Any], path: Path) -> None:
         table = read_predictions(path, said.task)
         points = {found.key: found for found in differences(said, table)}
+        shots = shots_of(said)
         again = evaluate(
             by_split(table),
             evaluation_settings(self.files, said, content),
@@ -149,7 +150,7 @@ class _Scores:
             },
             shared=[said.gap.seen] if said.gap is not None and said.gap.shared_groups else [],
             recalibrated=content.get("recalibration"),
-            trained_on=frequency.counts_of(said),
+            trained_on=None if shots is None else shots.counts,
         )
         others = {}
         for found in _leaves(content, again):

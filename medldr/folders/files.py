@@ -278,8 +278,7 @@ class RunFolder:
     @property
     def has_state(self) -> bool:
         """Whether a checkpoint exists from which the run, or a stage of it, can go on."""
-        later = self.path.glob("stages/*/checkpoints/*.ckpt")
-        return any(path.is_file() for path in (self.last, self.best, *later))
+        return any(self.path.glob("**/checkpoints/*.ckpt"))
 
     def stage(self, number: int) -> RunFolder:
         """Files of a stage of training that another one follows; its owner is the run's."""

@@ -50,19 +50,9 @@ def fit(
         NonFiniteError: If a loss is not finite; the last good checkpoint is kept.
         Interrupted: After SIGINT or SIGTERM, with the state saved.
     """
-    train = fit_in_stages if config.training.stages else _fit_whole
-    return train(config, data, model, algorithm, folder, fabric, show_progress=show_progress)
-
-
-def _fit_whole(
-    config: RunConfig,
-    data: Data,
-    model: FeatureModel,
-    algorithm: Algorithm,
-    folder: RunFolder,
-    fabric: Fabric,
-    *,
-    show_progress: bool,
-) -> FitResult:
+    if config.training.stages:
+        return fit_in_stages(
+            config, data, model, algorithm, folder, fabric, show_progress=show_progress
+        )
     trainer = assemble(config, data, model, algorithm, folder, fabric, show_progress=show_progress)
     return trainer.run()

@@ -121,3 +121,33 @@ def crop_and_resize(image: Tensor, parts: Crops, size: int) -> Tensor:
         for one, top, left, tall, wide in zip(image, *columns, strict=True)
     ]
     return torch.cat(found)
+
+
+def crop_and_mirror(
+    image: Tensor,
+    uniform: Tensor,
+    size: int,
+    *,
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+    flip: float,
+) -> Tensor:
+    """A random part of each stored picture, brought to one size and mirrored or not.
+
+    Args:
+        image: ``(n, 3, H, W)`` uint8.
+        uniform: ``(n, DRAWS + 1)`` or more from [0, 1): those of `crops`, then one for the mirror.
+        size: Edge of the result, in pixels.
+        scale: As in `crops`.
+        ratio: As in `crops`.
+        flip: Share of the pictures that are mirrored.
+
+    Returns:
+        ``(n, 3, size, size)`` float32 in [0, 1], a new tensor.
+    """
+    # A part's size must be known on the host.
+    places = uniform[:, :DRAWS].cpu().double().numpy()
+    height, width = image.shape[2:]
+    cut = crop_and_resize(image, crops(places, height, width, scale, ratio), size)
+    mirrored = uniform[:, DRAWS].lt(flip).view(-1, 1, 1, 1)
+    return torch.where(mirrored, cut.flip(-1), cut)

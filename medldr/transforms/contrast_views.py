@@ -40,7 +40,7 @@ from medldr.transforms._colour import (
     check_colour,
 )
 from medldr.transforms._colour_jitter import ColourJitter
-from medldr.transforms._resized_crop import Range, Scale, crop_and_resize, crops
+from medldr.transforms._resized_crop import Range, Scale, crop_and_mirror
 from medldr.transforms.base import ImageShape, TransformConfig
 
 
@@ -103,14 +103,16 @@ class ContrastViews:
             ``(B, 3, size, size)`` float32 in [0, 1], a new tensor.
         """
         config = self.config
-        numbers = uniform.cpu()  # a part's size must be known on the host
+        numbers = uniform.cpu()  # which pictures change must be known on the host
         first = _resized_crop.DRAWS
-        height, width = image.shape[2:]
-        places = numbers[:, :first].double().numpy()
-        parts = crops(places, height, width, config.crop_scale, config.crop_ratio)
-        cut = crop_and_resize(image, parts, self.size)
-        mirrored = uniform[:, first].lt(config.flip).view(-1, 1, 1, 1)
-        cut = torch.where(mirrored, cut.flip(-1), cut)
+        cut = crop_and_mirror(
+            image,
+            uniform,
+            self.size,
+            scale=config.crop_scale,
+            ratio=config.crop_ratio,
+            flip=config.flip,
+        )
         some = numbers[:, first + 1].lt(config.jitter).nonzero()[:, 0]
         rows = some.to(cut.device)
         cut[rows] = self.jitter(cut[rows], numbers[some, first + 2 : -3])

@@ -34,7 +34,7 @@ from medldr.errors import InputError
 from medldr.transforms import _colour_jitter, _resized_crop
 from medldr.transforms._colour import ColourRule, check_colour
 from medldr.transforms._colour_jitter import ColourJitter
-from medldr.transforms._resized_crop import Range, Scale, crop_and_resize, crops
+from medldr.transforms._resized_crop import Range, Scale, crop_and_mirror
 from medldr.transforms.base import ImageShape, TransformConfig
 
 
@@ -88,15 +88,15 @@ class Natural:
             ``(B, 3, size, size)`` float32 in [0, 1], a new tensor.
         """
         config = self.config
-        numbers = uniform.cpu()  # a part's size must be known on the host
-        first = _resized_crop.DRAWS
-        height, width = image.shape[2:]
-        places = numbers[:, :first].double().numpy()
-        parts = crops(places, height, width, config.crop_scale, config.crop_ratio)
-        cut = crop_and_resize(image, parts, config.size)
-        mirrored = uniform[:, first].lt(config.flip).view(-1, 1, 1, 1)
-        cut = torch.where(mirrored, cut.flip(-1), cut)
-        cut = self.jitter(cut, numbers[:, first + 1 : -1])
+        cut = crop_and_mirror(
+            image,
+            uniform,
+            config.size,
+            scale=config.crop_scale,
+            ratio=config.crop_ratio,
+            flip=config.flip,
+        )
+        cut = self.jitter(cut, uniform[:, _resized_crop.DRAWS + 1 : -1].cpu())
         colourless = uniform[:, -1].lt(config.grey).view(-1, 1, 1, 1)
         return torch.where(colourless, _colour_jitter.grey(cut), cut)
 

@@ -61,7 +61,7 @@ def plan_manifest(
         raise InputError(f"data.{key} is for runs and plays no part in making splits. Leave it out")
     if not config.val_fraction:
         raise InputError(
-            f"--val: {config.name} takes no rows for validation unless it is told how many. Add "
+            f"--val: {config.name} sets no rows aside for validation by default. Add "
             "--val 0.1, for example"
         )
     plain = replace(table, splits=np.full(len(table), "", np.str_), groups=_folded(table.groups))

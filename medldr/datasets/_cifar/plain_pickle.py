@@ -209,7 +209,7 @@ def _made(function: Any, arguments: Any) -> Any:
 
 
 def _fill(target: Any, state: Any) -> None:
-    """Give an array its values; what a type of single bytes is told adds nothing to it."""
+    """Fill an array with its values; the state of a one-byte type adds nothing to it."""
     if isinstance(target, _Type):
         return
     if not isinstance(target, _Unfilled):

@@ -1,12 +1,12 @@
-"""Accuracy on frequent and on rare classes, told apart by how many training images they have.
+"""Accuracy on frequent and rare classes, grouped by their number of training images.
 
 A network trained on few images of a class may never predict it, and its overall accuracy hardly
 shows that. Classes are therefore grouped by their training images: many, medium and few.
 
 Source:
     The protocol of the long-tail literature (Liu et al. 2019; the released code of Balanced
-    Softmax and of BCL): more than 100 training images are many, fewer than 20 are few, and what
-    lies between is medium. A group's number is the unweighted mean of its classes' accuracies.
+    Softmax and of BCL): more than 100 training images are many, fewer than 20 are few, and the
+    rest are medium. A group's score is the unweighted mean of its classes' accuracies.
     Our choice: classes without an item in the split are left out of that mean, and a group without
     a class has no number.
 """

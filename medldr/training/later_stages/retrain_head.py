@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medldr.algorithms import build_algorithm
-from medldr.algorithms.base import Algorithm, AlgorithmConfig
+from medldr.algorithms.base import Algorithm
 from medldr.algorithms.erm import ERMConfig
 from medldr.config import RunConfig
 from medldr.config.averaging import SWAD
@@ -98,11 +98,10 @@ def stage_algorithm(
     assert isinstance(stage, RetrainHead)
     if stage.algorithm is not None:
         return build_algorithm(stage.algorithm, spec, model, config.seed + 1 + number)
-    loss = first
-    while isinstance(base := getattr(loss, "base", None), Algorithm):
-        loss = base
-    assert isinstance(loss.config, AlgorithmConfig)
-    plain = ERMConfig(name="erm", loss=loss.classification.config)
+    lowest = first  # of methods that stand on another, the one whose loss serves all terms
+    while isinstance(base := getattr(lowest, "base", None), Algorithm):
+        lowest = base
+    plain = ERMConfig(name="erm", loss=lowest.classification.config)
     return build_algorithm(plain, spec, model, config.seed + 1 + number)
 
 

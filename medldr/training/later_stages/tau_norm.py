@@ -6,10 +6,9 @@ Source:
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -118,11 +117,9 @@ def apply(
     chosen, notes = dict[str, Selection](), []
     for rule in reversed(rules):  # the reported one last, so that the network keeps its weights
         model.load_state_dict(load_tensors(earlier.selected(rule.name)))
-        tau, value = _best(model, taus, rule, validation)
-        head = _linear(model)
-        _normalise(head, head.weight.detach().clone(), tau)
+        tau, scores = _best(model, taus, rule, validation)
         old = fitted.selections[rule.name]
-        value = value if rule.column else old.value
+        value = scores.get(rule.column) if rule.column else old.value
         chosen[rule.name] = replace(old, value=value, path=folder.selected(rule.name))
         notes.append(f"tau_norm: the classifier that {rule.name} chose has tau {tau:g}")
         if processes.first:
@@ -132,9 +129,7 @@ def apply(
     history.rows = [dict(row) for row in before.rows]
     history.rewrite()
     place = {"epoch": chosen[reported].epoch, "step": chosen[reported].step}
-    history.append(
-        {**place, "stage": before.stage, "time_s": before.seconds, **validation.scores(model)}
-    )
+    history.append({**place, "stage": before.stage, "time_s": before.seconds, **scores})
     if processes.first:
         twin(folder.selected(reported), folder.model)
     processes.wait()
@@ -151,24 +146,23 @@ def apply(
 
 def _best(
     model: FeatureModel, taus: Sequence[float], rule: Rule, validation: Validation
-) -> tuple[float, float | None]:
-    """The value of tau that a rule prefers, and the metric there; the first of equal ones."""
-    head = _linear(model)
-    trained = copy.deepcopy(head.state_dict())
-    best: tuple[float, float | None] | None = None
-    for tau in taus:
-        _normalise(head, trained["weight"], tau)
-        value = validation.scores(model).get(rule.column) if rule.column else None
-        if best is None or rule.better(value, best[1]):
-            best = tau, value
-    assert best is not None
-    head.load_state_dict(trained)
-    return best
+) -> tuple[float, dict[str, Any]]:
+    """Normalise by the value of tau that a rule prefers, of equal ones the first.
 
-
-def _linear(model: FeatureModel) -> nn.Linear:
+    Returns:
+        That value, and the metrics there by column.
+    """
     assert isinstance(model.head, nn.Linear)  # `check` has refused any other
-    return model.head
+    weight = model.head.weight.detach().clone()
+    best: tuple[float, dict[str, Any]] | None = None
+    for tau in taus:
+        _normalise(model.head, weight, tau)
+        scores = validation.scores(model)
+        if best is None or rule.better(scores.get(rule.column), best[1].get(rule.column)):
+            best = tau, scores
+    assert best is not None
+    _normalise(model.head, weight, best[0])
+    return best
 
 
 @torch.no_grad()
