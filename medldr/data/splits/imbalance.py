@@ -18,7 +18,7 @@ Source:
     with most rows is the largest one (``order: count``), the largest class keeps as many rows as
     let every other class have its share, and what cannot be had is refused, not approximated.
     Groups stay whole: no class gets more rows than asked; it may lack up to 20% of them, or less
-    than a group, which a note tells.
+    than a group, which a note states.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def _note(
             "another class could not have its share"
         )
     if wanted.order == "count" and [s.label for s in asked] != sorted(s.label for s in asked):
-        text += "; classes are large in the order of their rows, which is not that of their labels"
+        text += "; classes are ranked by number of rows, an order that is not that of their labels"
     less = [s for s in asked if got[s.label] < s.asked]
     if less:
         fewer = some(
