@@ -270,10 +270,10 @@ def trained_network(folder: Path | str) -> tuple[RunConfig, RunRecord, FeatureMo
     files = trained(folder)
     record = read_run_record(files)
     config = _config_of(files, record)
-    return config, record, network(config, _spec_of(files, record), files.model)
+    return config, record, network(config, recorded_spec(files, record), files.model)
 
 
-def _spec_of(files: RunFolder, record: RunRecord) -> DataSpec:
+def recorded_spec(files: RunFolder, record: RunRecord) -> DataSpec:
     """The description of the data that a run's network was built for.
 
     Raises:

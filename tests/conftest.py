@@ -56,6 +56,49 @@ def medmnist_root():
     return root
 
 
+@pytest.fixture(scope="session")
+def synthetic_latents():
+    """A function that makes latents of any size: clusters by class, shifted by domain."""
+    from medldr.folders.latents_record import Latents, View
+    from medldr.types import DataSpec
+
+    def make(
+        n=240, dim=8, classes=3, domains=("a", "b", "c"), unseen=("c",), *, seed=0,
+        apart=3.0, shift=1.0, per_group=4, views=True,
+    ):  # fmt: skip
+        rng = np.random.default_rng(seed)
+        label = rng.integers(classes, size=n)
+        place = rng.integers(len(domains), size=n) if domains else np.zeros(n, dtype=int)
+        domain = np.array([domains[i] for i in place] if domains else [""] * n, dtype=np.str_)
+        # A group, as a patient, has images of one domain.
+        group = np.array([p * n + i // per_group if per_group else -1 for i, p in enumerate(place)])
+        centres, shifts = rng.normal(size=(classes, dim)), rng.normal(size=(max(place) + 1, dim))
+        noise = rng.normal(size=(3, n, dim))
+        head = rng.normal(size=(dim, classes))
+
+        def view(strength, turn):
+            z = apart * strength * centres[label] + shift * shifts[place] + noise[turn]
+            return View(z.astype(np.float32), (z @ head).astype(np.float32))
+
+        made = {"original": view(1, 0)}
+        if views:  # degraded latents lose most of the class, restored ones get it back
+            made |= {"degraded": view(0.15, 1), "restored": view(1.2, 2)}
+        seen = np.where(rng.random(n) < 0.8, "train", "id_val")
+        split = np.where(np.isin(domain, unseen), "test", seen)
+        spec = DataSpec(
+            task="multi-class" if classes > 2 else "binary",
+            class_names=tuple(f"class {k}" for k in range(classes)),
+            class_counts=tuple(np.bincount(label[split == "train"], minlength=classes).tolist()),
+            channels=1,
+            spatial_size=(8, 8),
+            domains=tuple(domains),
+            train_domains=tuple(d for d in domains if d not in unseen),
+        )
+        return Latents(spec, np.arange(n), split, domain, group, label, made, {})
+
+    return make
+
+
 @dataclass
 class Ended:
     """How a command ended."""

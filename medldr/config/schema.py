@@ -217,6 +217,11 @@ class EvaluationConfig(Section):
         "those of subgroups; a column of more than 12 numbers without any is cut at its tertiles",
     )
     oracle: bool = Field(False, description="allow selection rules that read the test split")
+    latents: bool = Field(
+        False,
+        description="keep the latents of all splits in latents.safetensors, so that `medldr "
+        "analyze` needs neither the images nor the network",
+    )
     domain_curves: bool = Field(
         False,
         description="score each held-out domain at every validation; reports use this to choose "

@@ -17,6 +17,8 @@ from medldr.errors import InputError
 from medldr.evaluation import recalibration
 from medldr.evaluation.describe_inputs import describe_inputs
 from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.latents.collect import collect_latents
+from medldr.evaluation.latents.operators import find_operators, with_operators
 from medldr.evaluation.mistakes import picture_mistakes
 from medldr.evaluation.predictions.predict import predict_each
 from medldr.evaluation.predictions.submission import submission_files
@@ -24,9 +26,10 @@ from medldr.evaluation.predictions.table import join, write_predictions
 from medldr.folders import provenance
 from medldr.folders.evaluation_record import write_evaluation
 from medldr.folders.files import RunFolder, load_tensors, save_tensors, write_text
+from medldr.folders.latents_record import write_latents
 from medldr.folders.mistakes_record import write_mistakes
 from medldr.folders.preprocessing_record import write_preprocessing
-from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_record
+from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_record, read_run_record
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec, Predictions
@@ -52,7 +55,8 @@ def predict_and_score(
     `preprocessing.json` and `unlike.safetensors` for predictions on new images, and
     `selected/<rule>/` from those of each other rule. Where recalibration is asked for, each rule
     has its own, which `run.json` records, as it does the software; files for a benchmark hold what
-    the network gave, as the benchmark judges the network.
+    the network gave, as the benchmark judges the network. `latents.safetensors` is written where
+    it is asked for.
 
     Args:
         config: The run.
@@ -113,7 +117,19 @@ def predict_and_score(
         place = folder.predictions if further is None else folder.predictions_of(further)
         write_predictions(place, join(list(predicted.values())))
         write_evaluation(folder, evaluation, further)
+    if config.evaluation.latents:
+        keep_latents(config, data, folder, models[choice[reported]], fabric)
     add_to_run_record(folder, scored_with=dict(provenance.scoring()))
+
+
+def keep_latents(
+    config: RunConfig, data: Data, folder: RunFolder, model: FeatureModel, fabric: Fabric
+) -> None:
+    """Write `latents.safetensors`, with degraded and restored latents where the method has any."""
+    found = collect_latents(config, data, model, fabric)
+    on_host = network(config, data.spec, folder.model)
+    operators, _ = find_operators(config, folder, read_run_record(folder), data.spec, on_host)
+    write_latents(folder, with_operators(found, operators))
 
 
 def with_training_groups(data: Data) -> list[str]:

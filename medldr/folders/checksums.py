@@ -22,7 +22,7 @@ FOLDERS: Final = ("selected", "submission", "stages")
 MISSING: Final = "is missing"
 _SCORED: Final = frozenset({
     "config.yaml", "splits.json", "bad_files.csv", "predictions.csv", "evaluation.json",
-    "mistakes.json", "preprocessing.json", "unlike.safetensors",
+    "mistakes.json", "preprocessing.json", "unlike.safetensors", "latents.safetensors",
 })  # fmt: skip
 
 
@@ -34,6 +34,7 @@ def result_files(files: RunFolder) -> dict[str, Path]:
     single = (
         files.config, files.splits, files.bad_files, files.metrics, files.model,
         files.predictions, files.evaluation, files.mistakes, files.preprocessing, files.unlike,
+        files.latents,
     )  # fmt: skip
     found = [path for path in single if path.is_file()]
     for folder in FOLDERS:

@@ -270,6 +270,7 @@ class RunFolder:
         self.submission = self.path / "submission"
         self.preprocessing = self.path / "preprocessing.json"
         self.unlike = self.path / "unlike.safetensors"
+        self.latents = self.path / "latents.safetensors"
 
     def selected(self, rule: str) -> Path:
         """Weights chosen by a selection rule."""

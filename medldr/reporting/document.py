@@ -5,11 +5,14 @@ A `Document` is made once and written by any of the writers (HTML, Markdown, LaT
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from medldr.reporting.table import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ class Drawing:
         svg: The picture, empty where it could not be drawn.
         error: Why it could not be drawn, else empty.
         width: Natural width in CSS pixels.
+        paint: Draws it again, for a file that a paper can include.
+        size: Width and height in inches, of such a file.
     """
 
     name: str
@@ -89,6 +94,8 @@ class Drawing:
     svg: str
     error: str
     width: int
+    paint: Callable[[Figure], None] | None = field(default=None, compare=False, repr=False)
+    size: tuple[float, float] = (4.6, 3.3)
 
 
 @dataclass(frozen=True)

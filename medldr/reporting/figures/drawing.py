@@ -7,12 +7,13 @@ A figure that cannot be drawn is replaced by a sentence that says why.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
@@ -63,6 +64,12 @@ STYLE: dict[str, Any] = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
 }  # fmt: skip
 
+PAPER_STYLE: dict[str, Any] = {
+    "svg.fonttype": "path",  # readers of a paper may lack the font
+    "pdf.fonttype": 42,  # journals refuse Type 3 fonts
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), PAPER),
+}
+
 
 def draw(
     name: str,
@@ -92,26 +99,61 @@ def draw(
     except Exception as problem:  # a page without a figure is better than a run without a page
         error = f"{type(problem).__name__}: {problem}".strip().rstrip(":")
         logger.warning("the figure %r could not be drawn: %s", name, error)
-    return Drawing(name, title, caption, alt, svg, error, round(96 * size[0]))
+    return Drawing(name, title, caption, alt, svg, error, round(96 * size[0]), paint, size)
 
 
 def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float]) -> str:
-    import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
 
-    with mpl.rc_context(), warnings.catch_warnings():
-        # A glyph that matplotlib's own font lacks is drawn by the browser, whose fonts have it.
-        warnings.simplefilter("ignore")
-        mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)  # type: ignore[arg-type]  # its keys are literals
-        figure = Figure(figsize=size, layout="constrained")
+    with _styled(STYLE):
+        figure = _figure(size)
         canvas = FigureCanvasSVG(figure)
         paint(figure)
         buffer = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         canvas.print_svg(buffer, metadata=nothing)  # type: ignore[no-untyped-call]
     return clean_svg(buffer.getvalue(), name)
+
+
+def for_paper(drawing: Drawing, kind: Literal["svg", "pdf"]) -> bytes:
+    """A figure as a file that a paper can include: on white, with fonts of its own.
+
+    Args:
+        drawing: One that could be drawn.
+        kind: What to write; equal figures give equal bytes.
+
+    Raises:
+        ValueError: If there is nothing to draw it with.
+    """
+    if drawing.paint is None or drawing.error:
+        raise ValueError(f"the figure {drawing.name!r} cannot be drawn again")
+    nothing = {"svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
+               "pdf": dict.fromkeys(("Creator", "Producer", "CreationDate"))}[kind]  # fmt: skip
+    buffer = io.BytesIO()
+    with _styled({**STYLE, **PAPER_STYLE}):
+        figure = _figure(drawing.size)
+        drawing.paint(figure)
+        figure.savefig(buffer, format=kind, metadata=nothing)
+    return buffer.getvalue()
+
+
+def _figure(size: tuple[float, float]) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
+@contextlib.contextmanager
+def _styled(style: dict[str, Any]) -> Iterator[None]:
+    """Our style alone, whatever the user's is, until the figure is drawn."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        # A glyph that matplotlib's own font lacks is drawn by the browser, whose fonts have it.
+        warnings.simplefilter("ignore")
+        mpl.rcdefaults()
+        mpl.rcParams.update(style)  # type: ignore[arg-type]  # its keys are literals
+        yield
 
 
 def clean_svg(svg: str, name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
@@ -27,7 +28,9 @@ class Tips(Artist):
         self.set_zorder(10)  # above every line, which would catch the pointer
 
     def draw(self, renderer: Any) -> None:
-        """Write the circles at their places on the finished figure."""
+        """Write the circles at their places on the finished figure; in an SVG for a page alone."""
+        if not hasattr(renderer, "writer") or rcParams["svg.fonttype"] != "none":
+            return
         places = np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)
         where = self.within.transData.transform(places)
         for (x, y), (_, _, text) in zip(where, self.points, strict=True):

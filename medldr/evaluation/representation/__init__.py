@@ -1,0 +1,1 @@
+"""What latents are like: plain numbers of arrays; nothing here reads a file or knows torch."""

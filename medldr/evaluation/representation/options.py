@@ -1,0 +1,26 @@
+"""What an analysis of latents can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of an analysis; the same for all its runs.
+
+    Attributes:
+        seed: Of everything that is drawn.
+        neighbours: Nearest neighbours that are looked at.
+        items: Most images of a run in whatever compares all pairs of images, and in maps.
+        draws: Bootstrap draws of groups (images where there are none) for each 95% interval.
+        queries: Images whose neighbours are shown as pictures.
+        batches: Random batches that a query of the first figure is inserted into.
+    """
+
+    seed: int = 0
+    neighbours: int = 10
+    items: int = 2_000
+    draws: int = 1_000
+    queries: int = 6
+    batches: int = 32
