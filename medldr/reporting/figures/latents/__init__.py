@@ -1,0 +1,1 @@
+"""Figures of latents: what a run's network makes of its images."""
