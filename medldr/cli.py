@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from medldr.commands.analyze import analyze
 from medldr.commands.data_group import data_app
 from medldr.commands.export import export
 from medldr.commands.new import new
@@ -36,6 +37,7 @@ app.command()(plan)
 app.command()(predict)
 app.command()(validate)
 app.command()(export)
+app.command()(analyze)
 
 Config = Annotated[
     str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")

@@ -27,7 +27,7 @@ from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_rec
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.run_result import RunResult
-from medldr.training import FitResult, fit, make_fabric
+from medldr.training import FitResult, fit, make_fabric, make_single_fabric
 from medldr.training.machine.fabric import Launcher, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.types import DataSpec
@@ -189,22 +189,9 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     files = trained(folder)
     before = read_run_record(files)
     config = _config_of(files, before)
-    here = {"devices": 1, "nodes": 1, "device": device or config.machine.device}
-    machine = config.machine.model_copy(update=here)
-    # As it was trained and recorded, whatever `auto` means on this machine.
-    precision = before.precision or config.training.precision
-    fabric = make_fabric(machine, config.training.model_copy(update={"precision": precision}))
-    data = build_data(config)
+    fabric = make_single_fabric(config, precision=before.precision, device=device)
+    data = unchanged_data(config, files, before)
     check(config.evaluation, data.spec, data.rows, data.table.metadata)
-    for what, now, then in (
-        ("data_hash", data.data_hash, before.data_hash),
-        ("split_hash", data.split_hash, before.split_hash),
-    ):
-        if now != then:
-            raise InputError(
-                f"the data of {files.path} has changed since training ({what} is now {now[:12]}, "
-                f"was {str(then)[:12]}). Restore the original files, or train again"
-            )
     forget_scored(files)
     # Metadata and card may be new; older runs may have called two classes multi-class.
     note_data(files, data, fabric)
@@ -212,6 +199,25 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     note_scored(files)
     write_report_or_warn(files)
     return RunResult.read(files)
+
+
+def unchanged_data(config: RunConfig, files: RunFolder, record: RunRecord) -> Data:
+    """The data of a trained run, as it was in training.
+
+    Raises:
+        InputError: If it cannot be read, or has changed since.
+    """
+    data = build_data(config)
+    for what, now, then in (
+        ("data_hash", data.data_hash, record.data_hash),
+        ("split_hash", data.split_hash, record.split_hash),
+    ):
+        if now != then:
+            raise InputError(
+                f"the data of {files.path} has changed since training ({what} is now {now[:12]}, "
+                f"was {str(then)[:12]}). Restore the original files, or train again"
+            )
+    return data
 
 
 def trained(folder: Path | str) -> RunFolder:

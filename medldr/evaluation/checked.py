@@ -70,6 +70,15 @@ def refuse_other_weights(files: RunFolder, record: RunRecord) -> None:
     _refuse(files, _changed(files, record, _names(files, paths)), ())
 
 
+def refuse_other_latents(files: RunFolder, record: RunRecord) -> None:
+    """Check before latents are read that they are those of the run.
+
+    Raises:
+        InputError: If the file was changed.
+    """
+    _refuse(files, _changed(files, record, _names(files, [files.latents])), ())
+
+
 def forget_scored(files: RunFolder) -> None:
     """Remove the checksums of what will be written when a finished run is scored again.
 
@@ -150,7 +159,8 @@ def _refuse(files: RunFolder, changed: Mapping[str, str], unlike: Sequence[str])
     shown = "; ".join(found[:SHOWN])
     more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     # Scoring again makes new predictions, evaluations and pictures, and nothing else.
-    again = (files.predictions.name, files.evaluation.name, files.mistakes.name)
+    scored = (files.predictions, files.evaluation, files.mistakes, files.latents)
+    again = [path.name for path in scored]
     lost = [name for name in changed if Path(name).name not in again]
     cure = f"Score the run again with `medldr evaluate {files.path}`"
     if lost:

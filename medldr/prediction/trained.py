@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr.config import RunConfig
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
 from medldr.evaluation.predictions.predict import probabilities
@@ -23,11 +22,8 @@ from medldr.models.base import FeatureModel
 from medldr.prediction.unusual import unusual_features, unusual_file, unusual_values
 from medldr.prediction.views import View
 from medldr.run import trained_network
-from medldr.training import make_fabric
+from medldr.training import make_single_fabric
 from medldr.transforms import recorded_pipeline
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 
 class Answered(NamedTuple):
@@ -67,7 +63,7 @@ class Trained:
         self.config, run, model = trained_network(folder)
         self.record = read_preprocessing(files.preprocessing)
         self._centre = _centre(files, self.record)
-        self.fabric = _fabric(self.config, run.precision, device)
+        self.fabric = make_single_fabric(self.config, precision=run.precision, device=device)
         self.model: FeatureModel = model.to(self.fabric.device).to_fast_memory().eval()
         stored = self.record.stored
         self.dtype = np.dtype(stored.dtype)
@@ -124,10 +120,3 @@ def _centre(files: RunFolder, record: Preprocessing) -> Centre | None:
         raise InputError(f"{files.unlike} is missing. Write it again with `medldr evaluate`")
     return Centre.from_tensors(load_tensors(files.unlike))
 
-
-def _fabric(config: RunConfig, precision: str | None, device: str | None) -> Fabric:
-    here = {"devices": 1, "nodes": 1, "device": device or config.machine.device}
-    chosen = {"precision": precision or config.training.precision}
-    return make_fabric(
-        config.machine.model_copy(update=here), config.training.model_copy(update=chosen)
-    )

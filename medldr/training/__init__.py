@@ -3,7 +3,7 @@
 from medldr.training.finite_loss import NonFiniteError
 from medldr.training.fit import fit
 from medldr.training.fit_result import FitResult
-from medldr.training.machine.fabric import make_fabric
+from medldr.training.machine.fabric import make_fabric, make_single_fabric
 from medldr.training.step import Stepper, TrainStep
 from medldr.training.weights.selection import Selection
 
@@ -15,4 +15,5 @@ __all__ = [
     "TrainStep",
     "fit",
     "make_fabric",
+    "make_single_fabric",
 ]

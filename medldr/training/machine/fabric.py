@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import torch
 
-from medldr.config.schema import MachineConfig, TrainingConfig
+from medldr.config.schema import MachineConfig, RunConfig, TrainingConfig
 from medldr.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,6 +74,27 @@ def make_fabric(
         num_nodes=machine.nodes,
         strategy=strategy,
         plugins=[plugin],
+    )
+
+
+def make_single_fabric(
+    config: RunConfig, *, precision: str | None = None, device: str | None = None
+) -> Fabric:
+    """The Fabric of one process that works with a trained run.
+
+    Args:
+        config: The run.
+        precision: The one that it was trained in and recorded, whatever ``auto`` means on this
+            machine; unset: its key ``training.precision``.
+        device: Device to use; unset: the run's own ``machine.device``.
+
+    Raises:
+        InputError: As `make_fabric`.
+    """
+    here = {"devices": 1, "nodes": 1, "device": device or config.machine.device}
+    chosen = {"precision": precision or config.training.precision}
+    return make_fabric(
+        config.machine.model_copy(update=here), config.training.model_copy(update=chosen)
     )
 
 

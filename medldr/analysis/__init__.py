@@ -1,0 +1,1 @@
+"""What a method does to latents: runs are read, measured, and shown on one page."""

@@ -1,0 +1,46 @@
+"""`medldr analyze`: what a method does to latents, from run folders and sweep folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def analyze(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="Finished run folders, reference first, or sweep folders."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path("analysis"),
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
+    ] = None,
+    items: Annotated[
+        int, typer.Option(min=10, help="Maximum number of images of a run in maps and pairs.")
+    ] = 2_000,
+    neighbours: Annotated[int, typer.Option(min=1, help="Nearest neighbours to look at.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
+) -> None:
+    """Show what degradation and restoration do to latents, and what the latents are like.
+
+    Writes one page, a csv file per section, and each figure as svg and pdf. Latents are read from
+    the run folder (evaluation.latents=true keeps them) or made again from its images.
+    """
+    from rich.console import Console
+
+    from medldr.analysis.analyze import analyze as analyse
+    from medldr.evaluation.representation.options import Options
+
+    console, progress = Console(highlight=False), Console(stderr=True, highlight=False)
+    options = Options(seed=seed, neighbours=neighbours, items=items)
+    with progress.status("reading") as status:
+        written = analyse(folders, out, options, device=device, done=status.update)
+    for sentence in written.verdict:
+        console.print(sentence, markup=False)
+    for note in written.notes:
+        console.print(f"note: {note}", markup=False)
+    console.print(f"\npage: {written.page}", soft_wrap=True, markup=False)
+    counted = f"{written.figures} figures (svg, pdf), {written.tables} csv files"
+    console.print(f"{counted}: {written.page.parent}", soft_wrap=True, markup=False)
