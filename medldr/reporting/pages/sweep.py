@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from medldr.errors import did_you_mean
 from medldr.folders.sweep_record import SweepFolder
-from medldr.metrics import ALIASES
 from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
-from medldr.reporting.results.comparisons import Column, columns, splits
-from medldr.reporting.results.held_out import held_out_sets
+from medldr.reporting.results.comparisons import Column, splits
 from medldr.reporting.sections.basis import no_groups_note
 from medldr.reporting.sections.by_rule import by_rule
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
@@ -26,14 +23,12 @@ from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep import result as grids
 from medldr.reporting.sections.sweep import sets
 from medldr.reporting.sections.sweep.classes import classes
-from medldr.reporting.sections.sweep.common import Results
+from medldr.reporting.sections.sweep.common import Results, results_of
 from medldr.reporting.sections.sweep.differences import differences
 from medldr.reporting.sections.sweep.folds import folds
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.table import Table
 from medldr.reporting.wording import split_name
-
-DEFAULT_METRICS = ("accuracy", "auc")
 
 
 @dataclass(frozen=True)
@@ -64,9 +59,8 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         InputError: If the folder holds no runs, or its `sweep.json` is damaged.
     """
     study = read_study(folder)
-    found = columns(study)
-    metrics, notes = _metrics(study, found)
-    results = Results(study, found, metrics, splits(found), held_out_sets(study))
+    results, notes = results_of(study)
+    found, metrics = results.columns, results.metrics
     notes = [*study.notes, *notes, *(note for column in found for note in column.notes)]
     notes += no_groups_note([(c.name, c.comparison) for c in found if c.comparison is not None])
     ours = [*sweep_published(study, found), *held_out_published(results.held_out)]
@@ -116,20 +110,6 @@ def _subtitle(results: Results) -> str:
     runs = f"{done} of {count(len(study.every), 'run')} with results"
     methods = count(len(study.rows), "method")
     return f"{methods}, {size}, {runs}; differences are relative to {study.reference}"
-
-
-def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str]]:
-    """The metrics asked for that were computed, and a note on every other one."""
-    there = {m for column in found if column.comparison for m in column.comparison.metrics()}
-    keys = [metric.rsplit("/", 1)[-1] for metric in study.layout.metrics]
-    asked = list(dict.fromkeys(ALIASES.get(key, key) for key in keys)) or list(DEFAULT_METRICS)
-    known = [metric for metric in asked if metric in there]
-    notes = [
-        f"The sweep asks for an unknown metric {metric!r}.{did_you_mean(metric, there)}"
-        for metric in asked
-        if there and metric not in there
-    ]
-    return known or list(DEFAULT_METRICS), notes
 
 
 def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from medldr.metrics import metric_facts
+from medldr.errors import did_you_mean
+from medldr.metrics import ALIASES, metric_facts
 from medldr.reporting.read.study import Study
-from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.comparisons import Column, columns, splits
 from medldr.reporting.results.grid import make_grid
-from medldr.reporting.results.held_out import HeldOut
+from medldr.reporting.results.held_out import HeldOut, held_out_sets
 from medldr.reporting.sections.sweep.grid import grid_table
 from medldr.reporting.table import Table, side_by_side
 from medldr.reporting.wording import split_name
+
+DEFAULT_METRICS = ("accuracy", "auc")
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,28 @@ class Results:
             return grid_table(self.study, grid, target=bool(self.held_out))
 
         return self.tables(what, metrics, make)
+
+
+def results_of(study: Study) -> tuple[Results, list[str]]:
+    """Compare the columns of a sweep.
+
+    Returns:
+        The results, and a note on every metric that was asked for and is not there.
+    """
+    found = columns(study)
+    metrics, notes = _metrics(study, found)
+    return Results(study, found, metrics, splits(found), held_out_sets(study)), notes
+
+
+def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str]]:
+    """The metrics asked for that were computed, and a note on every other one."""
+    there = {m for column in found if column.comparison for m in column.comparison.metrics()}
+    keys = [metric.rsplit("/", 1)[-1] for metric in study.layout.metrics]
+    asked = list(dict.fromkeys(ALIASES.get(key, key) for key in keys)) or list(DEFAULT_METRICS)
+    known = [metric for metric in asked if metric in there]
+    notes = [
+        f"The sweep asks for an unknown metric {metric!r}.{did_you_mean(metric, there)}"
+        for metric in asked
+        if there and metric not in there
+    ]
+    return known or list(DEFAULT_METRICS), notes

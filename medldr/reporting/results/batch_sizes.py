@@ -1,0 +1,210 @@
+"""Runs that differ in the size of a batch alone: a metric against the images of a step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from medldr.config.identity import NOT_HASHED
+from medldr.config.method import method_title, row_titles
+from medldr.config.sections import dataset_name, held_out
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.read.study import Study
+from medldr.reporting.read.titles import titled
+from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.data_sets import mean_of
+
+FEWEST: Final = 3
+"""Fewer sizes make no curve."""
+_SIZES: Final = ("batch_size", "batch_per_domain")
+_ASIDE: Final = {
+    "data": ("root", "download", "packed", "cache", "metadata", "card", "held_out"),
+    "training": _SIZES,
+}
+"""Keys in which runs of one curve may differ; held-out domains are averaged over."""
+
+
+class BatchPoint(NamedTuple):
+    """A method at one size of a batch.
+
+    Attributes:
+        images: Images that see each other: of a set, or of a step where the method knows no sets.
+        per_domain: Images of each domain in a step; None where batches are not drawn by domain.
+        steps: Steps of training.
+        estimate: Mean over seeds, and over held-out domains if there are several.
+    """
+
+    images: int
+    per_domain: int | None
+    steps: int | None
+    estimate: Estimate
+
+
+class BatchLine(NamedTuple):
+    """A method at several sizes.
+
+    Attributes:
+        name: The method.
+        points: In ascending order of the size.
+        reference: Whether it is the one that others are compared with.
+        control: Whether it is a control.
+    """
+
+    name: str
+    points: tuple[BatchPoint, ...]
+    reference: bool = False
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class BatchCurve:
+    """All methods of one data set that were trained with several sizes of a batch.
+
+    Attributes:
+        data: The data set.
+        metric: The metric.
+        split: The split.
+        lines: One per method, the reference first.
+        incomplete: Sizes that lack some of the held-out domains, by method; they have no point.
+        domains: Held-out domains that a point is a mean over; 0 or 1 where it is none.
+    """
+
+    data: str
+    metric: str
+    split: str
+    lines: tuple[BatchLine, ...]
+    incomplete: Mapping[str, tuple[int, ...]]
+    domains: int = 0
+
+    @property
+    def same_steps(self) -> bool:
+        """Whether every run made as many steps."""
+        return len({point.steps for line in self.lines for point in line.points}) < 2
+
+
+class _Cell(NamedTuple):
+    row: str
+    name: str
+    held: str
+    point: BatchPoint
+
+
+def batch_curves(
+    study: Study, columns: Sequence[Column], metric: str, split: str
+) -> list[BatchCurve]:
+    """A curve for every data set with a method that was trained with three sizes or more.
+
+    Runs of one method differ in ``training.batch_size`` or ``training.batch_per_domain`` and in
+    nothing else that training depends on, wherever their size is in the table: in its rows, its
+    columns or the labels of some of its runs. Runs at another learning rate are another method.
+
+    Args:
+        study: The sweep.
+        columns: Its columns.
+        metric: The metric.
+        split: The split.
+
+    Source:
+        The paper's appendix shows accuracy for 4 to 100 images of each domain, without intervals.
+    """
+    lines: dict[tuple[str, str], list[_Cell]] = {}
+    for column in columns:
+        for row in study.rows:
+            estimate = column.estimate(split, metric, row)
+            files = study.files(row, column.name)
+            if estimate is None or estimate.mean is None or files is None:
+                continue
+            size = _size(files)
+            if size is None:
+                continue
+            held = " + ".join(held_out(files.config))
+            key = (dataset_name(files.config, files.facts), _method(files.config))
+            point = BatchPoint(*size, estimate)
+            lines.setdefault(key, []).append(_Cell(row, _name(study, row, files), held, point))
+    found: dict[str, list[tuple[BatchLine, tuple[int, ...], int]]] = {}
+    for (data, _), cells in lines.items():
+        made = _line(study, cells, metric)
+        if made is not None:
+            found.setdefault(data, []).append(made)
+    return [_curve(data, metric, split, of_data) for data, of_data in found.items()]
+
+
+def _curve(
+    data: str, metric: str, split: str, made: Sequence[tuple[BatchLine, tuple[int, ...], int]]
+) -> BatchCurve:
+    names = [line.name for line, _, _ in made]
+    counts = {name: names.count(name) for name in names}
+    numbered: dict[str, int] = {}
+    lines, incomplete = list[BatchLine](), dict[str, tuple[int, ...]]()
+    for line, lost, _ in made:
+        name = line.name
+        if counts[name] > 1:
+            numbered[name] = numbered.get(name, 0) + 1
+            name = f"{name} [{numbered[name]}]"
+        lines.append(line._replace(name=name))
+        if lost:
+            incomplete[name] = lost
+    lines.sort(key=lambda line: not line.reference)
+    domains = max(number for _, _, number in made)
+    return BatchCurve(data, metric, split, tuple(lines), incomplete, domains)
+
+
+def _line(
+    study: Study, cells: Sequence[_Cell], metric: str
+) -> tuple[BatchLine, tuple[int, ...], int] | None:
+    """The points of a method, the sizes that lack a held-out domain, and how many domains."""
+    by_size: dict[int, dict[str, BatchPoint]] = {}
+    for cell in cells:
+        by_size.setdefault(cell.point.images, {}).setdefault(cell.held, cell.point)
+    every = {held for of_size in by_size.values() for held in of_size}
+    points, lost = list[BatchPoint](), list[int]()
+    for size, of_size in sorted(by_size.items()):
+        estimate = mean_of([of_size[h].estimate if h in of_size else None for h in every], metric)
+        if estimate is None:
+            lost.append(size)
+            continue
+        points.append(next(iter(of_size.values()))._replace(estimate=estimate))
+    if len(points) < FEWEST:
+        return None
+    reference = any(cell.row == study.reference for cell in cells)
+    rows = {cell.row for cell in cells}
+    name = cells[0].row if len(rows) == 1 else cells[0].name
+    control = rows <= set(study.layout.controls)
+    return BatchLine(name, tuple(points), reference, control), tuple(lost), len(every)
+
+
+def _size(files: RunFiles) -> tuple[int, int | None, int | None] | None:
+    """Images that see each other, images of each domain, and steps; None where not recorded."""
+    record = files.record
+    if record is None or record.batch_size is None:
+        return None
+    domains = record.content.get("domains_per_batch")
+    per_domain = record.batch_size // domains if isinstance(domains, int) and domains else None
+    seen = record.content.get("set_size")
+    images = seen if isinstance(seen, int) and seen > 0 else record.batch_size
+    return images, per_domain, record.steps
+
+
+def _method(config: Mapping[str, Any]) -> str:
+    """What training depends on, but the size of a batch and the held-out domains, as one text."""
+    kept = {key: v for key, v in config.items() if key not in (*NOT_HASHED, "evaluation")}
+    for section, keys in _ASIDE.items():
+        values = kept.get(section)
+        if isinstance(values, Mapping):
+            kept[section] = {key: value for key, value in values.items() if key not in keys}
+    return json.dumps(kept, sort_keys=True, default=str)
+
+
+def _name(study: Study, row: str, files: RunFiles) -> str:
+    """The row without the size of a batch; the method's own title where its label holds the size.
+
+    A row is one label in a sweep whose axes leave its entries apart.
+    """
+    axes = next((entry.member.row_values for entry in study.of(row)), {})
+    kept = [value for axis, value in axes.items() if axis.rpartition(".")[2] not in _SIZES]
+    if kept and len(kept) < len(axes):
+        return titled(kept, {**row_titles(), **study.layout.titles})
+    return method_title(files.config)

@@ -1,0 +1,157 @@
+"""The gain of each method over the reference, pooled over data sets with random effects.
+
+One data set is one effect: where its domains were held out in turn, the mean over them. Data sets
+that several sweeps or columns evaluate are left out, since their effects share test images.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.random_effects import RandomEffects, random_effects
+from medldr.reporting.read.study import Study
+from medldr.reporting.results.average_differences import average_differences
+from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.data_sets import DataSet, data_sets
+
+Over = Literal["data sets", "domains"]
+
+
+class Effect(NamedTuple):
+    """The gain on one data set, or on one held-out domain.
+
+    Attributes:
+        name: Of the data set or domain.
+        estimate: The gain with its interval.
+        error: Its standard error, of test images and, with several seeds, of training.
+        single: Whether a single seed was trained, so that the error lacks that of training.
+    """
+
+    name: str
+    estimate: Estimate
+    error: float
+    single: bool
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The gains of one method.
+
+    Attributes:
+        method: The method.
+        reference: What it is compared with.
+        metric: The metric.
+        over: What is pooled.
+        effects: One per data set or domain.
+        summary: None for fewer than two.
+        left_out: Data sets that are evaluated more than once, and those without a standard error.
+        control: Whether the method is a control.
+    """
+
+    method: str
+    reference: str
+    metric: str
+    over: Over
+    effects: tuple[Effect, ...]
+    summary: RandomEffects | None
+    left_out: tuple[str, ...] = ()
+    control: bool = False
+
+    @property
+    def estimate(self) -> Estimate:
+        """The pooled gain."""
+        found = self.summary
+        if found is None:
+            return Estimate(reason=f"fewer than two {self.over}")
+        return Estimate(found.mean, se=found.error, low=found.low, high=found.high)
+
+
+class Compared(NamedTuple):
+    """A sweep with what was compared of it."""
+
+    study: Study
+    columns: Sequence[Column]
+
+
+class _Found(NamedTuple):
+    data: DataSet
+    gain: Estimate
+    domains: tuple[Effect | str, ...]
+    control: bool
+
+
+def pooled(sweeps: Sequence[Compared], metric: str, split: str) -> list[Pooled]:
+    """Pool the gains of each method over the data sets of all sweeps.
+
+    Over held-out domains where there is one data set only: they share training images, so the
+    interval is too narrow, and it is of domains of this data set.
+
+    Args:
+        sweeps: What to pool; methods are the same where their rows are printed alike.
+        metric: The metric.
+        split: The split.
+
+    Returns:
+        One per method and reference with two effects or more, in the order of the sweeps.
+    """
+    found: dict[tuple[str, str], list[_Found]] = {}
+    for study, columns in sweeps:
+        for data in data_sets(study, columns):
+            for row, gain in _gains(study, data.columns, metric, split):
+                control = row in study.layout.controls
+                each = tuple(_domains(study, data, metric, split, row))
+                place = found.setdefault((row, study.reference), [])
+                place.append(_Found(data, gain, each, control))
+    made = (_pool(*names, metric, of) for names, of in found.items())
+    return [each for each in made if each.summary is not None]
+
+
+def _gains(
+    study: Study, columns: Sequence[Column], metric: str, split: str
+) -> Iterator[tuple[str, Estimate]]:
+    for row, difference in average_differences(study, columns, metric, split).items():
+        if row != study.reference and not study.oracle(row):
+            yield row, difference.estimate
+
+
+def _domains(
+    study: Study, data: DataSet, metric: str, split: str, row: str
+) -> Iterator[Effect | str]:
+    """The effects of single held-out domains; a name alone for one without a standard error."""
+    for column, held in zip(data.columns, data.held_out, strict=True):
+        if len(data.columns) > 1:
+            own = dict(_gains(study, [column], metric, split)).get(row)
+            yield _effect(held, own) or held
+
+
+def _pool(method: str, reference: str, metric: str, found: Sequence[_Found]) -> Pooled:
+    times = Counter(each.data.data for each in found)
+    left, effects = list[str](), list[Effect]()
+    for each in found:
+        effect = _effect(each.data.name, each.gain)
+        if each.data.shared or times[each.data.data] > 1 or effect is None:
+            left.append(each.data.name)
+        else:
+            effects.append(effect)
+    over: Over = "data sets"
+    if len(found) == 1 and found[0].domains:
+        over = "domains"
+        effects = [each for each in found[0].domains if isinstance(each, Effect)]
+        left = [each for each in found[0].domains if isinstance(each, str)]
+    summary = random_effects(
+        [effect.estimate.mean or 0.0 for effect in effects], [e.error for e in effects]
+    )
+    control = any(each.control for each in found)
+    names = tuple(dict.fromkeys(left))
+    return Pooled(method, reference, metric, over, tuple(effects), summary, names, control)
+
+
+def _effect(name: str, gain: Estimate | None) -> Effect | None:
+    """None for a gain without a standard error."""
+    if gain is None or gain.mean is None or gain.variance is None or gain.variance.total <= 0:
+        return None
+    return Effect(name, gain, gain.variance.total**0.5, not gain.variance.seeds)

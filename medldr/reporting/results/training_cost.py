@@ -1,0 +1,252 @@
+"""What training costs: seconds per step of each method, on one kind of machine."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from scipy.special import stdtrit  # scipy.stats takes a second to load
+
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.variance import Source
+from medldr.folders.metrics_log import LogRow, stage_of, while_training
+from medldr.folders.run_record import RunRecord, what_ran
+from medldr.metric import Metric
+from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.results.data_sets import DataSet
+
+SECONDS: Final = Metric(
+    "seconds_per_step",
+    "Seconds per step",
+    "Wall-clock time of a training step, its share of the validation included.",
+    better="lower",
+    range=(0.0, math.inf),
+)
+TIMES: Final = Metric(
+    "times_reference",
+    "Times the reference",
+    "Seconds per step divided by those of the reference.",
+    better="lower",
+    range=(0.0, math.inf),
+)
+TOO_FEW: Final = "fewer than two evaluations were logged"
+ELSEWHERE: Final = "no run on the machine of the others"
+
+
+class Machine(NamedTuple):
+    """What the time of a step depends on besides the method; None for what a run does not say."""
+
+    device: str | None
+    threads: int | None
+    processes: int | None
+
+    @property
+    def title(self) -> str:
+        """In words.
+
+        Example:
+            >>> Machine("CPU", 1, 1).title, Machine("NVIDIA H200", None, 2).title
+            ('CPU, 1 thread', 'NVIDIA H200, 2 processes')
+        """
+        found = [self.device or "unknown device"]
+        if self.threads is not None:
+            found.append(f"{self.threads} thread{'' if self.threads == 1 else 's'}")
+        if self.processes is not None and self.processes > 1:
+            found.append(f"{self.processes} processes")
+        return ", ".join(found)
+
+
+class MethodCost(NamedTuple):
+    """One method.
+
+    Attributes:
+        row: The method.
+        score: Its headline metric; None where no run has it.
+        seconds: Seconds per step; undefined with a reason.
+        times: Its seconds divided by those of the reference; undefined for the reference itself.
+        left_out: Runs on other machines, or without a time.
+        control: Whether it is a control.
+    """
+
+    row: str
+    score: Estimate | None
+    seconds: Estimate
+    times: Estimate
+    left_out: int = 0
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class Cost:
+    """All methods on one data set.
+
+    Attributes:
+        data: The data set, as printed.
+        metric: The headline metric.
+        split: The split that it is of.
+        reference: The method that the others are compared with.
+        machine: What the times were measured on.
+        methods: In the order of the sweep.
+        others: Runs on other machines, by machine.
+        intervals: Steps between evaluations; several where methods differ in them.
+    """
+
+    data: str
+    metric: str
+    split: str
+    reference: str
+    machine: Machine
+    methods: tuple[MethodCost, ...]
+    others: Mapping[Machine, int]
+    intervals: tuple[int, ...]
+
+
+def seconds_per_step(rows: Sequence[LogRow]) -> float | None:
+    """Median over the intervals between evaluations of a run; None with fewer than two.
+
+    Each interval holds one evaluation, whose time is thus included. What is before the first one
+    (start-up, compilation) is not counted, and a pause is one interval among many.
+
+    Args:
+        rows: Records of `metrics.jsonl`.
+
+    Example:
+        >>> seconds_per_step([{"step": 10, "time_s": 9.0}, {"step": 20, "time_s": 11.0}])
+        0.2
+    """
+    found = [seconds / steps for steps, seconds in _between(rows)]
+    return statistics.median(found) if found else None
+
+
+def _between(rows: Sequence[LogRow]) -> list[tuple[int, float]]:
+    """Steps and seconds from each evaluation to the next one of the same stage."""
+    known = [
+        row for row in while_training(rows)
+        if all(isinstance(row.get(key), int | float) for key in ("step", "time_s"))
+    ]  # fmt: skip
+    found = [
+        (int(b["step"] - a["step"]), float(b["time_s"] - a["time_s"]))
+        for a, b in itertools.pairwise(known)
+        if stage_of(a) == stage_of(b)
+    ]
+    return [(steps, seconds) for steps, seconds in found if steps > 0 and seconds > 0]
+
+
+def training_cost(study: Study, data: DataSet, metric: str, split: str) -> Cost | None:
+    """Seconds per step and headline metric of every method of a data set.
+
+    Times are compared on one kind of machine only, that of most runs: device, threads, processes.
+    They are geometric means over runs with intervals on the log scale, so that a quotient of two
+    means is the mean quotient. What the same machine did beside a run is in no file: runs that
+    shared it slow each other down.
+
+    Args:
+        study: The sweep.
+        data: One of its data sets.
+        metric: The metric.
+        split: The split.
+
+    Returns:
+        None where no run has a time.
+
+    Source:
+        The paper does not report times; all of this is our choice.
+    """
+    names = {column.name for column in data.columns}
+    runs: dict[str, list[tuple[Machine, float | None]]] = {}
+    for entry in study.entries:
+        if entry.member.column in names and entry.run is not None and not entry.folds:
+            runs.setdefault(entry.member.row, []).append(_timed(entry))
+    timed = Counter(m for of in runs.values() for m, seconds in of if seconds is not None)
+    if not timed:
+        return None
+    machine = timed.most_common(1)[0][0]
+    logs = {
+        row: [math.log(s) for m, s in of if m == machine and s is not None]
+        for row, of in runs.items()
+    }
+    base = logs.get(study.reference, [])
+    methods = tuple(
+        MethodCost(
+            row,
+            data.estimate(split, metric, row),
+            _mean(logs[row]) if logs[row] else _undefined(runs[row]),
+            Estimate() if row == study.reference else _quotient(logs[row], base),
+            len(runs[row]) - len(logs[row]),
+            row in study.layout.controls,
+        )
+        for row in study.rows
+        if row in runs
+    )
+    every = [entry for name in names for entry in study.of(column=name)]
+    steps = {n for entry in every for log in entry.logs for n in _usual(log)}
+    others = Counter(m for of in runs.values() for m, _ in of if m != machine)
+    return Cost(
+        data.name, metric, split, study.reference, machine, methods, others, tuple(sorted(steps))
+    )
+
+
+def _usual(log: Sequence[LogRow]) -> list[int]:
+    """Steps of most intervals between evaluations; the last one may be shorter."""
+    counts = Counter(steps for steps, _ in _between(log))
+    return [steps for steps, _ in counts.most_common(1)]
+
+
+def _timed(entry: Entry) -> tuple[Machine, float | None]:
+    record = None if entry.files is None else entry.files.record
+    log = entry.logs[0] if entry.logs else ()
+    return _machine(record), seconds_per_step(log)
+
+
+def _machine(record: RunRecord | None) -> Machine:
+    if record is None:
+        return Machine(None, None, None)
+    device = what_ran(record)["device"]
+    if device == "CPU":
+        model = (record.provenance.get("hardware") or {}).get("cpu")
+        device = f"CPU ({model})" if model else device
+    processes = record.content.get("processes")
+    # On a GPU the threads of the processor decide little, and differ between machines.
+    threads = record.threads if record.device == "cpu" else None
+    return Machine(device, threads, processes if isinstance(processes, int) else None)
+
+
+def _undefined(runs: Sequence[tuple[Machine, float | None]]) -> Estimate:
+    known = any(seconds is not None for _, seconds in runs)
+    return Estimate(reason=ELSEWHERE if known else TOO_FEW, n=0)
+
+
+def _source(logs: Sequence[float]) -> Source | None:
+    """The variance of a mean over runs."""
+    n = len(logs)
+    return Source(statistics.variance(logs) / n, n - 1) if n > 1 else None
+
+
+def _mean(logs: Sequence[float]) -> Estimate:
+    source = _source(logs)
+    sources = () if source is None else (source,)
+    return _on_log_scale(statistics.fmean(logs), sources, len(logs))
+
+
+def _quotient(logs: Sequence[float], base: Sequence[float]) -> Estimate:
+    if not logs or not base:
+        return Estimate(reason=ELSEWHERE)
+    mean = statistics.fmean(logs) - statistics.fmean(base)
+    sources = [source for source in (_source(logs), _source(base)) if source is not None]
+    return _on_log_scale(mean, sources if len(sources) == 2 else (), min(len(logs), len(base)))
+
+
+def _on_log_scale(mean: float, sources: Sequence[Source], n: int) -> Estimate:
+    """The exponential of a mean; Welch and Satterthwaite's degrees of freedom for its interval."""
+    total = sum(source.variance for source in sources)
+    if total <= 0:
+        return Estimate(math.exp(mean), n=n)
+    df = total**2 / sum(source.variance**2 / source.df for source in sources)
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * total**0.5
+    return Estimate(math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half), n=n)

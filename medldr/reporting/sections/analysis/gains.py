@@ -1,0 +1,142 @@
+"""Where a method helps: its gain over the reference, domain by domain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from medldr.metrics import metric_facts
+from medldr.reporting.document import Bullets, Drawing, Figures, Section
+from medldr.reporting.figures.sweep.gains import gains_figure, place_name
+from medldr.reporting.prose import section
+from medldr.reporting.results.gains import Gain
+from medldr.reporting.sections.comparison.tables import difference_cell
+from medldr.reporting.sections.domain_gap import spoken
+from medldr.reporting.sections.rows import count
+from medldr.reporting.sections.sweep.verdict import finding
+from medldr.reporting.table import Row, Table
+
+FINDINGS = ("better", "worse", "no clear difference", "not compared")
+
+
+@dataclass(frozen=True)
+class SweepGains:
+    """The gains of a sweep.
+
+    Attributes:
+        reference: What its methods are compared with.
+        metric: What they are of.
+        methods: Gains of each method, in order.
+        controls: Methods that are controls.
+    """
+
+    reference: str
+    metric: str
+    methods: Mapping[str, Sequence[Gain]]
+    controls: Sequence[str] = ()
+
+
+def gains_section(found: Mapping[str, SweepGains]) -> Section | None:
+    """For each sweep what each method does in how many domains, with a figure and a table.
+
+    Args:
+        found: Gains by the title of their sweep.
+    """
+    there = {title: of for title, of in found.items() if _several(of)}
+    several = len(there) > 1
+    leads, tables = list[str](), list[Table]()
+    drawings = list[Drawing | None]()
+    for title, of in there.items():
+        for method, gains in of.methods.items():
+            drawings.append(gains_figure(gains, of.reference, of.metric, len(drawings) + 1))
+            text = verdict(gains, of.reference, of.metric)
+            text = f"Control: {text}" if method in of.controls else text
+            leads.append(f"{title}: {text}" if several else text)
+        tables.append(gains_table(of, title if several else ""))
+    shown = Figures([drawing for drawing in drawings if drawing is not None])
+    references = dict.fromkeys(of.reference for of in there.values())
+    return section(
+        "analysis", "gains", Bullets(leads, "verdict"), shown, *tables,
+        reference=" or ".join(references),
+    )  # fmt: skip
+
+
+def _several(of: SweepGains) -> bool:
+    """Whether there is more than one place: a single one is in the tables of the sweep already."""
+    return any(len(gains) > 1 for gains in of.methods.values())
+
+
+def verdict(gains: Sequence[Gain], reference: str, metric: str) -> str:
+    """In how many places a method is better, worse, or not clearly different.
+
+    Seen domains count only where no other was tested.
+
+    Args:
+        gains: The gains of one method.
+        reference: What it is compared with.
+        metric: What the gains are of.
+    """
+    chosen = [gain for gain in gains if gain.unseen is not False] or list(gains)
+    unseen = all(gain.unseen for gain in chosen)
+    found = Counter(_finding(gain, metric) for gain in chosen)
+    if set(found) == {"not compared"}:
+        said = "not compared, because single seeds say nothing of others"
+    else:
+        each = [f"{kind} in {found[kind]}" for kind in FINDINGS if found[kind]]
+        where = " on unseen domains" if unseen else ""
+        said = f"{', '.join(each)} of {count(len(chosen), 'comparison')}{where}"
+    return f"{gains[0].method} vs {reference}, {spoken(metric)}: {said}."
+
+
+def _finding(gain: Gain, metric: str) -> str:
+    if gain.seeds < 2:
+        return "not compared"
+    return finding(metric, gain.difference) or "not compared"
+
+
+def gains_table(of: SweepGains, title: str = "") -> Table:
+    """Domains down, methods across.
+
+    Args:
+        of: The gains of a sweep.
+        title: Of the sweep, where there are several.
+    """
+    places: dict[tuple[object, ...], dict[str, Gain]] = {}
+    for method, gains in of.methods.items():
+        for gain in gains:
+            places.setdefault(gain[:5], {})[method] = gain
+    several = len({gain.data for gains in of.methods.values() for gain in gains}) > 1
+    caption = f"{metric_facts(of.metric).heading}: difference from {of.reference} in each domain"
+    table = Table(f"{title}: {caption}" if title else caption, ["Domain", *of.methods])
+    for by_method in places.values():
+        any_gain = next(iter(by_method.values()))
+        found = {method: by_method[method].difference for method in by_method}
+        cells = [difference_cell(table, of.metric, found.get(method)) for method in of.methods]
+        tags = {True: ("unseen",), False: ("seen",), None: ()}[any_gain.unseen]
+        name = place_name(any_gain, several=several).removesuffix(" (seen)")
+        table.rows.append(Row(name, cells, tags))
+    if any(gain.seeds < 2 for gains in of.methods.values() for gain in gains):
+        table.notes.append("Where a single seed was trained there is no p.")
+    return table
+
+
+def gains_lines(found: Mapping[str, SweepGains]) -> list[dict[str, object]]:
+    """One line per method and domain."""
+    return [line for sweep, of in found.items() if _several(of) for line in _lines(sweep, of)]
+
+
+def _lines(sweep: str, of: SweepGains) -> Iterator[dict[str, object]]:
+    for method, gains in of.methods.items():
+        for gain in gains:
+            held, unseen = gain.difference.estimate, gain.unseen
+            seen = "" if unseen is None else "unseen" if unseen else "seen"
+            yield {
+                "sweep": sweep, "method": method, "compared_with": of.reference, "data": gain.data,
+                "domain": gain.domain, "held_out": gain.held_out, "split": gain.split,
+                "seen": seen, "metric": of.metric, "seeds": gain.seeds,
+                "difference": held.mean, "low": held.low, "high": held.high,
+                "p": gain.difference.p, "p_holm": gain.difference.p_holm,
+                "finding": _finding(gain, of.metric), "control": method in of.controls,
+                "reason": held.reason,
+            }  # fmt: skip
