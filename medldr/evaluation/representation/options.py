@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+ClassWeights = Literal["items", "pairs", "classes"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,8 @@ class Options:
         draws: Bootstrap draws of groups (images where there are none) for each 95% interval.
         queries: Images whose neighbours are shown as pictures.
         batches: Random batches that a query of the first figure is inserted into.
+        class_weights: What a class counts for in alignment: its ``items``, its ``pairs``, or as
+            any of the ``classes``; the paper does not say.
     """
 
     seed: int = 0
@@ -24,3 +29,4 @@ class Options:
     draws: int = 1_000
     queries: int = 6
     batches: int = 32
+    class_weights: ClassWeights = "items"

@@ -1,0 +1,129 @@
+"""Alignment and uniformity of some of a run's images, with 95% intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.representation.drawn import sample_of, units_of
+from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.pair_sums import (
+    PairSums,
+    pair_sums,
+    rest,
+    weighted,
+)
+from medldr.evaluation.representation.sphere import (
+    ALIGNMENT,
+    NO_DIRECTION,
+    NO_PAIR,
+    TOO_FEW,
+    UNIFORMITY,
+    closeness,
+    unit_length,
+)
+from medldr.evaluation.single_run import number
+from medldr.folders.latents_record import Latents
+from medldr.metric import Metric
+
+Mask = NDArray[np.bool_]
+
+APART: Final = Metric(
+    "alignment_difference", "Between minus within domains", better="lower", range=(-4.0, 4.0),
+    meaning="How much further apart two images of the same class are when they come from different "
+    "domains than when they come from one; 0 means that the centre of a class is the same in all "
+    "domains.",
+)  # fmt: skip
+SEVERAL_LABELS = "an image can have several labels, so it has no single class"
+ONE_DOMAIN = "too few images of one class from different domains here"
+
+
+class PairScores:
+    """One kind of latents of some images, with draws of their groups.
+
+    Args:
+        held: The images.
+        view: Which latents.
+        options: Draws, and the weights of classes.
+    """
+
+    def __init__(self, held: Latents, view: str, options: Options) -> None:
+        self.held, self.weighting, self.missing = held, options.class_weights, ""
+        self.units = units_of(held)
+        count = self.units.count
+        drawn = group_weights(count, options.draws, stream(options.seed, "geometry"), len(held))
+        # The first "draw" has every group once: it gives the number itself.
+        self.weights = np.hstack([np.ones((count, 1)), *drawn])
+        try:
+            unit = unit_length(held.views[view].z)
+        except ValueError:
+            self.missing, unit = NO_DIRECTION, np.ones((len(held), 1))
+        self._near = closeness(unit, unit)
+        self._squared = np.maximum(2 - 2 * unit @ unit.T, 0)
+        np.fill_diagonal(self._squared, 0)
+        self._known: dict[bytes, PairSums] = {}
+
+    def uniformity(self, mask: Mask) -> Estimate:
+        """Of all pairs of these images."""
+        sums = pair_sums(self._near, np.flatnonzero(mask), self.units.number, self.weights)
+        return self._estimate(UNIFORMITY, np.log(sums.mean), mask, TOO_FEW)
+
+    def alignment(self, mask: Mask, classes: Sequence[Mask]) -> Estimate:
+        """Of pairs of these images that are of the same class."""
+        sums = [self._sums(mask & one) for one in classes]
+        values = weighted([s.mean for s in sums], [self._weight(s) for s in sums])
+        mask = mask & np.logical_or.reduce(classes, initial=False)
+        return self._estimate(ALIGNMENT, values, mask, NO_PAIR)
+
+    def across(
+        self, classes: Sequence[Mask], domains: Sequence[Mask]
+    ) -> tuple[Estimate, Estimate, Estimate]:
+        """Alignment within domains, between domains, and the difference.
+
+        A domain counts within as often as it does between: else a large domain with latents close
+        together would make a difference where no domain is apart from another. Classes that lack
+        pairs of one kind are left out, and classes have the same weights in both.
+        """
+        inside, outside, weights = [], [], []
+        named = np.logical_or.reduce(domains, initial=False)
+        for one in classes:
+            every = self._sums(one & named)
+            parts = [self._sums(one & domain) for domain in domains]
+            between = rest(every, parts)
+            counts = [part.items * (every.items - part.items) * (part.pairs > 0) for part in parts]
+            inside.append(weighted([part.mean for part in parts], counts))
+            outside.append(between.mean)
+            both = ~np.isnan(inside[-1]) & ~np.isnan(outside[-1])
+            weights.append(np.where(both, self._weight(every), 0))
+        near, far = weighted(inside, weights), weighted(outside, weights)
+        mask = np.logical_or.reduce(classes, initial=False) & named
+        found = ((ALIGNMENT, near), (ALIGNMENT, far), (APART, far - near))
+        within, across, apart = (self._estimate(m, drawn, mask, ONE_DOMAIN) for m, drawn in found)
+        return within, across, apart
+
+    def _sums(self, mask: Mask) -> PairSums:
+        """Of squared distances; a class of a domain counts in several numbers."""
+        rows = np.flatnonzero(mask)
+        key = rows.tobytes()
+        if key not in self._known:
+            self._known[key] = pair_sums(self._squared, rows, self.units.number, self.weights)
+        return self._known[key]
+
+    def _weight(self, sums: PairSums) -> Array:
+        known = {"items": sums.items, "pairs": sums.pairs, "classes": np.ones_like(sums.pairs)}
+        return np.where(sums.pairs > 0, known[self.weighting], 0)
+
+    def _estimate(self, metric: Metric, values: Array, mask: Mask, reason: str) -> Estimate:
+        if self.missing:
+            return Estimate(reason=self.missing)
+        if metric is not UNIFORMITY and self.held.label.ndim == 2:
+            return Estimate(reason=SEVERAL_LABELS)
+        found = number(metric, values[0], values[1:], sample_of(self.units, mask), reason)
+        return Estimate(found["value"], low=found["low"], high=found["high"],
+                        reason=found["reason"] or "")  # fmt: skip
