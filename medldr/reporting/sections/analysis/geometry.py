@@ -95,14 +95,16 @@ def _numbers(part: Part) -> Iterator[tuple[str, str, int, dict[str, Estimate]]]:
 def _overview(found: Mapping[str, Geometry]) -> Table:
     """Every kind of latents of every run, on every set of images."""
     table = Table("Alignment and uniformity", ["Latents"])
-    sets = []
+    sets, said = [], []
     for key, name in SETS.items():
-        held = next((one.parts[key][ORIGINAL] for one in found.values() if key in one.parts), None)
-        if held is not None:
+        held = [one.parts[key][ORIGINAL] for one in found.values() if key in one.parts]
+        if held:
             sets.append(key)
             table.columns += [f"{metric.title}, {name}" for metric in (ALIGNMENT, UNIFORMITY)]
-            table.notes.append(f"{name.capitalize()}: {images(held).lower()}, "
-                               f"n = {held.closeness.n:,}.")  # fmt: skip
+            sizes = [part.closeness.n for part in held]
+            ends = " to ".join(f"{n:,}" for n in dict.fromkeys((min(sizes), max(sizes))))
+            said.append(f"{images(held[0])}: n = {ends}.")
+    table.notes.append(" ".join(said))
     for run, each in found.items():
         for view in next(iter(each.parts.values())):
             cells: list[Cell] = []

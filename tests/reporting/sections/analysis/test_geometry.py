@@ -44,7 +44,9 @@ def test_the_overview_has_every_kind_of_latents(found):
     assert restored[3] == parts["train"]["restored"].uniformity
     assert restored[5] == parts["all"]["restored"].uniformity
     n = parts["test"]["original"].closeness.n
-    assert f"Test: test images of unseen domains, n = {n}." in held.notes
+    (note,) = held.notes
+    assert note.startswith(f"Test images of unseen domains: n = {n}. Training images: n = ")
+    assert note.endswith("All images: n = 90.")
 
 
 def test_pairs_within_and_between_domains(found):
@@ -121,7 +123,9 @@ def test_runs_may_differ_in_what_they_hold(synthetic_latents):
     some = {"A": geometry(latents.select(latents.split == "train"), FEW),
             "B": geometry(latents, FEW)}  # fmt: skip
     section = geometry_section(some)
-    assert rows(table(section, "Alignment and uniformity"))["A"][0].empty
+    held = table(section, "Alignment and uniformity")
+    assert rows(held)["A"][0].empty
+    assert held.notes[0].endswith(f"n = {(latents.split == 'train').sum()} to 90.")
     assert rows(table(section, "Alignment by domain"))["c"][1].empty
 
 
