@@ -1,0 +1,235 @@
+"""The top of the page: whether D confuses and R recovers, and what sets runs apart, in sentences.
+
+A difference is called by its 95% interval: one that contains 0 is "no clear difference", and is
+always said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.representation.judged import BALANCED, Classified
+from medldr.evaluation.representation.probes import LABELS, METRIC, Probed, Probes
+from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
+from medldr.metrics import metric_facts
+from medldr.reporting.document import Bullets
+from medldr.reporting.sections.analysis.operators import part_title
+from medldr.reporting.sections.domain_gap import points_text
+from medldr.reporting.wording import bracketed
+
+Sign: TypeAlias = Literal["higher", "lower", "unclear"]
+Pair: TypeAlias = tuple[Estimate, Estimate]
+MOST_RUNS: Final = 2
+"""Runs with D and R that have sentences of their own; the tables have all."""
+MOST_COMPARED: Final = 4
+"""Runs that are compared with the reference in a sentence."""
+THREE_DECIMALS: Final = metric_facts("auc")
+"""How alignment and uniformity are printed."""
+
+
+def verdict(
+    probes: Mapping[str, Probes],
+    operators: Mapping[str, Classified],
+    geometry: Mapping[str, Pair] | None = None,
+) -> Bullets:
+    """What the latents of runs show, in a few sentences.
+
+    Args:
+        probes: By heading; the first is the reference.
+        operators: By heading.
+        geometry: Alignment and uniformity of the latents of each run, by heading.
+    """
+    moved = [h for h, judged in operators.items() if RESTORED in judged.last.views]
+    moved += [h for h, judged in operators.items() if DEGRADED in judged.last.views]
+    moved = list(dict.fromkeys(moved))
+    said: list[str] = []
+    for heading in moved[:MOST_RUNS]:
+        said.append(_classified(heading, operators[heading]))
+        if heading in probes:
+            said.append(_separable(heading, probes[heading].of_class))
+    if len(moved) > MOST_RUNS:
+        said.append(f"For {', '.join(moved[MOST_RUNS:])}, see the tables below.")
+    said.append(_domains({heading: each.of_domain for heading, each in probes.items()}))
+    said.append(_geometry(geometry or {}))
+    return Bullets([text for text in said if text], "verdict")
+
+
+def sign_of(difference: Estimate) -> Sign:
+    """What a difference shows, by its interval.
+
+    Example:
+        >>> sign_of(Estimate(0.1, low=0.02, high=0.2)), sign_of(Estimate(0.1, low=-0.1, high=0.3))
+        ('higher', 'unclear')
+    """
+    if difference.low is None or difference.high is None:
+        return "unclear"
+    if difference.low > 0:
+        return "higher"
+    return "lower" if difference.high < 0 else "unclear"
+
+
+def _turned(difference: Estimate) -> Estimate:
+    """The other one minus this one."""
+    low, high, mean = difference.low, difference.high, difference.mean
+    return Estimate(
+        None if mean is None else -mean,
+        low=None if high is None else -high,
+        high=None if low is None else -low,
+        reason=difference.reason,
+    )
+
+
+def _points(difference: Estimate) -> str:
+    """A difference of balanced accuracy with its interval, or why it has none."""
+    if difference.mean is None:
+        return difference.reason
+    text = points_text(difference.mean, METRIC.name)
+    ends = bracketed(difference, METRIC, signed=True)
+    return text + (ends or (f" ({difference.reason})" if difference.reason else ""))
+
+
+def _share(held: Estimate) -> str:
+    return "n/a" if held.mean is None else METRIC.with_unit(held.mean)
+
+
+def _said(difference: Estimate, words: Mapping[Sign, str]) -> str:
+    return f"{words[sign_of(difference)]}: {_points(difference)}"
+
+
+def _classified(heading: str, judged: Classified) -> str:
+    """What D and R do to the run's own classifier."""
+    part = judged.last
+    names = {ORIGINAL: "original", DEGRADED: "degraded", RESTORED: "restored"}
+    numbers = ", ".join(
+        f"{_share(part.views[view].balanced)} on {name} latents"
+        for view, name in names.items()
+        if view in part.views
+    )
+    text = f"{heading}, {part_title(part).lower()}: balanced accuracy of its own classifier is "
+    text += f"{numbers}; guessing gives {BALANCED.with_unit(part.chance)}."
+    degraded = part.differences.get((ORIGINAL, DEGRADED))
+    if degraded is not None:
+        words: dict[Sign, str] = {
+            "lower": "D confuses the classifier",
+            "unclear": "It is not shown that D confuses the classifier: no clear difference "
+            "between degraded and original latents",
+            "higher": "D does not confuse the classifier, which does better on degraded latents",
+        }
+        text += f" {_said(_turned(degraded), words)}."
+    restored = part.differences.get((RESTORED, DEGRADED))
+    if restored is not None:
+        words = {
+            "higher": "R recovers the class",
+            "unclear": "It is not shown that R recovers the class: no clear difference "
+            "between restored and degraded latents",
+            "lower": "R does not recover the class, as the classifier does worse on restored than "
+            "on degraded latents",
+        }
+        text += f" {_said(restored, words)}."
+    return text
+
+
+def _separable(heading: str, probed: Probed) -> str:
+    """Whether degraded latents are less class-separable, and restored ones more."""
+    original = probed.differences.get((ORIGINAL, DEGRADED))
+    restored = probed.differences.get((RESTORED, DEGRADED))
+    accuracy = probed.accuracy
+    parts = []
+    if original is not None:
+        words: dict[Sign, str] = {
+            "lower": "degraded latents are less class-separable than original ones",
+            "unclear": "no clear difference in how class-separable degraded and original latents "
+            "are",
+            "higher": "degraded latents are more class-separable than original ones",
+        }
+        shares = f"{_share(accuracy[DEGRADED])} against {_share(accuracy[ORIGINAL])}"
+        parts.append(f"{_said(_turned(original), words)}, {shares}")
+    if restored is not None:
+        words = {
+            "higher": "restored latents are more class-separable than degraded ones",
+            "unclear": "no clear difference in how class-separable restored and degraded latents "
+            "are",
+            "lower": "restored latents are less class-separable than degraded ones",
+        }
+        shares = f"{_share(accuracy[RESTORED])} against {_share(accuracy[DEGRADED])}"
+        parts.append(f"{_said(restored, words)}, {shares}")
+    return f"{heading}, by a linear probe: {'; '.join(parts)}." if parts else ""
+
+
+def _domains(found: Mapping[str, Probed]) -> str:
+    """Whether domain is told less well than from the latents of the reference."""
+    held = {heading: probed for heading, probed in found.items() if not probed.reason}
+    if not held:
+        return ""
+    reference, base = next(iter(held.items()))
+    number = base.accuracy[ORIGINAL]
+    text = f"A linear probe tells the domain from the latents of {reference} with a balanced "
+    text += f"accuracy of {_share(number)}{bracketed(number, METRIC)}; guessing gives "
+    text += METRIC.with_unit(base.chance or 0.0)
+    alone = base.accuracy.get(LABELS)
+    text += "" if alone is None else f", the class of an image alone at most {_share(alone)}"
+    words: dict[Sign, str] = {
+        "lower": "less well", "unclear": "no clear difference", "higher": "better",
+    }  # fmt: skip
+    others = list(held.items())[1:]
+    compared = "; ".join(
+        f"{heading} {_said(probed.minus(base), words)}"
+        for heading, probed in others[:MOST_COMPARED]
+    )
+    return f"{text}. Compared with {reference}: {compared}." if compared else f"{text}."
+
+
+def _geometry(found: Mapping[str, Pair]) -> str:
+    """Whether latents are closer within classes and more spread than those of the reference."""
+    held = {h: pair for h, pair in found.items() if all(each.mean is not None for each in pair)}
+    if len(held) < 2 or next(iter(found)) not in held:
+        return ""
+    reference, base = next(iter(held.items()))
+    kinds: tuple[tuple[str, dict[Sign, str]], ...] = (
+        ("alignment", {"lower": "better", "higher": "worse", "unclear": "no clear difference"}),
+        ("uniformity", {"lower": "better", "higher": "worse", "unclear": "no clear difference"}),
+    )
+    parts = [
+        f"{heading} {name} {THREE_DECIMALS.show(pair[place].mean or 0.0)} ({words[sign]}{ends})"
+        for heading, pair in list(held.items())[1 : 1 + MOST_COMPARED]
+        for place, (name, words) in enumerate(kinds)
+        for sign, ends in [_judged(apart(pair[place], base[place]))]
+    ]
+    start = f"Alignment and uniformity (lower is better in both) against {reference}’s "
+    start += " and ".join(THREE_DECIMALS.show(each.mean or 0.0) for each in base)
+    return f"{start}: {'; '.join(parts)}."
+
+
+def _judged(difference: Estimate) -> tuple[Sign, str]:
+    ends = bracketed(difference, THREE_DECIMALS, signed=True).strip(" ()")
+    shown = THREE_DECIMALS.show_difference(difference.mean or 0.0)
+    return sign_of(difference), f", {shown}, {ends or 'no CI'}"
+
+
+def apart(one: Estimate, other: Estimate) -> Estimate:
+    """One number minus another of a different run, both with an interval, as if independent.
+
+    The same images are easy or hard for both, so the interval is rather too wide.
+
+    Args:
+        one: A number that is defined.
+        other: Another one.
+
+    Source:
+        Zou and Donner 2008 (the method of variance estimates recovery).
+
+    Example:
+        >>> found = apart(Estimate(5.0, low=2.0, high=8.0), Estimate(1.0, low=-3.0, high=5.0))
+        >>> found.mean, found.low, found.high
+        (4.0, -1.0, 9.0)
+    """
+    if one.mean is None or other.mean is None:
+        return Estimate(reason=one.reason or other.reason)
+    mean = one.mean - other.mean
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return Estimate(mean)
+    low = ((one.mean - one.low) ** 2 + (other.high - other.mean) ** 2) ** 0.5
+    high = ((one.high - one.mean) ** 2 + (other.mean - other.low) ** 2) ** 0.5
+    return Estimate(mean, low=mean - low, high=mean + high)

@@ -1,0 +1,232 @@
+"""Linear probes: scikit-learn's own predictions, intervals by hand, and data that allow none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from medldr.evaluation.representation import probes as module
+from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.probes import LABELS, from_labels, probes
+from medldr.folders.latents_record import View
+
+FAST = Options(draws=200)
+
+
+def by_hand(latents, truth, view, c=0.01, folds=5, seed=0):
+    """Balanced accuracy and predictions as scikit-learn makes them in one call."""
+    units = np.unique(latents.units, return_inverse=True)[1]
+    regression = LogisticRegression(C=c, class_weight="balanced", max_iter=1_000)
+    told = cross_val_predict(
+        make_pipeline(StandardScaler(), regression), latents.views[view].z.astype(float), truth,
+        groups=units, cv=StratifiedGroupKFold(folds, shuffle=True, random_state=seed),
+    )  # fmt: skip
+    return balanced_accuracy_score(truth, told), told
+
+
+def domain_numbers(latents):
+    return np.array([latents.spec.domains.index(name) for name in latents.domain.tolist()])
+
+
+def test_probes_are_scikit_learns_with_groups_apart(synthetic_latents):
+    latents = synthetic_latents(apart=0.4)
+    found = probes(latents, FAST)
+    for view in ("original", "degraded", "restored"):
+        class_score, _ = by_hand(latents, latents.label, view)
+        domain_score, _ = by_hand(latents, domain_numbers(latents), view)
+        assert found.of_class.accuracy[view].mean == pytest.approx(class_score, abs=1e-12)
+        assert found.of_domain.accuracy[view].mean == pytest.approx(domain_score, abs=1e-12)
+    assert found.of_class.folds == found.of_domain.folds == 5
+    assert (found.of_class.images, found.of_class.groups) == (240, len(np.unique(latents.group)))
+    assert found.of_class.training == (latents.split == "train").sum()
+    assert found.of_class.chance == found.of_domain.chance == pytest.approx(1 / 3)
+
+
+def test_penalty_folds_and_seed_are_used(synthetic_latents):
+    latents = synthetic_latents(apart=0.3, n=120)
+    found = probes(latents, replace(FAST, seed=3), folds=3, c=2.0).of_class
+    score, _ = by_hand(latents, latents.label, "original", c=2.0, folds=3, seed=3)
+    assert found.accuracy["original"].mean == pytest.approx(score, abs=1e-12)
+    assert found.folds == 3
+
+
+def test_intervals_are_of_drawn_groups(synthetic_latents):
+    latents = synthetic_latents(apart=0.4)
+    found = probes(latents, replace(FAST, draws=2_000)).of_class
+    told = {view: by_hand(latents, latents.label, view)[1] for view in latents.views}
+    rng, groups = np.random.default_rng(5), np.unique(latents.group)
+    members = {group: np.flatnonzero(latents.group == group) for group in groups}
+    drawn = {view: [] for view in told}
+    for _ in range(400):
+        rows = np.concatenate([members[g] for g in rng.choice(groups, len(groups))])
+        for view, predicted in told.items():
+            label = latents.label[rows]
+            right = predicted[rows] == label
+            drawn[view].append(np.mean([right[label == k].mean() for k in range(3)]))
+
+    def spread(values):
+        return 2 * 1.96 * np.std(values)
+
+    for view, values in drawn.items():
+        width = found.accuracy[view].high - found.accuracy[view].low
+        assert width == pytest.approx(spread(values), rel=0.15)
+    held = found.differences["restored", "degraded"]
+    paired = np.array(drawn["restored"]) - np.array(drawn["degraded"])
+    assert held.high - held.low == pytest.approx(spread(paired), rel=0.15)
+    assert held.mean == found.accuracy["restored"].mean - found.accuracy["degraded"].mean
+    assert held.low < held.mean < held.high
+
+
+def test_lost_and_recovered_classes_are_seen(synthetic_latents):
+    found = probes(synthetic_latents(apart=0.6, dim=16), FAST).of_class
+    assert found.differences["restored", "degraded"].low > 0
+    assert found.differences["original", "degraded"].low > 0
+
+
+def test_a_run_without_d_and_r_has_probes_of_its_latents_alone(synthetic_latents):
+    found = probes(synthetic_latents(views=False), FAST)
+    assert list(found.of_class.accuracy) == ["original"]
+    assert found.of_class.differences == {}
+    assert list(found.of_domain.accuracy) == ["original", LABELS]
+
+
+def test_labels_alone_are_the_best_rule_of_counts(synthetic_latents):
+    latents = synthetic_latents(views=False)
+    # Domain a has most of class 0, so that the class tells of the domain.
+    label = np.where((latents.domain == "a") & (np.arange(240) % 3 > 0), 0, latents.label)
+    found = probes(replace(latents, label=label), FAST).of_domain
+    domain = domain_numbers(latents)
+    best = max(
+        balanced_accuracy_score(domain, np.array(rule)[label]) for rule in np.ndindex(3, 3, 3)
+    )
+    assert found.accuracy[LABELS].mean == pytest.approx(best, abs=1e-12)
+    assert found.accuracy[LABELS].mean > found.chance + 0.1
+    beyond = found.differences["original", LABELS]
+    assert beyond.mean == found.accuracy["original"].mean - found.accuracy[LABELS].mean
+
+
+def test_equal_class_mixes_leave_labels_at_chance():
+    label, domain = np.tile([0, 1], 6), np.repeat([0, 1, 2], 4)
+    assert balanced_accuracy_score(domain, from_labels(label, domain)) == pytest.approx(1 / 3)
+
+
+def test_shifts_of_domains_are_told_and_their_absence_too(synthetic_latents):
+    shifted = probes(synthetic_latents(shift=1.0, views=False), FAST).of_domain
+    alike = probes(synthetic_latents(shift=0.0, views=False), FAST).of_domain
+    assert shifted.accuracy["original"].low > shifted.chance
+    assert shifted.differences["original", LABELS].low > 0
+    assert alike.accuracy["original"].mean < 0.45
+
+
+def test_runs_are_compared_on_the_same_images_alone(synthetic_latents):
+    latents = synthetic_latents(n=150, apart=0.4, shift=1.0, views=False)
+    other = synthetic_latents(n=150, apart=0.4, shift=0.0, views=False)
+    one, two = probes(latents, FAST).of_domain, probes(other, FAST).of_domain
+    found = two.minus(one)
+    assert found.mean == two.accuracy["original"].mean - one.accuracy["original"].mean
+    assert found.high < 0
+    fewer = probes(latents.select(np.arange(120)), FAST).of_domain
+    assert fewer.minus(one).reason == "the runs were not probed on the same images"
+    assert one.minus(one).mean == 0
+    assert one.minus(one).low is None
+
+
+def test_at_most_so_many_images_with_the_same_shares(synthetic_latents):
+    latents = synthetic_latents(n=1_000, per_group=4, views=False)
+    found = probes(latents, replace(FAST, items=300))
+    assert found.of_class.images == 300
+    kept = module._sampled(latents, replace(FAST, items=300))
+    whole, part = ([np.mean((x.domain == d) & (x.label == k)) for d in "abc" for k in range(3)]
+                   for x in (latents, kept))  # fmt: skip
+    assert np.abs(np.array(whole) - part).max() < 1 / 300 + 1e-9
+    assert (np.diff(kept.row) > 0).all()
+
+
+def test_domains_of_images_without_one_are_not_told(synthetic_latents):
+    latents = synthetic_latents(views=False)
+    domain = np.where(np.arange(240) % 4 == 0, "", latents.domain)
+    found = probes(replace(latents, domain=domain), FAST)
+    assert (found.of_class.images, found.of_domain.images) == (240, 180)
+
+
+@pytest.mark.parametrize(
+    ("change", "target", "reason"),
+    [
+        ({"domains": (), "unseen": ()}, "of_domain", "the data have no domains"),
+        ({"domains": ("a",), "unseen": ()}, "of_domain", "there are no two domains with two"),
+        ({"classes": 1}, "of_class", "there are no two classes with two"),
+        ({"n": 1}, "of_class", "there are no two classes with two"),
+        ({"n": 3}, "of_class", "there are no two classes with two"),
+    ],
+)
+def test_what_cannot_be_told_says_why(synthetic_latents, change, target, reason):
+    found = getattr(probes(synthetic_latents(**change), FAST), target)
+    assert found.reason.startswith(reason)
+    assert (found.accuracy, found.chance) == ({}, None)
+    assert found.minus(found).reason == found.reason
+
+
+def test_twelve_images_are_told_in_fewer_folds(synthetic_latents):
+    found = probes(synthetic_latents(n=12, classes=2, per_group=0, domains=("a", "b")), FAST)
+    assert 2 <= found.of_class.folds <= 5
+    assert found.of_class.accuracy["original"].mean is not None
+    assert found.of_class.groups is None
+
+
+def test_a_class_of_one_group_is_left_out(synthetic_latents):
+    latents = synthetic_latents(classes=3, views=False)
+    label = np.where(latents.label == 2, 0, latents.label)
+    label[latents.group == latents.group[0]] = 2
+    found = probes(replace(latents, label=label), FAST).of_class
+    assert (found.names, found.left_out) == (("class 0", "class 1"), ("class 2",))
+    assert found.images == (label != 2).sum()
+    assert found.chance == 0.5
+
+
+def test_a_view_that_is_not_finite_has_a_reason(synthetic_latents):
+    latents = synthetic_latents()
+    z = latents.views["degraded"].z.copy()
+    z[3, 2] = np.nan
+    views = {**latents.views, "degraded": View(z, latents.views["degraded"].logits)}
+    found = probes(replace(latents, views=views), FAST).of_class
+    assert found.accuracy["degraded"].mean is None
+    assert found.accuracy["degraded"].reason == module.NOT_FINITE
+    assert found.differences["restored", "degraded"].reason == module.NOT_FINITE
+    assert found.differences["restored", "original"].mean is not None
+    assert found.minus(found, "degraded").reason == module.NOT_FINITE
+
+
+def test_constant_latents_tell_nothing(synthetic_latents):
+    latents = synthetic_latents(views=False)
+    flat = View(np.ones_like(latents.z), latents.views["original"].logits)
+    found = probes(replace(latents, views={"original": flat}), FAST).of_class
+    assert found.accuracy["original"].mean == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
+    latents = synthetic_latents()
+    labels = np.eye(3)[latents.label]
+    labels[0, 0] = np.nan
+    spec = replace(latents.spec, task="multi-label")
+    found = probes(replace(latents, label=labels, spec=spec), FAST)
+    assert found.of_class.reason == "images have several labels, not one class"
+    assert list(found.of_domain.accuracy) == list(latents.views)
+    assert found.of_domain.images == 240
+
+
+def test_equal_options_give_equal_numbers(synthetic_latents):
+    latents = synthetic_latents(n=90, apart=0.4, views=False)
+    found = probes(latents, FAST)
+    assert found == probes(latents, FAST)
+    assert found != probes(latents, replace(FAST, seed=1))
+
+
+def test_fits_that_do_not_converge_are_counted(synthetic_latents, monkeypatch):
+    monkeypatch.setattr("medldr.evaluation.representation.folds.MOST_STEPS", 1)
+    found = probes(synthetic_latents(n=120, views=False), FAST)
+    assert found.of_class.unfinished == 5

@@ -1,0 +1,46 @@
+"""Figures of a run's own classifier on original, degraded and restored latents."""
+
+from medldr.evaluation.representation.operators import operators
+from medldr.evaluation.representation.options import Options
+from medldr.reporting.figures.latents.operators import (
+    MOST_CLASSES,
+    operators_figures,
+    shown_classes,
+)
+
+FAST = Options(draws=50)
+
+
+def test_classes_and_domains_have_a_figure_each(synthetic_latents):
+    judged = operators(synthetic_latents(), FAST)
+    by_class, by_domain = operators_figures({"LatentDR": judged})
+    assert (by_class.name, by_domain.name) == ("operators_class", "operators_domain")
+    assert not by_class.error
+    assert not by_domain.error
+    recall = judged.last.views["degraded"].by_class[1]
+    shown = f"class 1, degraded {100 * recall.mean:.1f} ({100 * recall.low:.1f} to "
+    assert shown in by_class.alt
+    assert by_domain.alt.count("original") == 3
+    assert "c (unseen), restored" in by_domain.alt
+
+
+def test_runs_without_d_and_r_are_not_drawn(synthetic_latents):
+    plain = operators(synthetic_latents(views=False), FAST)
+    assert operators_figures({"ERM": plain}) == []
+    both = {"ERM": plain, "LatentDR": operators(synthetic_latents(), FAST)}
+    assert [drawing.alt.count("ERM") for drawing in operators_figures(both)] == [0, 0]
+
+
+def test_data_without_domains_have_no_figure_of_them(synthetic_latents):
+    judged = operators(synthetic_latents(domains=(), unseen=()), FAST)
+    assert [drawing.name for drawing in operators_figures({"a": judged})] == ["operators_class"]
+
+
+def test_of_many_classes_the_most_frequent_are_drawn(synthetic_latents):
+    judged = operators(synthetic_latents(classes=30, n=300, dim=4), FAST)
+    kept = shown_classes(judged)
+    assert len(kept) == MOST_CLASSES
+    assert kept == sorted(kept)
+    left_out = set(range(30)) - set(kept)
+    assert min(judged.mix[k] for k in kept) >= max(judged.mix[k] for k in left_out)
+    assert "20 most frequent classes" in operators_figures({"a": judged})[0].caption
