@@ -1,0 +1,154 @@
+"""What is near each image: how many of its neighbours share its class, its domain, both or neither.
+
+Source:
+    The paper looks at neighbours of degraded and of restored latents among training and test
+    images. Our choice: all of these images can be neighbours, by the latents of the unmodified
+    images; images of the same patient or slide cannot, because they are near for a reason that
+    has nothing to do with the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.representation.nearest import CHUNK, Distance, nearest
+from medldr.evaluation.representation.options import Options
+from medldr.folders.latents_record import Latents
+
+KINDS: Final = ("both", "class", "unseen", "domain", "neither")
+"""What a neighbour shares with its query: class and domain; the class, in another domain, which is
+seen in training or (``unseen``) is not; the domain alone; neither."""
+TRAINING, SEEN, UNSEEN, OTHER = "training", "seen", "unseen", "other"
+"""Parts of the queries: training images, other images of seen domains, images of unseen domains;
+without domains, those that are no training images."""
+
+
+@dataclass(frozen=True)
+class Neighbourhoods:
+    """Neighbours of some images, counted.
+
+    Attributes:
+        queries: Q images that were asked about.
+        found: By view, ``(Q, 5)`` neighbours of each of `KINDS`.
+        chance: ``(Q, 5)``, what neighbours drawn at random would be on average.
+        gallery: Images that could be neighbours.
+        left_out: Images left out because a latent of theirs is zero or not finite.
+        domains: Whether there are several domains; else all images count as of the same.
+    """
+
+    queries: Latents
+    found: Mapping[str, Array]
+    chance: Array
+    gallery: int
+    left_out: int
+    domains: bool
+
+    def parts(self) -> dict[str, NDArray[np.bool_]]:
+        """``(Q,)`` masks of the queries of each part that has any."""
+        training, unseen = self.queries.split == "train", self.queries.unseen
+        masks = {
+            TRAINING: training,
+            SEEN: ~training & ~unseen if self.domains else np.zeros_like(training),
+            UNSEEN: ~training & unseen if self.domains else np.zeros_like(training),
+            OTHER: np.zeros_like(training) if self.domains else ~training,
+        }
+        return {name: mask for name, mask in masks.items() if mask.any()}
+
+
+def searchable(latents: Latents) -> Latents | None:
+    """The images that a search can use: all their latents are finite and none is zero.
+
+    Returns:
+        None where an image can have several labels, or fewer than two images are left. Images
+        without a domain are left out where others have one.
+    """
+    if latents.label.ndim != 1:
+        return None
+    keep = np.ones(len(latents), dtype=bool)
+    for view in latents.views.values():
+        keep &= np.isfinite(view.z).all(axis=1) & view.z.any(axis=1)
+    if (named := latents.domain != "").any():
+        keep &= named
+    return latents.select(keep) if keep.sum() >= 2 else None
+
+
+def neighbourhoods(
+    latents: Latents, options: Options, *, distance: Distance = "cosine", within: bool = False
+) -> Neighbourhoods | None:
+    """Count what the nearest neighbours of images share with them.
+
+    Args:
+        latents: Of a run.
+        options: How many neighbours, and of how many images at most.
+        distance: Of latents.
+        within: Whether images of a query's own group can be its neighbours.
+
+    Returns:
+        None where an image can have several labels, or no image has a possible neighbour.
+    """
+    held = searchable(latents)
+    if held is None:
+        return None
+    owners = np.arange(len(held)) if within else held.units
+    if len(np.unique(owners)) < 2:
+        return None
+    asked = np.arange(len(held))
+    if len(asked) > options.items:
+        drawn = np.random.default_rng(options.seed).choice(len(asked), options.items, replace=False)
+        asked = np.sort(drawn)
+    label = np.asarray(held.label, dtype=np.int64)
+    domain = np.unique(held.domain, return_inverse=True)[1].astype(np.int64)
+    facts = np.stack([label, domain, held.unseen.astype(np.int64)])
+    found = {}
+    for name, view in held.views.items():
+        near = nearest(
+            view.z[asked], held.z, options.neighbours,
+            owner=owners[asked], owners=owners, distance=distance,
+        )  # fmt: skip
+        found[name] = _counted(facts[:, asked, None], facts[:, near], near >= 0)
+    per_query = next(iter(found.values())).sum(axis=1, keepdims=True)
+    return Neighbourhoods(
+        queries=held.select(asked),
+        found=found,
+        chance=per_query * _chance(facts, owners, asked),
+        gallery=len(held),
+        left_out=len(latents) - len(held),
+        domains=len(np.unique(domain)) > 1,
+    )
+
+
+def _counted(
+    query: NDArray[np.int64], other: NDArray[np.int64], counts: NDArray[np.bool_]
+) -> Array:
+    """How many of the others that count are of each kind: ``(Q, 5)``.
+
+    Args:
+        query: ``(3, Q, 1)``: class, domain, and whether the domain is unseen.
+        other: ``(3, Q, n)`` or ``(3, 1, n)``, the same of others.
+        counts: ``(Q, n)``.
+    """
+    alike, near = query[0] == other[0], query[1] == other[1]
+    unseen = other[2] == 1
+    masks = (
+        alike & near, alike & ~near & ~unseen, alike & ~near & unseen, ~alike & near, ~alike & ~near
+    )  # fmt: skip
+    return np.stack([(mask & counts).sum(axis=1) for mask in masks], axis=1).astype(np.float64)
+
+
+def _chance(facts: NDArray[np.int64], owners: NDArray[np.int64], asked: NDArray[np.int64]) -> Array:
+    """Shares of each kind among all images that could be neighbours: ``(Q, 5)``."""
+    step = max(1, CHUNK // facts.shape[1])
+    parts = []
+    for start in range(0, len(asked), step):
+        rows = asked[start : start + step]
+        possible = owners[rows, None] != owners
+        parts.append(_counted(facts[:, rows, None], facts[:, None, :], possible))
+    counts = np.concatenate(parts)
+    shares: Array = counts / counts.sum(axis=1, keepdims=True)
+    return shares

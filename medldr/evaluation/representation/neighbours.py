@@ -1,0 +1,189 @@
+"""Nearest neighbours of latents, degraded latents and restored ones: class and domain of each.
+
+The paper says that restored latents are near images of the same class in other domains, the test
+domain included, and degraded ones often near images of the same class that look different, or of
+another class. These are the shares that show whether it is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.metrics.sums import Array, Sums, ratio
+from medldr.evaluation.representation.drawn import Measured, in_draws, sample_of, units_of
+from medldr.evaluation.representation.nearest import Distance
+from medldr.evaluation.representation.neighbourhoods import Neighbourhoods, neighbourhoods
+from medldr.evaluation.representation.options import Options
+from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
+from medldr.metric import Metric
+
+SAME_BOTH, SAME_CLASS, SAME_DOMAIN, SAME_NEITHER, SAME_UNSEEN = (
+    "same_class_same_domain", "same_class_other_domain", "other_class_same_domain",
+    "other_class_other_domain", "same_class_unseen_domain",
+)  # fmt: skip
+ALIKE, UNLIKE = "same_class", "other_class"
+
+SHARES: Final = {
+    metric.name: metric
+    for metric in (
+        Metric(SAME_BOTH, "Same class, same domain",
+               "Share of the nearest neighbours with the class and the domain of their query.",
+               percent=True, better=""),
+        Metric(SAME_CLASS, "Same class, other domain",
+               "Share of the nearest neighbours with the class of their query, but another domain: "
+               "what a representation that ignores the domain has more of.", percent=True),
+        Metric(SAME_DOMAIN, "Other class, same domain",
+               "Share of the nearest neighbours with the domain of their query, but another class: "
+               "what a representation that follows the domain has more of.",
+               percent=True, better="lower"),
+        Metric(SAME_NEITHER, "Other class, other domain",
+               "Share of the nearest neighbours with neither class nor domain of their query.",
+               percent=True, better="lower"),
+        Metric(SAME_UNSEEN, "Of these, in an unseen domain",
+               "Share of the nearest neighbours with the class of their query, in another domain "
+               "that is not among those trained on.", percent=True),
+        Metric(ALIKE, "Same class",
+               "Share of the nearest neighbours with the class of their query.", percent=True),
+        Metric(UNLIKE, "Other class",
+               "Share of the nearest neighbours with another class than their query.",
+               percent=True, better="lower"),
+    )
+}  # fmt: skip
+"""What each share is. Without domains there are the last two alone."""
+_OF_KINDS: Final = {
+    SAME_BOTH: (1, 0, 0, 0, 0), SAME_CLASS: (0, 1, 1, 0, 0), SAME_DOMAIN: (0, 0, 0, 1, 0),
+    SAME_NEITHER: (0, 0, 0, 0, 1), SAME_UNSEEN: (0, 0, 1, 0, 0), ALIKE: (1, 1, 1, 0, 0),
+    UNLIKE: (0, 0, 0, 1, 1),
+}  # fmt: skip
+_IMPOSSIBLE: Final = Estimate(reason="there is no such image among the possible neighbours")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Neighbours of one part of the queries.
+
+    Attributes:
+        n: Queries.
+        chance: Each share if neighbours were drawn at random from all possible ones.
+        views: By kind of latents, each share with its interval.
+        recovered: Shares of restored minus those of degraded latents of the same queries; empty
+            where there are none.
+    """
+
+    n: int
+    chance: Mapping[str, float]
+    views: Mapping[str, Mapping[str, Estimate]]
+    recovered: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Nearest neighbours of a run's latents.
+
+    Attributes:
+        k: Neighbours of each query.
+        gallery: Images that could be neighbours.
+        left_out: Images left out because a latent of theirs is zero or not finite.
+        parts: By name: ``training``, ``seen``, ``unseen``; without domains ``training``, ``other``.
+    """
+
+    k: int
+    gallery: int
+    left_out: int
+    parts: Mapping[str, Part]
+
+
+def neighbours(
+    latents: Latents,
+    options: Options,
+    *,
+    distance: Distance = "cosine",
+    within: bool = False,
+    near: Neighbourhoods | None = None,
+) -> Neighbours | None:
+    """Shares of the nearest neighbours that have the class or the domain of their query.
+
+    Every query counts alike. Intervals are of new patients (images) that are asked about; the
+    images that can be neighbours stay.
+
+    Args:
+        latents: Of a run; with or without domains.
+        options: ``neighbours`` of each of at most ``items`` queries; ``draws`` for intervals.
+        distance: ``cosine`` or ``euclidean``.
+        within: Whether images of a query's own group (patient, slide) can be its neighbours.
+        near: What `neighbourhoods` has found with the same settings, which saves a second search.
+
+    Returns:
+        None where an image can have several labels, or no image has a possible neighbour.
+
+    Source:
+        The paper's section on nearest neighbours, which shows pictures and no numbers; see
+        `medldr.evaluation.representation.neighbourhoods` for what is our choice.
+    """
+    near = near or neighbourhoods(latents, options, distance=distance, within=within)
+    if near is None:
+        return None
+    return Neighbours(
+        k=options.neighbours,
+        gallery=near.gallery,
+        left_out=near.left_out,
+        parts={
+            name: _part(near, np.flatnonzero(mask), options) for name, mask in near.parts().items()
+        },
+    )
+
+
+def _part(near: Neighbourhoods, rows: NDArray[np.int64], options: Options) -> Part:
+    names = [SAME_BOTH, SAME_CLASS, SAME_UNSEEN, SAME_DOMAIN, SAME_NEITHER]
+    names = names if near.domains else [ALIKE, UNLIKE]
+    asked = near.queries.select(rows)
+    unit = units_of(asked)
+    sample = sample_of(unit)
+    sums = {
+        f"{view}/": _means(_shares(counts[rows], names), names).by_group(unit.number, unit.count)
+        for view, counts in near.found.items()
+    }
+    held = {key: Measured(*pair, sample) for key, pair in in_draws(sums, unit, options, "").items()}
+    chance = _means(_shares(near.chance[rows], names), names).value()
+    possible = {name: chance[name] > 0 for name in names}
+    return Part(
+        n=len(rows),
+        chance=chance,
+        views={
+            view: {
+                name: held[f"{view}/{name}"].estimate(SHARES[name]) if there else _IMPOSSIBLE
+                for name, there in possible.items()
+            }
+            for view in near.found
+        },
+        recovered={
+            name: held[f"{RESTORED}/{name}"].minus(held[f"{DEGRADED}/{name}"], SHARES[name])
+            if there
+            else _IMPOSSIBLE
+            for name, there in possible.items()
+            if {DEGRADED, RESTORED} <= near.found.keys()
+        },
+    )
+
+
+def _shares(counts: Array, names: list[str]) -> Array:
+    """Counts of kinds as shares by name: ``(Q, len(names))``."""
+    parts = np.array([_OF_KINDS[name] for name in names], dtype=np.float64)
+    out: Array = counts @ parts.T / counts.sum(axis=1, keepdims=True)
+    return out
+
+
+def _means(values: Array, names: list[str]) -> Sums:
+    """Means over queries of ``(Q, len(names))`` values."""
+    features = np.concatenate([values.T, np.ones((1, len(values)))])
+    return Sums(
+        csr_array(features),
+        lambda sums: {name: ratio(sums[i], sums[-1]) for i, name in enumerate(names)},
+    )

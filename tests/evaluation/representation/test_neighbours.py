@@ -1,0 +1,204 @@
+"""Shares of the nearest neighbours, against a loop over queries and drawn groups."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.representation.neighbourhoods import neighbourhoods
+from medldr.evaluation.representation.neighbours import (
+    ALIKE,
+    SAME_BOTH,
+    SAME_CLASS,
+    SAME_DOMAIN,
+    SAME_NEITHER,
+    SAME_UNSEEN,
+    UNLIKE,
+    neighbours,
+)
+from medldr.evaluation.representation.options import Options
+from medldr.folders.latents_record import View
+
+OPTIONS = Options(neighbours=5, draws=200)
+FOUR = (SAME_BOTH, SAME_CLASS, SAME_DOMAIN, SAME_NEITHER)
+
+
+def shares_of(latents, query, others):
+    """Shares of each kind among other rows, counted one by one."""
+    seen = set(latents.spec.train_domains)
+    found = dict.fromkeys((*FOUR, SAME_UNSEEN), 0.0)
+    for row in others:
+        alike = latents.label[row] == latents.label[query]
+        near = latents.domain[row] == latents.domain[query]
+        key = {(True, True): SAME_BOTH, (True, False): SAME_CLASS, (False, True): SAME_DOMAIN,
+               (False, False): SAME_NEITHER}[bool(alike), bool(near)]  # fmt: skip
+        found[key] += 1 / len(others)
+        if key == SAME_CLASS and latents.domain[row] not in seen:
+            found[SAME_UNSEEN] += 1 / len(others)
+    return found
+
+
+def by_hand(latents, view, rows, k):
+    """Shares per query by scikit-learn's brute-force search, own group removed afterwards."""
+    search = NearestNeighbors(n_neighbors=len(latents), metric="cosine", algorithm="brute")
+    search.fit(latents.z.astype(float))
+    order = search.kneighbors(latents.views[view].z[rows].astype(float), return_distance=False)
+    units = latents.units
+    return [
+        shares_of(latents, row, [i for i in near if units[i] != units[row]][:k])
+        for row, near in zip(rows, order, strict=True)
+    ]
+
+
+def mean(shares, key):
+    return np.mean([each[key] for each in shares])
+
+
+@pytest.mark.parametrize("per_group", [4, 0])
+def test_shares_are_those_of_a_search_by_hand(synthetic_latents, per_group):
+    latents = synthetic_latents(n=150, per_group=per_group, apart=0.6)
+    found = neighbours(latents, OPTIONS)
+    assert (found.k, found.gallery, found.left_out) == (5, 150, 0)
+    masks = {
+        "training": latents.split == "train",
+        "seen": (latents.split != "train") & ~latents.unseen,
+        "unseen": latents.unseen,
+    }
+    assert list(found.parts) == list(masks)
+    for name, mask in masks.items():
+        rows = np.flatnonzero(mask)
+        part = found.parts[name]
+        assert part.n == len(rows)
+        assert list(part.views) == ["original", "degraded", "restored"]
+        for view, shares in part.views.items():
+            expected = by_hand(latents, view, rows, 5)
+            for key, share in shares.items():
+                if name == "unseen" and key == SAME_UNSEEN:  # there is one unseen domain alone
+                    assert share.mean is None
+                    assert "no such image" in share.reason
+                    continue
+                assert share.mean == pytest.approx(mean(expected, key), abs=1e-12), (view, key)
+                assert share.low <= share.mean <= share.high
+            assert sum(shares[key].mean for key in FOUR) == pytest.approx(1)
+
+
+def test_chance_is_what_all_possible_neighbours_are(synthetic_latents):
+    latents = synthetic_latents(n=90)
+    found = neighbours(latents, OPTIONS)
+    units = latents.units
+    rows = np.flatnonzero(latents.split == "train")
+    expected = [shares_of(latents, i, np.flatnonzero(units != units[i])) for i in rows]
+    chance = found.parts["training"].chance
+    assert chance == pytest.approx({key: mean(expected, key) for key in chance}, abs=1e-12)
+    assert found.parts["unseen"].chance[SAME_UNSEEN] == 0
+
+
+def test_an_interval_is_of_drawn_groups(synthetic_latents):
+    latents = synthetic_latents(n=120)
+    found = neighbours(latents, OPTIONS).parts["training"].views["restored"][SAME_CLASS]
+    rows = np.flatnonzero(latents.split == "train")
+    values = np.array([each[SAME_CLASS] for each in by_hand(latents, "restored", rows, 5)])
+    unit = np.unique(latents.units[rows], return_inverse=True)[1]
+    groups = unit.max() + 1
+    draws = []
+    for weights in group_weights(groups, OPTIONS.draws, stream(0, "")):
+        for drawn in weights.T:
+            items = np.concatenate([np.repeat(np.flatnonzero(unit == g), int(n))
+                                    for g, n in enumerate(drawn)])  # fmt: skip
+            draws.append(values[items].mean())
+    from scipy.stats import t
+
+    half = t.ppf(0.975, groups - 1) * np.sqrt(np.var(draws) * groups / (groups - 1))
+    assert found.low == pytest.approx(found.mean - half, abs=1e-9)
+    assert found.high == pytest.approx(found.mean + half, abs=1e-9)
+
+
+def test_restored_latents_find_the_class_again(synthetic_latents):
+    part = neighbours(synthetic_latents(shift=0.0), OPTIONS).parts["training"]
+    change = part.recovered[SAME_CLASS]
+    expected = part.views["restored"][SAME_CLASS].mean - part.views["degraded"][SAME_CLASS].mean
+    assert change.mean == pytest.approx(expected)
+    assert change.low > 0
+    assert neighbours(synthetic_latents(views=False), OPTIONS).parts["training"].recovered == {}
+
+
+def test_images_of_a_patient_count_on_request_only(synthetic_latents):
+    latents = synthetic_latents(n=80, per_group=20)
+    copies = latents.z.copy()
+    for unit in np.unique(latents.units):  # all images of a patient are the same
+        rows = latents.units == unit
+        copies[rows] = copies[rows][0]
+    label = np.unique(latents.units, return_inverse=True)[1] % 3
+    latents = replace(latents, label=label, views={"original": View(copies, copies)})
+    one = replace(OPTIONS, neighbours=1)
+    apart = neighbours(latents, one).parts["training"].views["original"]
+    within = neighbours(latents, one, within=True).parts["training"].views["original"]
+    assert within[SAME_BOTH].mean > 0.9 > apart[SAME_BOTH].mean
+
+
+def test_without_domains_only_the_class_counts(synthetic_latents):
+    latents = synthetic_latents(domains=(), unseen=())
+    found = neighbours(latents, OPTIONS)
+    assert list(found.parts) == ["training", "other"]
+    part = found.parts["other"]
+    assert list(part.chance) == [ALIKE, UNLIKE]
+    rows = np.flatnonzero(latents.split != "train")
+    expected = [
+        each[SAME_BOTH] + each[SAME_CLASS] for each in by_hand(latents, "degraded", rows, 5)
+    ]
+    assert part.views["degraded"][ALIKE].mean == pytest.approx(np.mean(expected))
+
+
+def test_of_many_images_some_are_asked_about_and_all_can_be_neighbours(synthetic_latents):
+    latents = synthetic_latents(n=200)
+    found = neighbourhoods(latents, replace(OPTIONS, items=50))
+    assert (len(found.queries), found.gallery) == (50, 200)
+    again = neighbourhoods(latents, replace(OPTIONS, items=50))
+    assert np.array_equal(found.queries.row, again.queries.row)
+    assert neighbours(latents, OPTIONS, near=found).parts["training"].n < 50
+
+
+def test_latents_that_are_not_finite_are_left_out(synthetic_latents):
+    latents = synthetic_latents(n=60)
+    latents.views["degraded"].z[3, 1] = np.nan
+    latents.views["original"].z[7] = 0
+    found = neighbours(latents, OPTIONS)
+    assert (found.left_out, found.gallery) == (2, 58)
+    rest = neighbours(latents.select(np.delete(np.arange(60), [3, 7])), OPTIONS)
+    assert rest.parts == found.parts
+    latents.views["restored"].z[:] = np.inf
+    assert neighbours(latents, OPTIONS) is None
+
+
+@pytest.mark.parametrize("n", [1, 3, 12])
+@pytest.mark.parametrize("per_group", [0, 1])
+def test_few_images_give_numbers_or_nothing(synthetic_latents, n, per_group):
+    found = neighbours(synthetic_latents(n=n, per_group=per_group), OPTIONS)
+    if n == 1:
+        assert found is None
+        return
+    for part in found.parts.values():
+        for shares in part.views.values():
+            for share in shares.values():
+                assert share.mean is None or np.isfinite(share.mean)
+                assert share.mean is not None or share.reason
+
+
+def test_where_it_makes_no_sense_there_is_nothing(synthetic_latents):
+    latents = synthetic_latents(n=40)
+    several = replace(latents, label=np.zeros((40, 3)))
+    assert neighbours(several, OPTIONS) is None
+    one_patient = replace(latents, group=np.zeros(40, dtype=np.int64))
+    assert neighbours(one_patient, OPTIONS) is None
+
+
+def test_constant_latents_and_one_class_do_no_harm(synthetic_latents):
+    latents = synthetic_latents(n=40, classes=1)
+    shares = neighbours(latents, OPTIONS).parts["training"].views["original"]
+    assert shares[SAME_DOMAIN].reason
+    assert shares[SAME_BOTH].mean + shares[SAME_CLASS].mean == pytest.approx(1)
+    same = np.ones_like(latents.z)
+    constant = replace(latents, views={"original": View(same, same)})
+    assert neighbours(constant, OPTIONS).parts["training"].n > 0
