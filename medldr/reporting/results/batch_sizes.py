@@ -20,6 +20,8 @@ from medldr.reporting.results.data_sets import mean_of
 FEWEST: Final = 3
 """Fewer sizes make no curve."""
 _SIZES: Final = ("batch_size", "batch_per_domain")
+_UNRELATED: Final = ("evaluation", "protocol")
+"""Sections that change no training: what a protocol pins is a value of its own."""
 _ASIDE: Final = {
     "data": ("root", "download", "packed", "cache", "metadata", "card", "held_out"),
     "training": _SIZES,
@@ -190,7 +192,7 @@ def _size(files: RunFiles) -> tuple[int, int | None, int | None] | None:
 
 def _method(config: Mapping[str, Any]) -> str:
     """What training depends on, but the size of a batch and the held-out domains, as one text."""
-    kept = {key: v for key, v in config.items() if key not in (*NOT_HASHED, "evaluation")}
+    kept = {key: v for key, v in config.items() if key not in (*NOT_HASHED, *_UNRELATED)}
     for section, keys in _ASIDE.items():
         values = kept.get(section)
         if isinstance(values, Mapping):

@@ -1,0 +1,42 @@
+"""A metric against the cost of training, drawn."""
+
+import pytest
+
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.sweep.cost import cost_figure
+from medldr.reporting.results.training_cost import Cost, Machine, MethodCost
+
+ERM = MethodCost("ERM", Estimate(0.6, low=0.5, high=0.7), Estimate(0.1, low=0.09, high=0.11),
+                 Estimate())  # fmt: skip
+LATENTDR = MethodCost("LatentDR", Estimate(0.7), Estimate(0.15), Estimate(1.5))
+UNTIMED = MethodCost("Mixup", Estimate(0.65), Estimate(reason="no time"), Estimate())
+UNSCORED = MethodCost("CORAL", None, Estimate(0.2), Estimate(2.0))
+
+
+def figure(*methods, metric="accuracy"):
+    cost = Cost("pacs", metric, "test", "ERM", Machine("CPU", 1, 1), methods, {}, (10,))
+    return cost_figure(cost, 3)
+
+
+def test_methods_with_both_numbers_are_drawn():
+    drawing = figure(ERM, LATENTDR, UNTIMED, UNSCORED)
+    assert (drawing.error, drawing.name) == ("", "training_cost_3")
+    assert drawing.alt == (
+        "ERM: 60.0% (50.0 to 70.0) at 0.100 s per step. LatentDR: 70.0% at 0.150 s per step."
+    )
+    assert ">ERM (reference)<" in drawing.svg
+    assert ">LatentDR<" in drawing.svg
+    assert ">Mixup<" not in drawing.svg
+    assert "CPU, 1 thread" in drawing.caption
+    assert for_paper(drawing, "pdf").startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(("metric", "corner"), [("accuracy", "top left"), ("ece", "bottom left")])
+def test_which_corner_is_good_depends_on_the_metric(metric, corner):
+    assert corner in figure(ERM, LATENTDR, metric=metric).caption
+
+
+def test_a_single_method_is_no_figure():
+    assert figure(ERM, UNTIMED, UNSCORED) is None
+    assert figure() is None

@@ -1,0 +1,47 @@
+"""Gains of a method, drawn."""
+
+import pytest
+
+from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.sweep.gains import gains_figure, place_name
+from medldr.reporting.results.gains import Gain
+
+
+def gain(mean, domain="d", *, data="pacs", unseen=True, held_out="", split="test"):
+    estimate = Estimate(mean, low=mean - 0.02, high=mean + 0.02)
+    return Gain(data, domain, held_out, split, unseen, "LatentDR", Difference(estimate), 3)
+
+
+def test_rows_keep_their_order_and_say_what_was_seen():
+    drawing = gains_figure([gain(0.01), gain(0.03, "a", unseen=False)], "ERM", "accuracy", 2)
+    assert (drawing.error, drawing.name) == ("", "gains_2")
+    assert drawing.title == "Accuracy: LatentDR minus ERM"
+    assert drawing.alt == "difference (percentage points): d 1 (-1 to 3); a (seen) 3 (1 to 5)."
+    assert ">unseen<" in drawing.svg
+    assert ">seen in training<" in drawing.svg
+    assert "right of the line is better" in drawing.caption
+    assert for_paper(drawing, "pdf").startswith(b"%PDF")
+
+
+def test_data_without_domains_have_no_legend_of_them():
+    svg = gains_figure([gain(0.1, None, unseen=None)], "ERM", "ece").svg
+    assert ">unseen<" not in svg
+    assert ">seen in training<" not in svg
+    assert gains_figure([], "ERM", "ece") is None
+
+
+@pytest.mark.parametrize(
+    ("place", "several", "name"),
+    [
+        (gain(0), False, "d"),
+        (gain(0), True, "pacs: d"),
+        (gain(0, unseen=False), False, "d (seen)"),
+        (gain(0, None, unseen=False, held_out="x"), True, "pacs: seen domains, x held out"),
+        (gain(0, None, unseen=None), False, "all images"),
+        (gain(0, None, unseen=None, split="id_test"), False, "all images, test, seen domains"),
+    ],
+)
+def test_names_of_places(place, several, name):
+    assert place_name(place, several=several) == name

@@ -1,0 +1,72 @@
+"""The section on sizes of a batch: its table, notes and csv lines."""
+
+import pytest
+
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting.document import Figures
+from medldr.reporting.results.batch_sizes import BatchCurve, BatchLine, BatchPoint
+from medldr.reporting.sections.analysis.batch import batch_lines, batch_section
+
+
+def line(name, sizes, steps=10, **more):
+    points = [
+        BatchPoint(3 * size, size, steps, Estimate(0.01 * size, low=0.0, high=0.5, n=3, planned=3))
+        for size in sizes
+    ]
+    return BatchLine(name, tuple(points), **more)
+
+
+def curve_of(*lines, incomplete=(), domains=1, data="pacs"):
+    return BatchCurve(data, "accuracy", "test", lines, dict(incomplete), domains)
+
+
+ERM, SA = line("ERM", (4, 8, 16), reference=True), line("LatentDR (SA)", (4, 8, 32))
+
+
+@pytest.mark.usefixtures("quick")
+def test_sizes_are_columns_and_what_is_missing_is_a_dash():
+    found = {"A sweep": [curve_of(ERM, SA, incomplete={"ERM": (96,)}, domains=4)]}
+    made = batch_section(found)
+    (table,) = made.tables
+    assert table.columns == ["Method", *(f"{3 * n} ({n} of each domain)" for n in (4, 8, 16, 32))]
+    erm, sa = table.rows
+    assert [cell.empty for cell in erm.cells] == [False, False, False, True]
+    assert [cell.empty for cell in sa.cells] == [False, False, True, False]
+    assert sa.cells[3].estimate.mean == pytest.approx(0.32)
+    assert (erm.tags, sa.tags) == (("reference",), ())
+    assert "4 domains that were held out one at a time" in table.notes[0]
+    assert table.notes[1] == "ERM has no mean at 96: some held-out domains lack a result."
+    (figures,) = made.of(Figures)
+    assert [drawing.title for drawing in figures.drawings] == [
+        "pacs: Accuracy against the size of a batch"
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_sweeps_are_named_where_there_are_several():
+    made = batch_section({"One": [curve_of(ERM)], "Two": [curve_of(SA)], "None": []})
+    assert [table.caption.split(":")[0] for table in made.tables] == ["One, pacs", "Two, pacs"]
+    (figures,) = made.of(Figures)
+    assert [drawing.name for drawing in figures.drawings] == ["batch_size_1", "batch_size_2"]
+
+
+@pytest.mark.parametrize(("steps", "said"), [(10, False), (20, True)])
+@pytest.mark.usefixtures("quick")
+def test_numbers_of_steps_that_differ_are_said(steps, said):
+    made = batch_section({"A": [curve_of(ERM, line("LatentDR", (4, 8, 16), steps))]})
+    assert ("made more steps or fewer" in made.blocks[-1].__dict__.get("text", "")) == said
+
+
+def test_without_a_curve_there_is_no_section():
+    assert batch_section({"A": [], "B": []}) is None
+    assert batch_section({}) is None
+
+
+def test_csv_has_a_line_for_each_point():
+    lines = batch_lines({"A sweep": [curve_of(ERM, SA)]})
+    assert len(lines) == 6
+    assert lines[0] == {
+        "sweep": "A sweep", "data": "pacs", "split": "test", "metric": "accuracy", "method": "ERM",
+        "images": 12, "per_domain": 4, "steps": 10, "runs": 3, "planned": 3, "mean": 0.04,
+        "low": 0.0, "high": 0.5, "reason": "",
+    }  # fmt: skip

@@ -1,0 +1,61 @@
+"""The section on the cost of training: its table, notes and csv lines."""
+
+import pytest
+
+from medldr.evaluation.estimate import Estimate
+from medldr.reporting.results.training_cost import TOO_FEW, Cost, Machine, MethodCost
+from medldr.reporting.sections.analysis.cost import cost_lines, cost_section
+
+ONE = Machine("CPU (A)", 1, 1)
+METHODS = (
+    MethodCost("ERM", Estimate(0.6, n=3), Estimate(0.1, low=0.09, high=0.11, n=3), Estimate()),
+    MethodCost("LatentDR", Estimate(0.7, n=3), Estimate(0.15, n=2),
+               Estimate(1.5, low=1.2, high=1.9), left_out=1),
+    MethodCost("Mixup", None, Estimate(reason=TOO_FEW), Estimate(reason=TOO_FEW), control=True),
+)  # fmt: skip
+
+
+def cost_of(others=(), intervals=(10,)):
+    return Cost("pacs", "accuracy", "test", "ERM", ONE, METHODS, dict(others), intervals)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_table_has_the_quotient_and_names_what_is_missing():
+    made = cost_section({"A": [cost_of()]})
+    (table,) = made.tables
+    assert table.columns == ["Method", "Runs timed", "Seconds per step", "Times ERM",
+                             "Accuracy (%)"]  # fmt: skip
+    assert "CPU (A), 1 thread" in table.caption
+    erm, latentdr, mixup = table.rows
+    assert [row.cells[0].content for row in table.rows] == [3, 2, 0]
+    assert erm.cells[2].empty
+    assert latentdr.cells[2].estimate.mean == 1.5
+    assert (mixup.cells[1].empty, mixup.cells[2].empty, mixup.apart) == (True, True, True)
+    assert table.footnotes == [("a", TOO_FEW)]
+    assert table.notes == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_other_machines_and_other_intervals_are_said():
+    (table,) = cost_section({"A": [cost_of({Machine("H200", None, 1): 2}, (10, 20))]}).tables
+    assert "2 runs on H200." in table.notes[0]
+    assert "every 10, 20 steps" in table.notes[1]
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_measured_is_said():
+    said = cost_section({"A": [cost_of()]}).blocks[-1].text
+    assert "the time of validation is included" in said
+    assert cost_section({"A": []}) is None
+
+
+def test_csv_has_a_line_for_each_method():
+    _, latentdr, mixup = cost_lines({"A": [cost_of()]})
+    assert latentdr == {
+        "sweep": "A", "data": "pacs", "method": "LatentDR", "machine": "CPU (A), 1 thread",
+        "runs": 2, "left_out": 1, "seconds_per_step": 0.15, "seconds_low": None,
+        "seconds_high": None, "times_reference": 1.5, "times_low": 1.2, "times_high": 1.9,
+        "split": "test", "metric": "accuracy", "mean": 0.7, "low": None, "high": None,
+        "reason": "",
+    }  # fmt: skip
+    assert (mixup["seconds_per_step"], mixup["reason"]) == (None, TOO_FEW)

@@ -1,0 +1,104 @@
+"""Sections of sweep folders, from the folders alone."""
+
+import json
+import shutil
+
+import pytest
+
+from medldr.config.yaml_text import write_yaml
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder
+from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
+from medldr.reporting.document import Document, Heading
+from medldr.reporting.sections.analysis.sweeps import sweep_sections
+from medldr.reporting.writers.html import html_page
+
+METHODS = {"erm": {"name": "erm"}, "latentdr_sa": {"name": "latentdr", "degrade": "attention"}}
+
+
+@pytest.fixture
+def batches(run_folder, tmp_path, quick):
+    """A sweep of two methods at three sizes of a batch; one run has failed, one never ran."""
+    first = run_folder("first-aaaaaaaa-s0", n=24, domains=("a", "b"), held_out=("b",),
+                       splits=("val", "test"))  # fmt: skip
+    folder, members = SweepFolder(tmp_path / "S"), []
+    record = json.loads(first.run.read_text())
+    for method, algorithm in METHODS.items():
+        for size in (8, 16, 32):
+            for seed in (0, 1):
+                label = f"{method}_{size}"
+                name = f"{label}-{size:08d}-s{seed}"
+                members.append(Member(name, label, seed, method, str(size)))
+                if (method, size, seed) == ("latentdr_sa", 32, 1):
+                    continue
+                files = RunFolder(shutil.copytree(first.path, folder.run(name).path))
+                facts = {"label": label, "hash": f"{size:08d}", "seed": seed, "batch_size": size,
+                         "steps": 10, "device": "cpu", "threads": 1}  # fmt: skip
+                failed = (method, size, seed) == ("latentdr_sa", 16, 1)
+                facts |= {"status": "failed", "error": "ValueError: x"} if failed else {}
+                files.run.write_text(json.dumps(record | facts))
+                files.config.write_text(write_yaml({
+                    "seed": seed, "label": label, "algorithm": algorithm,
+                    "data": {"name": "phantom_fracture", "held_out": ["b"]},
+                    "training": {"batch_size": size, "steps": 10},
+                }))  # fmt: skip
+    layout = Layout("Sizes", rows="algorithm", columns="training.batch_size", reference="erm")
+    write_sweep(folder, Sweep("sizes", layout, tuple(members)))
+    shutil.rmtree(first.path)
+    return folder.path
+
+
+def by_anchor(folders):
+    return {made.anchor: (made, lines) for made, lines in sweep_sections(folders)}
+
+
+def test_an_unfinished_sweep_shows_what_it_has(batches):
+    found = by_anchor([batches])
+    assert list(found) == ["batch", "cost", "gains", "tables"]
+    for _, lines in found.values():  # the columns of a csv file
+        assert len({tuple(line) for line in lines}) == 1
+    made, lines = found["batch"]
+    assert [row.heading for row in made.tables[0].rows] == ["ERM", "LatentDR (SA)"]
+    counts = [(line["method"], line["images"], line["runs"]) for line in lines]
+    assert ("LatentDR (SA)", 16, 1) in counts
+    assert ("ERM", 16, 2) in counts
+    times = [line["seconds_per_step"] for line in found["cost"][1]]
+    assert times == pytest.approx([1.5 / 8] * 6)
+    made, lines = found["tables"]
+    assert [block.text for block in made.of(Heading)] == ["Sizes"]
+    missing = made.tables[-1]
+    assert {row.cells[0].content for row in missing.rows} == {"failed", "not run"}
+    assert lines[0]["sweep"] == "Sizes"
+
+
+def test_a_sweep_given_twice_is_told_apart_and_never_pooled(batches):
+    found = by_anchor([batches, batches])
+    assert "pooled" not in found
+    made, _ = found["tables"]
+    assert [block.text for block in made.of(Heading)] == ["Sizes", "Sizes [2]"]
+    page = html_page(Document("t", "k", sections=[section for section, _ in found.values()]))
+    assert page.count('id="batch"') == 1
+
+
+def test_a_sweep_of_several_sets_is_pooled(whole_folder, quick):
+    found = by_anchor([whole_folder.path])
+    made, lines = found["pooled"]
+    names = {line["name"] for line in lines if line["kind"] == "gain"}
+    assert names == {"Derma_1", "OCT"}
+    assert any("cannot be relied on" in text for _, text in made.tables[0].footnotes)
+    assert "batch" not in found
+    assert "DOE_JANE" not in html_page(Document("t", "k", sections=[m for m, _ in found.values()]))
+
+
+def test_a_sweep_without_any_result_has_its_tables_alone(batches):
+    for path in batches.glob("*-s*"):
+        shutil.rmtree(path)
+    found = by_anchor([batches])
+    assert list(found) == ["tables"]
+    assert not any(line.get("mean") for line in found["tables"][1])
+
+
+def test_a_folder_without_runs_is_refused(tmp_path):
+    with pytest.raises(InputError):
+        list(sweep_sections([tmp_path]))
+    assert list(sweep_sections([])) == []
