@@ -54,13 +54,11 @@ class Measured:
             Our choice, as for two runs of one seed each: Student's t with one degree of freedom
             fewer than there are groups.
         """
-        pair = [Scores(np.array([each.value]), each.draws[None]) for each in (self, other)]
+        one, base = (Scores(np.array([m.value]), m.draws[None]) for m in (self, other))
         units = min(self.sample.units, other.sample.units)
         reason = self.reason or other.reason or UNDEFINED
-        with np.errstate(invalid="ignore"):
-            found = numbers(
-                self.value - other.value, of_difference(*pair, units), reason, span=metric.span
-            )
+        variance = of_difference(one, base, units)
+        found = numbers(self.value - other.value, variance, reason, span=metric.span)
         return Estimate(found["value"], low=found["low"], high=found["high"],
                         reason=found["reason"] or "")  # fmt: skip
 

@@ -83,7 +83,7 @@ def test_intervals_are_of_drawn_groups(synthetic_latents):
 
 
 def test_lost_and_recovered_classes_are_seen(synthetic_latents):
-    found = probes(synthetic_latents(apart=0.6, dim=16), FAST).of_class
+    found = probes(synthetic_latents(n=150, apart=0.6, dim=16), FAST).of_class
     assert found.differences["restored", "degraded"].low > 0
     assert found.differences["original", "degraded"].low > 0
 
@@ -137,13 +137,13 @@ def test_runs_are_compared_on_the_same_images_alone(synthetic_latents):
 
 
 def test_at_most_so_many_images_with_the_same_shares(synthetic_latents):
-    latents = synthetic_latents(n=1_000, per_group=4, views=False)
-    found = probes(latents, replace(FAST, items=300))
-    assert found.of_class.images == 300
-    kept = module._sampled(latents, replace(FAST, items=300))
+    latents = synthetic_latents(n=600, per_group=4, views=False)
+    found = probes(latents, replace(FAST, items=200))
+    assert found.of_class.images == 200
+    kept = module._sampled(latents, replace(FAST, items=200))
     whole, part = ([np.mean((x.domain == d) & (x.label == k)) for d in "abc" for k in range(3)]
                    for x in (latents, kept))  # fmt: skip
-    assert np.abs(np.array(whole) - part).max() < 1 / 300 + 1e-9
+    assert np.abs(np.array(whole) - part).max() < 1 / 200 + 1e-9
     assert (np.diff(kept.row) > 0).all()
 
 
@@ -189,7 +189,7 @@ def test_a_class_of_one_group_is_left_out(synthetic_latents):
 
 
 def test_a_view_that_is_not_finite_has_a_reason(synthetic_latents):
-    latents = synthetic_latents()
+    latents = synthetic_latents(n=80)
     z = latents.views["degraded"].z.copy()
     z[3, 2] = np.nan
     views = {**latents.views, "degraded": View(z, latents.views["degraded"].logits)}
@@ -209,14 +209,14 @@ def test_constant_latents_tell_nothing(synthetic_latents):
 
 
 def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
-    latents = synthetic_latents()
+    latents = synthetic_latents(n=80)
     labels = np.eye(3)[latents.label]
     labels[0, 0] = np.nan
     spec = replace(latents.spec, task="multi-label")
     found = probes(replace(latents, label=labels, spec=spec), FAST)
     assert found.of_class.reason == "images have several labels, not one class"
     assert list(found.of_domain.accuracy) == list(latents.views)
-    assert found.of_domain.images == 240
+    assert found.of_domain.images == 80
 
 
 def test_equal_options_give_equal_numbers(synthetic_latents):

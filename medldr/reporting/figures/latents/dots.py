@@ -54,7 +54,13 @@ class Panel(NamedTuple):
 
 
 def dots_figure(
-    name: str, panels: Sequence[Panel], metric: Metric, *, title: str, caption: str
+    name: str,
+    panels: Sequence[Panel],
+    metric: Metric,
+    *,
+    title: str,
+    caption: str,
+    same: bool = False,
 ) -> Drawing | None:
     """Panels with the same rows next to each other; None where no number is defined.
 
@@ -64,11 +70,12 @@ def dots_figure(
         metric: What is shown.
         title: Of the figure.
         caption: How to read it.
+        same: Whether all panels have the same horizontal axis.
     """
     spoken = [text for panel in panels if (text := _spoken(panel, metric))]
     if not spoken:
         return None
-    columns = min(WIDEST, len(panels))
+    columns = -(-len(panels) // -(-len(panels) // WIDEST))  # in lines that are equally full
     lines = [panels[start : start + columns] for start in range(0, len(panels), columns)]
     shown = [view for view in VIEWS if any(_held(panel, view) for panel in panels)]
     rows = max(len(panel.rows) for panel in panels)
@@ -78,7 +85,7 @@ def dots_figure(
     entries = _entries(shown, panels)
     below = LEGEND_LINE * -(-len(entries) // legend)
     size = (1.5 + 2.5 * columns if columns > 1 else 4.9, height * len(lines) + 0.25 + below)
-    paint = partial(_paint, lines=lines, metric=metric, shown=shown, columns=legend)
+    paint = partial(_paint, lines=lines, metric=metric, shown=shown, columns=legend, same=same)
     return draw(name, paint, title=title, caption=caption, alt=" ".join(spoken), size=size)
 
 
@@ -110,6 +117,7 @@ def _paint(
     metric: Metric,
     shown: Sequence[str],
     columns: int,
+    same: bool,
 ) -> None:
     drawn = figure.subplots(len(lines), max(map(len, lines)), squeeze=False)
     for row, (axes, panels) in enumerate(zip(drawn, lines, strict=True)):
@@ -122,6 +130,10 @@ def _paint(
                 each.set_yticklabels([])
             if row + 1 == len(lines) or place >= len(lines[row + 1]):
                 each.set_xlabel(metric.heading)
+    if same:
+        ends = [axes.get_xlim() for axes in drawn.flat if axes.axison]
+        for axes in drawn.flat:
+            axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     entries = _entries(shown, [panel for line in lines for panel in line])
     add_legend(figure, list(entries.values()), list(entries), columns)
 
@@ -149,7 +161,7 @@ def _panel(axes: Axes, panel: Panel, metric: Metric, shown: Sequence[str]) -> No
             y.append(at)
             tips.append(f"{label}, {VIEW_TITLES[view]}: {_text(held, metric)}")
     add_tips(axes, x, y, tips)
-    axes.set_yticks(range(len(panel.rows)), [shorten(label, 20) for label in panel.rows])
+    axes.set_yticks(range(len(panel.rows)), [shorten(label, 26) for label in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.margins(x=0.08)
     axes.locator_params(axis="x", nbins=5)

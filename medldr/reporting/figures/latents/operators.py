@@ -10,11 +10,14 @@ from medldr.evaluation.representation.judged import BALANCED, RECALL, Classified
 from medldr.folders.latents_record import ORIGINAL
 from medldr.metric import Metric
 from medldr.reporting.document import Drawing
+from medldr.reporting.figures.drawing import shorten
 from medldr.reporting.figures.latents.dots import GUESSING, Panel, dots_figure
 from medldr.types import SPLIT_TITLES
 
-MOST_CLASSES: Final = 20
-"""Classes in one figure; the table has all."""
+MOST_CLASSES: Final = 12
+"""Classes in one figure, and in a table; the csv file has all."""
+MOST_RUNS: Final = 6
+"""Panels of one figure; the tables have all runs."""
 READING: Final = "with its 95% CI. D should move marks towards guessing, R back again."
 
 
@@ -70,7 +73,7 @@ def _by_domain(found: Mapping[str, Classified]) -> Drawing | None:
             if part.split == "train":
                 continue
             for domain in next(iter(part.views.values())).by_domain:
-                label = f"{domain} (unseen)" if part.unseen else domain
+                label = f"{shorten(domain, 17)} (unseen)" if part.unseen else domain
                 rows[label] = {v: of.by_domain[domain] for v, of in part.views.items()}
                 levels[label] = {GUESSING: part.chance}
         panels.append(Panel(heading, rows, levels))
@@ -89,7 +92,11 @@ def _by_domain(found: Mapping[str, Classified]) -> Drawing | None:
 def _figure(
     name: str, panels: list[Panel], metric: Metric, *, title: str, caption: str
 ) -> Drawing | None:
-    return dots_figure(name, panels, metric, title=title, caption=caption) if panels else None
+    if not panels:
+        return None
+    if len(panels) > MOST_RUNS:
+        caption += f" Shown are the first {MOST_RUNS} of {len(panels)} runs."
+    return dots_figure(name, panels[:MOST_RUNS], metric, title=title, caption=caption, same=True)
 
 
 def _split(found: Mapping[str, Classified]) -> str:

@@ -22,7 +22,8 @@ from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.latents.operators import operators_figures, shown_classes
 from medldr.reporting.figures.views import VIEW_TITLES
 from medldr.reporting.prose import section
-from medldr.reporting.sections.analysis.views import fields_of, minus_text
+from medldr.reporting.sections.analysis.numbers import cell, columns
+from medldr.reporting.sections.analysis.views import minus_text
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import split_name
 
@@ -65,46 +66,38 @@ def part_title(part: Part) -> str:
     return f"{split_name(part.split)}{', unseen domains' if part.unseen else ''}"
 
 
-def _columns(found: Mapping[str, Classified]) -> list[str]:
+def _titles(found: Mapping[str, Classified]) -> list[str]:
     return list(dict.fromkeys(part_title(p) for judged in found.values() for p in judged.parts))
 
 
-def _cell(table: Table, estimate: Estimate | None, metric: Metric, *, signed: bool = False) -> Cell:
-    """A cell, whose reason becomes a footnote."""
-    if estimate is None:
-        return Cell()
-    return Cell(estimate, metric, signed, mark=table.sign(estimate.reason)
-                if estimate.reason else "")  # fmt: skip
-
-
 def _by_split(found: Mapping[str, Classified]) -> Table:
-    columns = _columns(found)
-    table = Table("Balanced accuracy of each run’s own classifier (%)", ["Latents", *columns])
+    titles = _titles(found)
+    table = Table("Balanced accuracy of each run’s own classifier (%)", ["Latents", *titles])
     levels: dict[str, dict[float, None]] = {}
     for heading, judged in found.items():
         parts = {part_title(part): part for part in judged.parts}
         for title, part in parts.items():
             levels.setdefault(title, {})[part.chance] = None
         for view in judged.last.views:
-            given = [parts[c].views[view].balanced if c in parts else None for c in columns]
-            cells = [_cell(table, each, BALANCED) for each in given]
+            given = [parts[c].views[view].balanced if c in parts else None for c in titles]
+            cells = [cell(table, each, BALANCED) for each in given]
             table.rows.append(Row(f"{heading}, {VIEW_TITLES[view]}", cells))
     if all(len(values) == 1 for values in levels.values()):
-        guessed = [Cell(Estimate(next(iter(levels[c]))), BALANCED) for c in columns]
+        guessed = [Cell(Estimate(next(iter(levels[c]))), BALANCED) for c in titles]
         table.rows.append(Row("Guessing", guessed, apart=True))
     return table
 
 
 def _differences(found: Mapping[str, Classified]) -> Table:
-    columns = _columns(found)
+    titles = _titles(found)
     table = Table(
-        "Paired differences of balanced accuracy (percentage points)", ["Difference", *columns]
+        "Paired differences of balanced accuracy (percentage points)", ["Difference", *titles]
     )
     for heading, judged in found.items():
         parts = {part_title(part): part for part in judged.parts}
         for pair in judged.last.differences:
-            given = [parts[c].differences[pair] if c in parts else None for c in columns]
-            cells = [_cell(table, each, BALANCED, signed=True) for each in given]
+            given = [parts[c].differences[pair] if c in parts else None for c in titles]
+            cells = [cell(table, each, BALANCED, signed=True) for each in given]
             table.rows.append(Row(f"{heading}: {minus_text(*pair)}", cells))
     return table
 
@@ -119,7 +112,7 @@ def _undecided(found: Mapping[str, Classified]) -> Table:
     for heading, judged in found.items():
         for view, of in judged.last.views.items():
             given = ((of.accuracy, ACCURACY), (of.entropy, ENTROPY), (of.to_mix, TO_MIX))
-            cells = [_cell(table, each, metric) for each, metric in given]
+            cells = [cell(table, each, metric) for each, metric in given]
             table.rows.append(Row(f"{heading}, {VIEW_TITLES[view]}", cells))
     floors = {judged.floor for judged in found.values()}
     floor = floors.pop()
@@ -148,8 +141,8 @@ def _by_class(heading: str, judged: Classified, many: bool) -> Table:
     )
     for k in kept:
         cells = [Cell(Estimate(judged.mix[k]), PROBABILITY)] if share else []
-        cells += [_cell(table, of.by_class[k], RECALL) for of in views.values()]
-        cells += [_cell(table, of.mean[k], PROBABILITY) for of in views.values() if share]
+        cells += [cell(table, of.by_class[k], RECALL) for of in views.values()]
+        cells += [cell(table, of.mean[k], PROBABILITY) for of in views.values() if share]
         table.rows.append(Row(judged.class_names[k], cells))
     if left_out:
         table.notes.append(f"{left_out} rarer classes are in the csv file alone.")
@@ -174,7 +167,7 @@ def _lines(judged: Classified, part: Part) -> Iterator[dict[str, object]]:
     for (view, other), domain, name, metric, held in _numbers(judged, part):
         yield {
             "split": part.split, "unseen": part.unseen, "latents": view, "minus": other,
-            "domain": domain, "class": name, "metric": metric.name, **fields_of(held), **size,
+            "domain": domain, "class": name, "metric": metric.name, **columns(held), **size,
         }  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from medldr.reporting.document import Bullets, Figures, Section
 from medldr.reporting.figures.latents.probes import probes_figure
 from medldr.reporting.figures.views import VIEW_TITLES
 from medldr.reporting.prose import section
-from medldr.reporting.sections.analysis.views import fields_of, minus_text
+from medldr.reporting.sections.analysis.numbers import columns
+from medldr.reporting.sections.analysis.views import minus_text
 from medldr.reporting.sections.rows import grouped
 from medldr.reporting.table import Cell, Row, Table
 
@@ -179,8 +180,8 @@ def probes_lines(found: Mapping[str, Probes]) -> list[dict[str, object]]:
             }  # fmt: skip
             if probed.reason:
                 lines.append({**head, "latents": "", "minus": "",
-                              **fields_of(Estimate(reason=probed.reason)), **size})  # fmt: skip
+                              **columns(Estimate(reason=probed.reason)), **size})  # fmt: skip
             numbers = {(view, ""): held for view, held in probed.accuracy.items()}
             for (one, other), held in {**numbers, **probed.differences}.items():
-                lines.append({**head, "latents": one, "minus": other, **fields_of(held), **size})
+                lines.append({**head, "latents": one, "minus": other, **columns(held), **size})
     return lines

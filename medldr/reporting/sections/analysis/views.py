@@ -1,8 +1,7 @@
-"""Words and csv fields for z, z_d and z_r and the differences between them."""
+"""Words for the differences between z, z_d and z_r."""
 
 from __future__ import annotations
 
-from medldr.evaluation.estimate import Estimate
 from medldr.reporting.figures.views import VIEW_TITLES
 
 
@@ -15,15 +14,3 @@ def minus_text(one: str, other: str) -> str:
     """
     alone = {"labels": "class alone"}
     return " minus ".join({**VIEW_TITLES, **alone}[name] for name in (one, other))
-
-
-def fields_of(estimate: Estimate) -> dict[str, object]:
-    """An estimate as fields of a csv file; undefined ones are empty.
-
-    Example:
-        >>> fields_of(Estimate(0.5, low=0.4, high=0.6))
-        {'value': 0.5, 'low': 0.4, 'high': 0.6, 'reason': ''}
-    """
-    numbers = {"value": estimate.mean, "low": estimate.low, "high": estimate.high}
-    found: dict[str, object] = {k: "" if v is None else v for k, v in numbers.items()}
-    return {**found, "reason": estimate.reason}

@@ -58,7 +58,20 @@ def test_any_number_of_panels_is_drawn_in_lines_of_three(number):
     drawing = made([panel(f"run {i}") for i in range(number)])
     assert not drawing.error
     assert all(f">run {i}</text>" in drawing.svg for i in range(number))
-    assert drawing.size[0] == pytest.approx(4.9 if number == 1 else 1.5 + 2.5 * min(3, number))
+    columns = {1: 1, 2: 2, 4: 2, 7: 3}[number]
+    assert drawing.size[0] == pytest.approx(4.9 if number == 1 else 1.5 + 2.5 * columns)
+
+
+def test_panels_may_have_the_same_axis():
+    from matplotlib.figure import Figure
+
+    panels = [panel("one"), panel("two", original=Estimate(0.9, low=0.8, high=1.0))]
+    for same in (True, False):
+        drawing = dots_figure("f", panels, ACCURACY, title="t", caption="c", same=same)
+        figure = Figure(layout="constrained")
+        drawing.paint(figure)
+        one, two = (axes.get_xlim() for axes in figure.axes)
+        assert (one == two) is same
 
 
 def test_dollars_and_tags_in_names_are_text():
