@@ -152,7 +152,7 @@ def _notes(found: Mapping[str, Probes]) -> list[str]:
                 said.append((f"the {target} is not told: {probed.reason}.", heading))
             if probed.left_out:
                 names = ", ".join(probed.left_out)
-                said.append((f"{names}: left out, with images of a single group.", heading))
+                said.append((f"left out, with images of a single group: {names}.", heading))
             if probed.unfinished:
                 text = f"{probed.unfinished} fits for the {target} did not converge; their numbers "
                 said.append((f"{text}may be a little too low.", heading))

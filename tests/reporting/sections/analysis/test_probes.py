@@ -84,7 +84,7 @@ def test_what_was_not_told_is_said():
     section = probes_section({"ERM": Probes(left_out, NONE)})
     (notes,) = section.of(Bullets)
     assert list(notes.items) == [
-        "C: left out, with images of a single group.",
+        "Left out, with images of a single group: c.",
         "2 fits for the class did not converge; their numbers may be a little too low.",
         "The domain is not told: the data have no domains.",
     ]
