@@ -28,7 +28,7 @@ def test_the_wheel_holds_every_configuration_and_page_part(wheel):
     for path in (ROOT / "medldr").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
             assert path.relative_to(ROOT).as_posix() in names
-    assert not any(name.startswith(("tests/", "benchmarks/")) for name in names)
+    assert not any(name.startswith(("tests/", "benchmarks/", "notebooks/")) for name in names)
 
 
 @pytest.mark.slow  # a fresh process imports torch
