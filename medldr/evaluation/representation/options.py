@@ -15,7 +15,8 @@ class Options:
     Attributes:
         seed: Of everything that is drawn.
         neighbours: Nearest neighbours that are looked at.
-        items: Most images of a run in whatever compares all pairs of images, and in maps.
+        items: Most images of a run in whatever compares all pairs of images.
+        points: Most images of a run in a map.
         draws: Bootstrap draws of groups (images where there are none) for each 95% interval.
         queries: Images whose neighbours are shown as pictures.
         batches: Random batches that a query of the first figure is inserted into.
@@ -26,6 +27,7 @@ class Options:
     seed: int = 0
     neighbours: int = 10
     items: int = 2_000
+    points: int = 800
     draws: int = 1_000
     queries: int = 6
     batches: int = 32

@@ -46,6 +46,9 @@ DASHES = ("-", "--", "-.", ":")
 MOST_TIPS = 24
 """Points of one curve that show their numbers; more would double the size of a page."""
 
+_MARKERS = r'(<g clip-path="[^"]*")>(<use [^>]*?( style="[^"]*")/>(?:<use [^>]*?\3/>){20,})</g>'
+"""Many markers of one look; to say it once for all of them halves the size of a map."""
+
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and is small
     "svg.hashsalt": "medldr",  # the same numbers give the same file
@@ -178,7 +181,8 @@ def clean_svg(svg: str, name: str) -> str:
     numbers = r'(?<= d=")[^"]*|(?<= [xy]=")[^"]*'
     svg = re.sub(numbers, lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
     svg = re.sub(r'(?<= style=")[^"]*', lambda found: _restyled(found[0]), svg)
-    return re.sub(r">\s+<", "><", svg).replace(" \n", "\n").strip()
+    svg = re.sub(r">\s+<", "><", svg).replace(" \n", "\n").strip()
+    return re.sub(_MARKERS, lambda m: f"{m[1]}{m[3]}>{m[2].replace(m[3], '')}</g>", svg)
 
 
 def _restyled(style: str) -> str:
@@ -222,13 +226,20 @@ def draw_axes(
         paint(axes)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
-        _add_legend(figure, *axes.get_legend_handles_labels(), legend)
+        add_legend(figure, *axes.get_legend_handles_labels(), legend)
 
     return draw(name, on_figure, **words)
 
 
-def _add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int) -> None:
-    """Lines and names at the bottom; matplotlib's own legend takes as long as all the rest."""
+def add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int) -> None:
+    """Lines and names at the bottom; matplotlib's own legend takes as long as all the rest.
+
+    Args:
+        figure: Whose room for axes ends above the legend.
+        lines: How each entry is drawn.
+        texts: What each is.
+        columns: Of the legend.
+    """
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()

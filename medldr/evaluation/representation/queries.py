@@ -1,0 +1,230 @@
+"""Queries among the training images, with what degradation and restoration make of them, on a map.
+
+Source:
+    Paper, figure 1 and its copies in the appendix: a random batch, degraded and restored in one
+    forward pass; queries that are each inserted into 32 random batches; images of a single class.
+    The paper says neither how its maps were made nor how queries and the class were chosen. Our
+    choice: t-SNE of training images, queries, degraded and restored latents together; queries at
+    random, equally many of each class; the class that has most images in its rarest domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.representation.moved import Moved, moved
+from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.planes import balanced_order, finite, no_map, t_sne
+from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
+
+MOST_IN_BATCH: Final = 96
+"""Queries of a batch that are shown; the paper's batch has as many."""
+MOST_OF_CLASS: Final = 24
+"""Queries that are shown of a single class."""
+
+Positions = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """A query that was put into several random batches of training images.
+
+    Attributes:
+        query: Position of the image among the latents.
+        degraded: ``(T, D)``, one of each batch; None for a method that does not degrade.
+        restored: ``(T, D)``; None for a method that does not restore.
+    """
+
+    query: int
+    degraded: Floats | None
+    restored: Floats | None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One panel.
+
+    Attributes:
+        background: ``(N, 2)`` points of training images.
+        kind: ``(N,)`` class or domain of each, as text; all empty for a background of one colour.
+        names: Classes or domains in their order.
+        query: ``(Q, 2)`` points of the queries.
+        moved: ``(M, 2)`` points of their degraded and of their restored latents, by name.
+    """
+
+    background: Array
+    kind: NDArray[np.str_]
+    names: tuple[str, ...]
+    query: Array
+    moved: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What became of queries.
+
+    Attributes:
+        batch: A random batch over all training images; None where there is no map, or none of its
+            images are given.
+        inserted: Queries in several batches each, over training images by class; likewise.
+        batches: How many batches each of these was put into.
+        one_class: Queries of one class over its training images by domain; None without domains.
+        class_name: That class.
+        perplexity: Of the map behind `batch` and `inserted`, and of that behind `one_class`.
+        left_out: Training images whose latents are not finite.
+        moved: How far degraded and restored latents are from the originals, by name.
+        reason: Why there is no map; else empty.
+    """
+
+    batch: Scene | None
+    inserted: Scene | None
+    batches: int
+    one_class: Scene | None
+    class_name: str
+    perplexity: tuple[float | None, float | None]
+    left_out: int
+    moved: Mapping[str, Moved]
+    reason: str = ""
+
+
+def chosen_queries(latents: Latents, options: Options) -> Positions:
+    """Positions of the queries that are inserted into batches: ``options.queries`` training images.
+
+    They are drawn at random, equally many of each class as far as possible.
+    """
+    rows = _training(latents)
+    several = latents.label.ndim == 2
+    cells = np.zeros(len(rows)) if several else latents.label[rows]
+    order: Positions = rows[balanced_order(cells, options.seed)[: options.queries]]
+    return order
+
+
+def chosen_class(latents: Latents) -> int | None:
+    """The class with most training images in its rarest domain; None if none has two domains."""
+    rows = _training(latents)
+    domain, label = latents.domain[rows], latents.label[rows]
+    if label.ndim == 2:
+        return None
+    best = None
+    for k in np.unique(label).tolist():
+        _, count = np.unique(domain[(label == k) & (domain != "")], return_counts=True)
+        ranked = (len(count), int(count.min(initial=len(rows))), int(count.sum()))
+        if len(count) > 1 and (best is None or ranked > best[0]):
+            best = (ranked, k)
+    return None if best is None else best[1]
+
+
+def queries(
+    latents: Latents, inserted: Sequence[Inserted], batch_rows: Positions, options: Options
+) -> Queries | None:
+    """What degradation and restoration make of queries.
+
+    Args:
+        latents: Those of the run, with its degraded or restored ones.
+        inserted: Queries that were put into random batches, as `chosen_queries` chose them.
+        batch_rows: Positions of a random batch of training images.
+        options: ``points`` limits the training images in the background.
+
+    Returns:
+        None for a run whose method neither degrades nor restores. Without a map, and with the
+        reason, where fewer than four training images are finite or all are the same.
+    """
+    names = [name for name in (DEGRADED, RESTORED) if name in latents.views]
+    if not names:
+        return None
+    rows = _training(latents)
+    left_out = int((latents.split == "train").sum()) - len(rows)
+    numbers = {name: moved(latents, name, options) for name in names}
+    reason = no_map(latents.z[rows])
+    if reason:
+        return Queries(None, None, 0, None, "", (None, None), left_out, numbers, reason)
+    batch = batch_rows[np.isin(batch_rows, rows)][:MOST_IN_BATCH]
+    held = [one for one in inserted if one.query in rows]
+    times = max((len(part) for one in held for part in (one.degraded, one.restored)
+                 if part is not None), default=0)  # fmt: skip
+    first, second, perplexity = _all_classes(latents, names, batch, held, options)
+    chosen = chosen_class(latents)
+    alone, other = (None, None) if chosen is None else _one_class(latents, names, chosen, options)
+    name = "" if chosen is None or alone is None else latents.spec.class_names[chosen]
+    return Queries(first, second, times, alone, name, (perplexity, other), left_out, numbers)
+
+
+def _training(latents: Latents) -> Positions:
+    """Positions of training images whose latents are all finite."""
+    usable = latents.split == "train"
+    for view in latents.views.values():
+        usable = usable & finite(view.z)
+    return np.flatnonzero(usable)
+
+
+def _stacked(inserted: Sequence[Inserted], name: str) -> Floats:
+    """``(Q * T, D)``: the finite latents of all queries in all batches."""
+    parts = [part for one in inserted if (part := getattr(one, name)) is not None]
+    if not parts:
+        return np.empty((0, 0), dtype=np.float32)
+    every = np.concatenate(parts)
+    return every[finite(every)]
+
+
+def _placed(parts: Sequence[Floats], seed: int) -> tuple[list[Array], float | None]:
+    """A map of all parts together: the points of each, and its perplexity."""
+    together = np.concatenate([part for part in parts if len(part)])
+    made = t_sne(together, seed)
+    ends = np.cumsum([len(part) for part in parts])
+    return np.split(made.xy, ends[:-1]), made.perplexity
+
+
+def _all_classes(
+    latents: Latents,
+    names: Sequence[str],
+    batch: Positions,
+    held: Sequence[Inserted],
+    options: Options,
+) -> tuple[Scene | None, Scene | None, float | None]:
+    """Both panels over all training images, and the perplexity of their map."""
+    if not (len(batch) or held):
+        return None, None, None
+    own = np.array([one.query for one in held], dtype=np.int64)
+    rows = _training(latents)
+    several = latents.label.ndim == 2
+    label = np.zeros(len(rows), np.int64) if several else latents.label[rows].astype(np.int64)
+    cells = np.char.add(np.char.add(latents.domain[rows], "\n"), label.astype(np.str_))
+    order = balanced_order(cells, options.seed)
+    order = order[~np.isin(rows[order], np.concatenate([batch, own]))][: 3 * options.points // 4]
+    classes = () if several else latents.spec.class_names
+    kind = np.array([classes[k] if classes else "" for k in label[order].tolist()], dtype=np.str_)
+    made = [latents.views[name].z[batch] for name in names]
+    made += [_stacked(held, name) for name in names]
+    parts = [latents.z[rows[order]], latents.z[batch], latents.z[own], *made]
+    (ground, query, own_at, *at), perplexity = _placed(parts, options.seed)
+    count = len(names)
+    plain = np.full(len(ground), "", dtype=np.str_)
+    first = Scene(ground, plain, (), query, dict(zip(names, at[:count], strict=True)))
+    second = Scene(ground, kind, classes, own_at, dict(zip(names, at[count:], strict=True)))
+    return first if len(batch) else None, second if held else None, perplexity
+
+
+def _one_class(
+    latents: Latents, names: Sequence[str], chosen: int, options: Options
+) -> tuple[Scene | None, float | None]:
+    """A panel of one class, and the perplexity of its map."""
+    rows = _training(latents)
+    rows = rows[latents.label[rows] == chosen]
+    ordered = rows[balanced_order(latents.domain[rows], options.seed)]
+    query = ordered[: min(MOST_OF_CLASS, len(ordered) // 2)]
+    shown = ordered[len(query) :][: options.points // 2]
+    parts = [latents.z[shown], latents.z[query], *(latents.views[k].z[query] for k in names)]
+    if no_map(np.concatenate(parts)):
+        return None, None
+    (ground, own, *made), perplexity = _placed(parts, options.seed)
+    domain = latents.domain[shown]
+    known = tuple(name for name in latents.spec.domains if (domain == name).any())
+    moved_ = dict(zip(names, made, strict=True))
+    return Scene(ground, domain, known, own, moved_), perplexity

@@ -1,0 +1,131 @@
+"""Maps as figures: what each panel shows, how large the figure is, and what its caption says."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from medldr.evaluation.representation.maps import Map, Maps
+from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE, for_paper
+from medldr.reporting.figures.latents.maps import map_figures
+from medldr.reporting.figures.latents.scatter import MOST_POINTS, colours_of, name_colours
+
+LARGEST = 400_000
+
+
+def made(n=40, *, method="t-sne", part="all", classes=3, domains=("a", "b", "c"), **more):
+    rng = np.random.default_rng(0)
+    domain = np.array([domains[i % len(domains)] for i in range(n)])
+    how = {"share": 0.42} if method == "pca" else {"perplexity": 30.0}
+    return Map(
+        method, part, n, 0, np.arange(n), np.full(n, "train"), domain, domain == domains[-1],
+        rng.integers(classes, size=n), rng.normal(size=(n, 2)), **how, **more,
+    )  # fmt: skip
+
+
+def maps(*several, classes=3):
+    return Maps(tuple(f"class {k}" for k in range(classes)), several)
+
+
+def marks(svg):
+    """Markers of images: those within axes, which legends are not."""
+    return sum(len(re.findall("<use", part)) for part in re.findall(
+        r'<g clip-path="[^"]*"[^>]*>(.*?)</g>', svg, flags=re.S))  # fmt: skip
+
+
+def test_each_run_is_shown_by_class_and_by_domain():
+    found = {name: maps(made(40, fitted=name != "ERM")) for name in ("ERM", "LatentDR")}
+    (drawing,) = map_figures(found)
+    assert not drawing.error
+    assert drawing.name == "maps_tsne_all"
+    assert drawing.svg.count(">ERM<") == drawing.svg.count(">LatentDR<") == 2
+    assert drawing.svg.count(">by class<") == drawing.svg.count(">by domain<") == 1
+    assert marks(drawing.svg) == 160
+    for text in ("class: class 0", "domain: a", "seen in training", "unseen"):
+        assert f">{text}<" in drawing.svg
+    assert drawing.alt == ("All images, by t-SNE: ERM, LatentDR, coloured by class and by domain.")
+    assert "start from the map of ERM" in drawing.caption
+    assert for_paper(drawing, "pdf").startswith(b"%PDF")
+
+
+def test_unseen_domains_are_filled_and_others_open():
+    one = replace(made(90), label=np.zeros(90, int))
+    only = {name: Maps(("class 0",), (replace(one, unseen=unseen),))
+            for name, unseen in (("mixed", one.unseen), ("alone", np.ones(90, bool)))}  # fmt: skip
+    (mixed,) = map_figures({"mixed": only["mixed"]})
+    groups = re.findall(r'<g clip-path="[^"]*" style="([^"]*)">(.*?)</g>', mixed.svg)
+    counted = {}
+    for style, body in groups:
+        kind = "open" if "fill-opacity: 0" in style else "filled"
+        counted[kind] = counted.get(kind, 0) + body.count("<use")
+    assert counted == {"open": 120, "filled": 60}
+    (alone,) = map_figures({"alone": only["alone"]})
+    assert ">unseen<" not in alone.svg
+
+
+@pytest.mark.parametrize("runs", [1, 12])
+def test_figures_of_many_images_stay_small(runs):
+    kinds = [("pca", "all"), ("t-sne", "all"), ("t-sne", "unseen")][: 3 if runs == 1 else 1]
+    found = {
+        f"method {i}": maps(*(made(800, method=m, part=p, fitted=i > 0) for m, p in kinds))
+        for i in range(runs)
+    }
+    drawings = map_figures(found)
+    names = ["maps_pca_all", "maps_tsne_all", "maps_tsne_unseen"]
+    assert [d.name for d in drawings] == names[: len(kinds)]
+    for drawing in drawings:
+        assert not drawing.error
+        assert len(drawing.svg) < LARGEST
+        shown = min(800, MOST_POINTS // (2 * runs))
+        assert marks(drawing.svg) == 2 * runs * shown
+        assert drawing.size[0] < 10
+        if shown < 800:
+            assert f"Shown are {shown} of 800 images" in drawing.caption
+    assert "42% of the variance" in drawings[0].svg
+
+
+def test_the_caption_says_what_was_changed_and_left_out():
+    few = replace(made(12), perplexity=11 / 3)
+    (drawing,) = map_figures({"ERM": maps(few)})
+    assert (
+        "Perplexity lowered from 30 to 3.67, because there are only 12 images." in drawing.caption
+    )
+    holed = replace(made(37), images=40, left_out=3)
+    (drawing,) = map_figures({"ERM": maps(holed)})
+    assert "3 of 40 images are left out, because their latents are not finite." in drawing.caption
+    assert "Shown are" not in drawing.caption
+    (drawing,) = map_figures({"ERM": maps(holed), "Mixup": maps(few)})
+    assert "are not finite (ERM)." in drawing.caption
+    assert "only 12 images (Mixup)." in drawing.caption
+    assert "Not turned to fit the map of ERM: Mixup." in drawing.caption
+
+
+def test_runs_without_points_are_left_out():
+    none = replace(made(40), xy=np.empty((0, 2)), reason="all latents are the same")
+    assert map_figures({"ERM": maps(none)}) == []
+    (drawing,) = map_figures({"ERM": maps(none), "Mixup": maps(made(40))})
+    assert ">Mixup<" in drawing.svg
+    assert ">ERM<" not in drawing.svg
+
+
+def test_one_domain_or_no_classes_need_no_panel_of_their_own():
+    (drawing,) = map_figures({"ERM": maps(made(domains=("a",)))})
+    assert "by domain" not in drawing.svg
+    several = replace(made(), label=np.full(40, -1))
+    (drawing,) = map_figures({"ERM": Maps((), (several,))})
+    assert "by class" not in drawing.svg
+    assert marks(drawing.svg) == 40
+    nowhere = replace(several, domain=np.full(40, ""), unseen=np.zeros(40, bool))
+    (drawing,) = map_figures({"ERM": Maps((), (nowhere,))})
+    assert marks(drawing.svg) == 40
+
+
+def test_more_names_than_colours_share_grey():
+    assert colours_of(["a", "b"], [BLUE, ORANGE]) == {"a": BLUE, "b": ORANGE}
+    found = colours_of(["a", "b", "c"], [BLUE, ORANGE])
+    assert found == {"a": BLUE, "b": MUTED, "c": MUTED}
+    assert [text for _, text in name_colours("class", found)] == ["class: a", "class: others"]
+    (drawing,) = map_figures({"ERM": maps(made(200, classes=40), classes=40)})
+    assert not drawing.error
+    assert marks(drawing.svg) == 400
