@@ -36,7 +36,8 @@ class Explainer:
         folder: Where pictures are written, named by the item's row among the answers.
 
     Attributes:
-        pictures: PNG files in base64, of the first `MOST` items.
+        pictures: PNG files in base64, of the first `MOST` items, and whether the heat map of each
+            is zero everywhere.
 
     Raises:
         InputError: If a network has no maps to explain, or the folder already has pictures.
@@ -65,7 +66,7 @@ class Explainer:
             folder.mkdir(parents=True, exist_ok=True)
         self.runs = runs
         self.folder = folder
-        self.pictures: list[str] = []
+        self.pictures: list[tuple[str, bool]] = []
         self._count = 0
 
     def __call__(self, item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
@@ -75,7 +76,8 @@ class Explainer:
         heats = [self._heat(run, one, target) for run, one in zip(self.runs, images, strict=True)]
         first = self.runs[0]
         spacing = first.record.reading.get("spacing")
-        picture = explanation(images[0].image, np.mean(heats, axis=0), spacing)
+        heat = np.mean(heats, axis=0)
+        picture = explanation(images[0].image, heat, spacing)
         content = io.BytesIO()
         picture.save(content, "PNG")
         self._count += 1
@@ -84,7 +86,8 @@ class Explainer:
         with atomic(self.folder / f"{self._count:04}.png") as place:
             place.write_bytes(content.getvalue())
         if len(self.pictures) < MOST:
-            self.pictures.append(base64.b64encode(content.getvalue()).decode())
+            png = base64.b64encode(content.getvalue()).decode()
+            self.pictures.append((png, not heat.any()))
 
     def _remove_earlier(self) -> None:
         if not (self.folder / PAGE).is_file():

@@ -157,6 +157,32 @@ def test_the_network_and_the_callers_state_stay_as_they_were(case):
     assert torch.equal(torch.get_rng_state(), random)
 
 
+def test_frozen_weights_change_no_map_and_stay_frozen(case):
+    """Networks whose ReLUs overwrite their input, as most of these do, among them."""
+    model, image, stage, _ = case
+    expected = [grad_cam(model, image, [0, 1]), grad_cam(model, image, [0, 1], stage)]
+    for frozen in (model, model.head):  # all of it, then all but the head
+        for weight in frozen.parameters():
+            weight.requires_grad_(not weight.requires_grad)
+        flags = [weight.requires_grad for weight in model.parameters()]
+        assert not all(flags)
+        found = [grad_cam(model, image, [0, 1]), grad_cam(model, image, [0, 1], stage)]
+        assert [weight.requires_grad for weight in model.parameters()] == flags
+        assert all(weight.grad is None for weight in model.parameters())
+        for heat, wanted in zip(found, expected, strict=True):
+            assert heat.shape == (2, *image.shape[2:])
+            assert torch.isfinite(heat).all()
+            torch.testing.assert_close(heat, wanted)
+
+
+def test_the_networks_tested_overwrite_their_inputs():
+    """Else the test above would not show that this does no harm."""
+    for conv in ({}, {"conv": "acs"}, {"conv": "3d"}):
+        size = (16, 16, 16) if conv else (16, 16)
+        model = build("resnet18", size, **SMALL | conv)
+        assert any(isinstance(m, nn.ReLU) and m.inplace for m in model.modules())
+
+
 def test_callers_may_be_in_inference_mode_or_autocast():
     model, image = build("resnet18", (16, 16), **SMALL), images(2, (16, 16))
     expected = grad_cam(model, image, [0, 1])
@@ -204,7 +230,8 @@ def test_tokens_and_what_does_not_exist_are_refused_with_the_cure():
     with pytest.raises(InputError, match=re.escape("put out tokens. Choose a network with feat")):
         grad_cam(tokens, images(1, (64, 64), 3), [0])
     model, image = build("resnet18", (16, 16), **SMALL), images(2, (16, 16))
-    with pytest.raises(InputError, match=r"no stage 'stage5'\. Did you mean 'stage"):
+    listed = r"Did you mean 'stage.*Its stages: stem, stage1, stage2, stage3, stage4$"
+    with pytest.raises(InputError, match=rf"no stage 'stage5'\. {listed}"):
         grad_cam(model, image, [0, 1], "stage5")
     for target in ([0], [0, 3], [-1, 0], [0.0, 1.0], torch.zeros(2, 1, dtype=torch.long)):
         with pytest.raises(InputError, match=r"^target must be"):

@@ -252,6 +252,25 @@ def test_explanations_are_a_folder_of_pictures_and_a_page_without_names(lab, med
     assert "anna_1.nii.gz" in (tmp_path / "why" / "index.html").read_text("utf-8")
 
 
+def test_a_heat_map_that_is_zero_everywhere_is_marked_on_the_page(
+    lab, medldr, tmp_path, monkeypatch
+):
+    made = []
+
+    def every_other(model, image, target, stage=""):
+        made.append(target)
+        return torch.full((1, *image.shape[2:]), float(len(made) % 2))
+
+    monkeypatch.setattr("medldr.prediction.explainer.grad_cam", every_other)
+    names = [lab.volume_files / f"anna_{number}.nii.gz" for number in (1, 2, 3)]
+    words = ("predict", lab.volumes[0], *names, "--out", tmp_path / "p.csv")
+    ended = medldr(*words, "--explain", tmp_path / "why")
+    assert ended.code == 0, ended.err
+    page = (tmp_path / "why" / "index.html").read_text("utf-8")
+    assert page.count("the heat map is zero everywhere") == 1
+    assert page.index("item 2") < page.index("zero everywhere") < page.index("item 3")
+
+
 def test_inputs_and_what_is_not_ours_are_never_replaced(lab, medldr, tmp_path):
     scan = tmp_path / "keep.nii.gz"
     shutil.copy(lab.volume_files / "anna_1.nii.gz", scan)

@@ -20,7 +20,7 @@ def prediction_page(
     class_names: Sequence[str],
     task: Task,
     answers: Sequence[tuple[str, str, float, Sequence[str]]],
-    pictures: Sequence[str],
+    pictures: Sequence[tuple[str, bool]],
     notes: Sequence[str],
     unreadable: int,
 ) -> Document:
@@ -31,7 +31,8 @@ def prediction_page(
         class_names: In the order of the run.
         task: Kind of labels.
         answers: Of each item what it is called, the predicted class, its probability, warnings.
-        pictures: PNG files in base64 of the first items.
+        pictures: PNG files in base64 of the first items, and whether the heat map of each is zero
+            everywhere.
         notes: What readers should know.
         unreadable: How many items could not be used.
     """
@@ -49,7 +50,7 @@ def prediction_page(
     found.add(Bullets(said, "notes"))
     maps = Part("maps", "Where the network looked", "Heat maps")
     maps.add(Paragraph(sentence("heat_maps")))
-    shown = [_picture(*one, png) for one, png in zip(answers, pictures, strict=False)]
+    shown = [_picture(*one, *made) for one, made in zip(answers, pictures, strict=False)]
     maps.add(Pictures(shown, large=True))
     if len(pictures) < len(answers):
         maps.add(Paragraph(sentence("more_maps", count=len(answers) - len(pictures)), "small"))
@@ -66,7 +67,9 @@ def _counts(
 
 
 def _picture(
-    name: str, predicted: str, probability: float, warnings: Sequence[str], png: str
+    name: str, predicted: str, probability: float, warnings: Sequence[str], png: str, blank: bool
 ) -> Picture:
     lines = [name, f"{predicted} ({100 * probability:.1f}%)", *warnings]
+    if blank:
+        lines.append(sentence("blank_map"))
     return Picture(png, lines, f"Heat map of an item that was predicted as {predicted}")
