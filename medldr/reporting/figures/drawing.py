@@ -163,8 +163,8 @@ def clean_svg(svg: str, name: str) -> str:
     """Prepare a matplotlib SVG for a page that has others, on light and on dark paper.
 
     The XML head, fixed width and height and the fonts go (the page sets both), ids get the
-    figure's name in front, coordinates are cut to a hundredth of a point, and each colour becomes
-    its variable of the style sheet.
+    figure's name in front, coordinates are cut to a hundredth of a point, each colour becomes its
+    variable of the style sheet, and many markers of one look share it.
 
     Raises:
         ValueError: If a colour has no variable.

@@ -127,6 +127,22 @@ def test_points_show_their_numbers_where_they_are():
         assert [float(x), float(y)] == pytest.approx([float(at) for at in mark], abs=0.1)
 
 
+def test_many_markers_say_their_look_once():
+    def paint(figure):
+        axes = figure.add_subplot()
+        axes.plot(range(40), range(40), "o", color=drawing.BLUE)
+        axes.plot(range(40), range(0, 80, 2), "s", color=drawing.RED)
+        axes.plot(range(3), range(3), "o", color=drawing.GREEN)
+
+    drawn = draw("x", paint, **BLANK)
+    groups = re.findall(r'<g clip-path="[^"]*"( style="[^"]*")?>((?:<use[^>]*>)+)</g>', drawn.svg)
+    assert [body.count("<use") for _, body in groups] == [40, 40, 3]
+    for (style, body), colour in zip(groups, ("blue", "red", "green"), strict=True):
+        assert f"var(--{colour})" in (style or body)
+        assert body.count("style=") == (0 if style else 3)
+    assert [bool(style) for style, _ in groups] == [True, True, False]
+
+
 def test_a_long_curve_shows_some_of_its_numbers_and_always_the_last():
     def paint(axes):
         add_tips(axes, range(1000), range(1000), [f"point {i}" for i in range(1000)])
