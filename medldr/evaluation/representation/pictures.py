@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -64,9 +65,9 @@ def pictured_neighbours(
 ) -> PicturedNeighbours | None:
     """Some training images with the nearest neighbours of their degraded and restored latents.
 
-    Queries are drawn at random among training images, one class after the other until there are
-    enough: neither what they look like nor how well the method does plays a part. Runs on the same
-    data with the same seed show the same queries.
+    Queries are drawn at random among training images, one class and one domain after the other
+    until there are enough: neither what they look like nor how well the method does plays a part.
+    Runs on the same data with the same seed show the same queries.
 
     Args:
         latents: Of a run.
@@ -117,19 +118,24 @@ def pictured_neighbours(
 
 
 def _drawn(held: Latents, options: Options) -> NDArray[np.int64]:
-    """Positions of the queries: a random training image of each class in turn."""
+    """Positions of the queries: random training images, each class and each domain in turn."""
     training = np.flatnonzero(held.split == "train")
     training = training[np.argsort(held.row[training], kind="stable")]  # the same in every run
     generator = np.random.default_rng(options.seed)
     label = np.asarray(held.label)[training]
-    by_class = [generator.permutation(training[label == k]) for k in np.unique(label)]
+    by_class = [generator.permutation(training[label == k]).tolist() for k in np.unique(label)]
     if len(by_class) > options.queries:
         chosen = np.sort(generator.choice(len(by_class), options.queries, replace=False))
         by_class = [by_class[k] for k in chosen]
-    turns = [
-        places[turn]
-        for turn in range(max(map(len, by_class), default=0))
-        for places in by_class
-        if turn < len(places)
-    ]
-    return np.array(turns[: options.queries], dtype=np.int64)
+    domain = held.domain.tolist()
+    shown: Counter[tuple[int, str]] = Counter()  # by class and domain; class -1 is all of them
+    out: list[int] = []
+    while any(by_class) and len(out) < options.queries:
+        for k, places in enumerate(by_class):
+            if not places:
+                continue
+            place = min(places, key=lambda p: (shown[k, domain[p]], shown[-1, domain[p]]))
+            places.remove(place)
+            out.append(place)
+            shown.update([(k, domain[place]), (-1, domain[place])])
+    return np.array(out[: options.queries], dtype=np.int64)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, ratio
+from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.evaluation.representation.drawn import Measured, in_draws, sample_of, units_of
 from medldr.evaluation.representation.nearest import Distance
 from medldr.evaluation.representation.neighbourhoods import KINDS, Neighbourhoods, neighbourhoods
@@ -123,17 +123,17 @@ def _index(
     near: Neighbourhoods, rows: NDArray[np.int64], weights: Weights, options: Options
 ) -> Index:
     asked = near.queries.select(rows)
-    cell = _cells(asked, weights)
+    weight = _weights(asked, weights)
     counts = {view: found[rows] for view, found in near.found.items()}
     unit = units_of(asked)
-    sums = _sums(counts, cell).by_group(unit.number, unit.count)
+    sums = _sums(counts, weight).by_group(unit.number, unit.count)
     held = {
         view: Measured(*pair, sample_of(unit), NONE_COUNTED if np.isnan(pair[0]) else "")
         for view, pair in in_draws({"": sums}, unit, options, "").items()
     }
     return Index(
         n=len(rows),
-        chance=_sums({"": near.chance[rows]}, cell).value()[""],
+        chance=_sums({"": near.chance[rows]}, weight).value()[""],
         views={view: measured.estimate(ROBUSTNESS) for view, measured in held.items()},
         recovered=held[RESTORED].minus(held[DEGRADED], ROBUSTNESS)
         if {DEGRADED, RESTORED} <= held.keys()
@@ -141,35 +141,25 @@ def _index(
     )
 
 
-def _cells(asked: Latents, weights: Weights) -> NDArray[np.int64]:
-    """Number of what weighs alike, for each query."""
-    if weights == "images":
-        return np.zeros(len(asked), dtype=np.int64)
-    facts = [np.unique(asked.label, return_inverse=True)[1]]
-    if weights == "cells":
-        facts.append(np.unique(asked.domain, return_inverse=True)[1])
-    return np.unique(np.stack(facts), axis=1, return_inverse=True)[1].astype(np.int64).ravel()
+def _weights(asked: Latents, kind: Weights) -> Array:
+    """Weight of each query: one over the number of queries that it shares its weight with."""
+    facts = [np.unique(column, return_inverse=True)[1] for column in (asked.label, asked.domain)]
+    shared = np.stack(facts[: {"images": 0, "classes": 1, "cells": 2}[kind]] or [0 * facts[0]])
+    _, place, sizes = np.unique(shared, axis=1, return_inverse=True, return_counts=True)
+    out: Array = 1 / sizes[place.ravel()]
+    return out
 
 
-def _sums(counts: Mapping[str, Array], cell: NDArray[np.int64]) -> Sums:
-    """The index of each view as arithmetic on sums over queries, cell by cell."""
-    n, cells = len(cell), int(cell.max()) + 1
-    columns = [
-        values
+def _sums(counts: Mapping[str, Array], weight: Array) -> Sums:
+    """The index of each view as arithmetic on sums over queries."""
+    rows = [
+        weight * values
         for found in counts.values()
         for values in (found[:, _CLASS_ALONE].sum(axis=1), found[:, _DOMAIN_ALONE])
     ]
-    columns.append(np.ones(n))
-    rows = np.concatenate([cell + place * cells for place in range(len(columns))])
-    items = np.tile(np.arange(n), len(columns))
-    features = csr_array((np.concatenate(columns), (rows, items)), shape=(cells * len(columns), n))
-
-    def finish(sums: Array) -> dict[str, Array]:
-        parts = sums.reshape(len(columns), cells, -1)
-        means = [mean_defined(ratio(part, parts[-1])) for part in parts[:-1]]
-        return {
-            name: ratio(means[2 * i], means[2 * i] + means[2 * i + 1])
-            for i, name in enumerate(counts)
-        }
-
-    return Sums(features, finish)
+    return Sums(
+        csr_array(np.stack(rows)),
+        lambda sums: {
+            name: ratio(sums[2 * i], sums[2 * i] + sums[2 * i + 1]) for i, name in enumerate(counts)
+        },
+    )

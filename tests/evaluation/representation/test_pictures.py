@@ -12,13 +12,17 @@ from medldr.folders.latents_record import View
 OPTIONS = Options(queries=7)
 
 
-def test_queries_are_training_images_of_each_class_in_turn(synthetic_latents):
+def test_queries_are_training_images_of_each_class_and_domain_in_turn(synthetic_latents):
     latents = synthetic_latents(classes=3)
     found = pictured_neighbours(latents, OPTIONS)
     rows = [each.query.row for each in found.queries]
     assert len(set(rows)) == 7
     assert set(latents.split[rows]) == {"train"}
     assert latents.label[rows].tolist() == [0, 1, 2, 0, 1, 2, 0]
+    domains = latents.domain[rows].tolist()
+    assert sorted(map(domains.count, "ab")) == [3, 4]
+    # The second image of a class is of another domain than the first.
+    assert [domains[3 + k] != domains[k] for k in range(3)] == [True] * 3
     assert [each.query.label for each in found.queries[:2]] == ["class 0", "class 1"]
     assert rows != [
         e.query.row for e in pictured_neighbours(latents, replace(OPTIONS, seed=1)).queries
@@ -65,6 +69,16 @@ def test_where_it_makes_no_sense_there_is_nothing(synthetic_latents):
     assert pictured_neighbours(latents.select(latents.split != "train"), OPTIONS) is None
     latents.views["restored"].z[:] = np.nan
     assert pictured_neighbours(latents, OPTIONS) is None
+
+
+def test_a_class_of_one_domain_shows_that_domain_again(synthetic_latents):
+    latents = synthetic_latents(classes=2)
+    latents = latents.select((latents.label == 0) | (latents.domain != "b"))
+    found = pictured_neighbours(latents, replace(OPTIONS, queries=4))
+    shown = [(each.query.label, each.query.domain) for each in found.queries]
+    assert sorted(shown) == [
+        ("class 0", "a"), ("class 0", "b"), ("class 1", "a"), ("class 1", "a")
+    ]  # fmt: skip
 
 
 def test_few_images_show_fewer(synthetic_latents):
