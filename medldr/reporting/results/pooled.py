@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.random_effects import RandomEffects, random_effects
+from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.average_differences import average_differences
 from medldr.reporting.results.comparisons import Column
@@ -63,11 +64,24 @@ class Pooled:
 
     @property
     def estimate(self) -> Estimate:
-        """The pooled gain."""
+        """The pooled gain; its ends are cut to the largest difference that there can be."""
         found = self.summary
         if found is None:
             return Estimate(reason=f"fewer than two {self.over}")
-        return Estimate(found.mean, se=found.error, low=found.low, high=found.high)
+        low, high = self._cut(found.low, found.high)
+        return Estimate(found.mean, se=found.error, low=low, high=high)
+
+    @property
+    def predicted(self) -> tuple[float, float] | None:
+        """Where the gain in a new place may lie, cut likewise; None for two places."""
+        found = self.summary
+        if found is None or found.predicted is None:
+            return None
+        return self._cut(*found.predicted)
+
+    def _cut(self, low: float, high: float) -> tuple[float, float]:
+        span = metric_facts(self.metric).span
+        return max(low, -span), min(high, span)
 
 
 class Compared(NamedTuple):

@@ -98,3 +98,13 @@ def test_single_seeds_are_pooled_and_marked(in_memory):
     (found,) = pool(made)
     assert all(effect.single for effect in found.effects)
     assert [effect.error for effect in found.effects] == pytest.approx([0.02] * 3)
+
+
+def test_no_end_is_beyond_the_largest_difference(in_memory):
+    """With two gains the interval is wide, but no accuracy can change by more than 1."""
+    made = in_memory(["erm", "latentdr"], ["dermamnist", "bloodmnist"],
+                     lambda r, c, _, s: 0.5 + (0.4 if c[0] == "d" else -0.4) * (r == "latentdr"),
+                     config=of_set())  # fmt: skip
+    (found,) = pool(made)
+    assert found.summary.high > 1
+    assert (found.estimate.low, found.estimate.high, found.predicted) == (-1, 1, None)

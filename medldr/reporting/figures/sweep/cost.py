@@ -15,6 +15,8 @@ from medldr.reporting.table import interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+BEYOND, ROOM = 1.3, 0.08
+"""How far the axes go beyond the points: a factor of the seconds, and at least so much score."""
 MARKERS: Final = ("o", "s", "^", "v", "P", "X")
 
 
@@ -44,7 +46,7 @@ def cost_figure(cost: Cost, number: int = 1) -> Drawing | None:
         title=f"{cost.data}: {known.title} against the cost of training",
         caption=f"One point per method with 95% CIs, measured on {cost.machine.title}; the dotted "
         f"lines cross at {cost.reference}. What is at the {corner} left of them is both better and "
-        "cheaper.",
+        "cheaper. CIs that are wider than the figure are cut.",
         alt=" ".join(f"{_words(cost, of)}." for of in shown),
     )
 
@@ -79,8 +81,18 @@ def _paint(
             zorder=3,
         )  # fmt: skip
         add_tips(axes, [x], [y], [_words(cost, of)])
-    axes.margins(x=0.08)
+    _show_points(axes, shown, factor)
     axes.locator_params(axis="x", nbins=5)  # more would run into each other
+
+
+def _show_points(axes: Axes, shown: Sequence[MethodCost], factor: float) -> None:
+    """Cut intervals of few runs, which may be many times as wide as all points together."""
+    x = [of.seconds.mean or 0.0 for of in shown]
+    y = [factor * (_score(of) or 0.0) for of in shown]
+    axes.set_xlim(0.0, BEYOND * max(x))
+    low, high = axes.get_ylim()
+    room = max(max(y) - min(y), ROOM * factor)
+    axes.set_ylim(max(low, min(y) - room), min(high, max(y) + room))
 
 
 def _words(cost: Cost, of: MethodCost) -> str:

@@ -35,9 +35,9 @@ def pooled_figure(pooled: Pooled, number: int = 1) -> Drawing | None:
         return None
     known = metric_facts(pooled.metric)
     one = "data set" if pooled.over == "data sets" else "held-out domain"
-    lines = len(pooled.effects) + (2 if pooled.summary.predicted else 1)
+    lines = len(pooled.effects) + (2 if pooled.predicted else 1)
     texts = [f"{name} {text}" for name, text in _rows(pooled)]
-    line = "" if pooled.summary.predicted is None else (
+    line = "" if pooled.predicted is None else (
         f"; the line below it is where the effect in a new {one} may lie, with 95% probability"
     )  # fmt: skip
     return draw_axes(
@@ -62,8 +62,8 @@ def _rows(pooled: Pooled) -> list[tuple[str, str]]:
         ends = interval(estimate, known, signed=True)
         number = known.show_difference(estimate.mean or 0.0)
         found.append((name, f"{number} ({ends})" if ends else number))
-    if pooled.summary is not None and pooled.summary.predicted is not None:
-        low, high = map(known.show_difference, pooled.summary.predicted)
+    if pooled.predicted is not None:
+        low, high = map(known.show_difference, pooled.predicted)
         found.append(("Prediction interval", f"{low} to {high}"))
     return found
 
@@ -81,11 +81,12 @@ def _paint(axes: Axes, *, pooled: Pooled, summary: RandomEffects) -> None:
         width = max(SMALLEST, LARGEST * (weight / most) ** 0.5)
         axes.plot([factor * (held.mean or 0.0)], [place], "s", ms=width, color=BLUE)
     below = len(pooled.effects)
-    low, mean, high = (factor * x for x in (summary.low, summary.mean, summary.high))
+    mean, found = factor * summary.mean, pooled.estimate
+    low, high = factor * (found.low or 0.0), factor * (found.high or 0.0)
     axes.fill([low, mean, high, mean], [below, below - 0.26, below, below + 0.26], color=ORANGE)
     centres = [factor * (effect.estimate.mean or 0.0) for effect in pooled.effects] + [mean]
-    if summary.predicted is not None:
-        ends = [factor * end for end in summary.predicted]
+    if pooled.predicted is not None:
+        ends = [factor * end for end in pooled.predicted]
         axes.plot(ends, [below + 1, below + 1], color=MUTED, lw=1.8, marker="|", ms=9)
         centres.append(mean)
     add_tips(axes, centres, range(len(rows)), [f"{name}: {text}" for name, text in rows])

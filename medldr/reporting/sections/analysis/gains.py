@@ -38,7 +38,9 @@ class SweepGains:
 
 
 def gains_section(found: Mapping[str, SweepGains]) -> Section | None:
-    """For each sweep what each method does in how many domains, with a figure and a table.
+    """For each sweep what each method does in how many domains, in sentences and a table.
+
+    Each method has a figure too, unless it is a control.
 
     Args:
         found: Gains by the title of their sweep.
@@ -49,7 +51,9 @@ def gains_section(found: Mapping[str, SweepGains]) -> Section | None:
     drawings = list[Drawing | None]()
     for title, of in there.items():
         for method, gains in of.methods.items():
-            drawings.append(gains_figure(gains, of.reference, of.metric, len(drawings) + 1))
+            if method not in of.controls:  # they explain others, and the table has them
+                number = len(drawings) + 1
+                drawings.append(gains_figure(gains, of.reference, of.metric, number))
             text = verdict(gains, of.reference, of.metric)
             text = f"Control: {text}" if method in of.controls else text
             leads.append(f"{title}: {text}" if several else text)

@@ -62,8 +62,8 @@ def pooled_table(found: Sequence[Pooled]) -> Table:
         signs = [table.sign(t) for t, holds in ((FEW, summary.few), (SINGLE, single)) if holds]
         mean = Cell(replace(each.estimate, se=None), known, signed=True, mark=",".join(signs))
         ends = DASH
-        if summary.predicted is not None:
-            low, high = summary.predicted
+        if each.predicted is not None:
+            low, high = each.predicted
             ends = f"{known.show_difference(low)} to {known.show_difference(high)}"
         cells = [
             Cell(f"{len(each.effects)} {_over(each)}"),
@@ -108,7 +108,7 @@ def pooled_lines(found: Sequence[Pooled]) -> list[dict[str, object]]:
             "reason": found_mean.reason,
         }  # fmt: skip
         if summary is not None:
-            low, high = summary.predicted or (None, None)
+            low, high = each.predicted or (None, None)
             line |= {
                 "predicted_low": low, "predicted_high": high, "k": len(each.effects),
                 "tau": summary.tau, "i2": summary.i2, "q": summary.q, "q_p": summary.q_p,

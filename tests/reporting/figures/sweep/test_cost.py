@@ -1,6 +1,7 @@
 """A metric against the cost of training, drawn."""
 
 import pytest
+from matplotlib.figure import Figure
 
 from medldr.evaluation.estimate import Estimate
 from medldr.reporting.figures.drawing import for_paper
@@ -40,3 +41,15 @@ def test_which_corner_is_good_depends_on_the_metric(metric, corner):
 def test_a_single_method_is_no_figure():
     assert figure(ERM, UNTIMED, UNSCORED) is None
     assert figure() is None
+
+
+def test_a_wide_interval_does_not_press_the_points_together():
+    """Two runs may have an interval many times as wide as all the points."""
+    wide = LATENTDR._replace(
+        seconds=Estimate(0.15, low=0.01, high=9.0), score=Estimate(0.61, low=0.0, high=1.0)
+    )
+    figure_of = Figure()
+    figure(ERM, wide).paint(figure_of)
+    (axes,) = figure_of.axes
+    assert axes.get_xlim() == pytest.approx((0.0, 1.3 * 0.15))
+    assert axes.get_ylim() == pytest.approx((60 - 8, 61 + 8))

@@ -36,8 +36,8 @@ def test_the_table_has_mean_prediction_and_heterogeneity():
     latentdr, mixup = table.rows
     assert latentdr.cells[0].content == "3 data sets"
     assert latentdr.cells[1].estimate.mean == pytest.approx(0.1)
-    low, high = found.summary.predicted
-    assert latentdr.cells[2].content == f"−{-100 * low:.1f} to +{100 * high:.1f}"
+    assert latentdr.cells[2].content == "−100.0 to +100.0"  # cut: it would be −122 to +142
+    assert mixup.cells[2].content == "−26.7 to +46.7"  # 10 ± 12.706 * 5 / sqrt 3
     assert latentdr.cells[3].estimate.mean == pytest.approx(found.summary.tau)
     assert latentdr.cells[4].estimate.mean == pytest.approx(found.summary.i2)
     assert latentdr.cells[5].content == "8.00"  # (0.1 / 0.05)² twice
@@ -87,6 +87,6 @@ def test_csv_has_every_gain_and_every_mean():
     assert sum(line["weight"] for line in gains) == pytest.approx(1)
     assert (mean["kind"], mean["k"], mean["few"]) == ("mean", 3, False)
     assert mean["difference"] == pytest.approx(0.1)
-    assert (mean["predicted_low"], mean["predicted_high"]) == found.summary.predicted
+    assert (mean["predicted_low"], mean["predicted_high"]) == (-1, 1)
     (*_, alone) = pooled_lines([pooled_of([0.1])])
     assert (alone["difference"], alone["reason"]) == (None, "fewer than two data sets")
