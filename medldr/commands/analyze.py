@@ -42,5 +42,5 @@ def analyze(
     for note in written.notes:
         console.print(f"note: {note}", markup=False)
     console.print(f"\npage: {written.page}", soft_wrap=True, markup=False)
-    counted = f"{written.figures} figures (svg, pdf), {written.tables} csv files"
+    counted = f"{len(written.figures) // 2} figures (svg, pdf), {len(written.tables)} csv files"
     console.print(f"{counted}: {written.page.parent}", soft_wrap=True, markup=False)

@@ -119,4 +119,3 @@ def _centre(files: RunFolder, record: Preprocessing) -> Centre | None:
     if not files.unlike.is_file():
         raise InputError(f"{files.unlike} is missing. Write it again with `medldr evaluate`")
     return Centre.from_tensors(load_tensors(files.unlike))
-

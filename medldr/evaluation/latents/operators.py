@@ -61,12 +61,23 @@ class Operators:
         found: dict[str, Tensor] = {}
         z = torch.from_numpy(np.ascontiguousarray(latents.z))
         with _seeded(seed):
+            new = np.ones(len(z), dtype=bool)  # a row that fills up a later batch stays as it was
             for rows in self._batches(latents, train, rng):
-                self._enter(found, z, rows, None)
+                for name, value in self._apply(z[rows], None).items():
+                    kept = found.setdefault(name, torch.zeros_like(z))
+                    kept[rows[new[rows]]] = value[torch.from_numpy(new[rows])]
+                new[rows] = False
             for start in range(0, len(other), self.set_size):
                 rows = other[start : start + self.set_size]
-                self._enter(found, z, rows, self.draw_set(latents, train, rng))
+                z_set = z[self.draw_set(latents, train, rng)]
+                for name, value in self._apply(z[rows], z_set).items():
+                    found[name][rows] = value
             return {name: View(value.numpy(), self.logits(value)) for name, value in found.items()}
+
+    def first_batch(self, latents: Latents, seed: int = 0) -> Rows:
+        """Positions of training rows that `views` degrades and restores in one forward pass."""
+        rng = np.random.default_rng(seed)
+        return next(self._batches(latents, self._training_rows(latents), rng))
 
     def insert(
         self, latents: Latents, query: int, times: int = 32, seed: int = 0
@@ -134,13 +145,6 @@ class Operators:
         size = min(self.set_size, len(train))
         for start in range(0, len(left), size):
             yield left[min(start, len(left) - size) :][:size]
-
-    def _enter(
-        self, found: dict[str, Tensor], z: Tensor, rows: Rows, set_rows: Rows | None
-    ) -> None:
-        made = self._apply(z[rows], None if set_rows is None else z[set_rows])
-        for name, value in made.items():
-            found.setdefault(name, torch.zeros_like(z))[rows] = value
 
     def _apply(self, z: Tensor, z_set: Tensor | None) -> dict[str, Tensor]:
         """Degraded and restored latents of one batch, where the method makes them."""

@@ -108,3 +108,14 @@ def test_a_run_without_training_rows_is_refused(latents):
 def test_a_method_without_operators_keeps_its_latents(latents):
     assert with_operators(latents, None) is latents
     assert list(with_operators(latents, operators()).views) == [ORIGINAL, DEGRADED, RESTORED]
+
+
+@pytest.mark.parametrize("by_domain", [False, True])
+def test_the_first_batch_is_one_forward_pass(latents, by_domain):
+    made = operators(set_size=12, by_domain=by_domain, dropout=0.0)
+    rows = made.first_batch(latents, seed=5)
+    assert set(latents.split[rows].tolist()) == {"train"}
+    found = made.views(latents, seed=5)
+    with torch.no_grad():
+        direct = made.augment(torch.from_numpy(latents.z[rows]))
+    np.testing.assert_allclose(found[RESTORED].z[rows], direct.restored, atol=1e-5)
