@@ -79,8 +79,12 @@ def analyze(
     single = [path for path in paths if is_run_folder(path)]
     sweeps = [path for path in paths if path not in single]
     chosen = [runs_of_sweep(path) for path in sweeps]
-    first = [*single, *(path for sweep in chosen for path in sweep.first_seeds)]
-    runs = read_runs(first, seed=options.seed, device=device, done=done)
+    first = [("", path) for path in single]
+    first += [each for sweep in chosen for each in sweep.first_seeds.items()]
+    runs = read_runs(
+        [path for _, path in first], [title for title, _ in first],
+        seed=options.seed, device=device, done=done,
+    )  # fmt: skip
     sources = Sources()
     pictures, lost = _pictures(runs, sources, done)
     measured = _measure(runs, options, done)

@@ -60,13 +60,14 @@ class AnalysedRun:
 
 
 def read_runs(
-    folders: Sequence[Path], *, seed: int = 0, device: str | None = None,
-    done: Callable[[str], None] = lambda _: None,
+    folders: Sequence[Path], titles: Sequence[str] = (), *, seed: int = 0,
+    device: str | None = None, done: Callable[[str], None] = lambda _: None,
 ) -> list[AnalysedRun]:  # fmt: skip
     """Read trained runs; their latents are made again where the folder does not hold them.
 
     Args:
         folders: Run folders.
+        titles: What to call them; empty, or unset: by their method.
         seed: Of the batches in which latents are degraded and restored again.
         device: Device on which latents are made; unset: the run's own.
         done: Told what is being done.
@@ -80,7 +81,7 @@ def read_runs(
     for folder in folders:
         done(f"latents of {Path(folder).name}")
         found.append(_read(Path(folder), sources, seed, device))
-    headings = unique_headings([(run.config, run.files.path) for run in found])
+    headings = unique_headings([(run.config, run.files.path) for run in found], titles)
     return [replace(run, heading=name) for run, name in zip(found, headings, strict=True)]
 
 
@@ -134,14 +135,21 @@ def _collected(
         torch.set_num_threads(threads)
 
 
-def unique_headings(runs: Sequence[tuple[RunConfig, Path]]) -> list[str]:
-    """What to call runs: by method, and by what tells runs of one method apart.
+def unique_headings(
+    runs: Sequence[tuple[RunConfig, Path]], titles: Sequence[str] = ()
+) -> list[str]:
+    """What to call runs: by title or method, and by what tells runs that share it apart.
+
+    Args:
+        runs: Configuration and folder of each.
+        titles: One per run, empty for those to be called by their method; unset: all are.
 
     Returns:
         One heading per run, all different.
     """
     plain = [config.model_dump(mode="json") for config, _ in runs]
-    parts = [[method_title(config)] for config in plain]
+    given = titles or [""] * len(plain)
+    parts = [[title or method_title(config)] for title, config in zip(given, plain, strict=True)]
     more = (
         [f"{', '.join(held_out(config))} held out" if held_out(config) else "" for config in plain],
         [dataset_name(config, {}) for config in plain],
@@ -169,8 +177,8 @@ def images_of(run: AnalysedRun, sources: Sources) -> tuple[Callable[[int], Image
         return None, "pictures are left out, because machine.thumbnails is false"
     try:
         data = sources.of(run.config, run.files, run.record)
-    except InputError as error:
-        return None, f"pictures are left out, because the images cannot be read ({error})"
+    except InputError:  # its message may name an image; latents were kept so as not to need them
+        return None, "pictures are left out, because the images cannot be read"
 
     def image(row: int) -> Image:
         return np.asarray(data.table.images[row])

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from medldr.config.method import row_titles
 from medldr.errors import InputError
 from medldr.folders.lifecycle import is_done
 from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import lay_out
+from medldr.reporting.read.titles import printed_titles
 
 MOST_ROWS: Final = 8
 """Methods of one page; more panels side by side could not be read."""
@@ -21,7 +23,7 @@ class SweepRuns:
 
     Attributes:
         column: The column, such as the domain that was held out; empty where there is only one.
-        rows: The run folders of each method, by the name of its row, ascending by seed.
+        rows: The run folders of each method, by the title of its row, ascending by seed.
         notes: What was left out, in words.
     """
 
@@ -30,9 +32,9 @@ class SweepRuns:
     notes: tuple[str, ...]
 
     @property
-    def first_seeds(self) -> list[Path]:
-        """One run of each method: that of its lowest seed."""
-        return [folders[0] for folders in self.rows.values()]
+    def first_seeds(self) -> dict[str, Path]:
+        """One run of each method by its title: that of its lowest seed."""
+        return {title: folders[0] for title, folders in self.rows.items()}
 
 
 def runs_of_sweep(folder: Path) -> SweepRuns:
@@ -67,10 +69,12 @@ def runs_of_sweep(folder: Path) -> SweepRuns:
     names = sorted(rows, key=lambda name: name != first)
     if len(names) > MOST_ROWS:
         notes.append(f"latents of the first {MOST_ROWS} of {len(names)} methods are analysed")
+    by_row = {member.row: member.row_values.values() for member in sweep.members}
+    titles = printed_titles(by_row, {**row_titles(), **sweep.layout.titles}, ())
     return SweepRuns(
         columns[0] if len(columns) > 1 else "",
         {
-            name: [files.run(m.run).path for m in sorted(rows[name], key=lambda m: m.seed)]
+            titles[name]: [files.run(m.run).path for m in sorted(rows[name], key=lambda m: m.seed)]
             for name in names[:MOST_ROWS]
         },
         tuple(notes),

@@ -13,7 +13,7 @@ from medldr.evaluation.representation.neighbours import Neighbours, neighbours
 from medldr.evaluation.representation.operators import operators
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pictures import PicturedNeighbours, pictured_neighbours
-from medldr.evaluation.representation.probes import Probes, probes
+from medldr.evaluation.representation.probes import Probes, not_trained_on, probes
 from medldr.evaluation.representation.queries import Queries
 from medldr.evaluation.representation.robustness import Robustness, robustness
 from medldr.folders.latents_record import Latents
@@ -59,7 +59,7 @@ def measure(latents: Latents, options: Options, found: Queries | None, drawn: Ma
     return Measured(
         geometry=geometry(latents, options),
         classified=operators(latents, options),
-        probes=probes(latents, options),
+        probes=probes(not_trained_on(latents), options),
         neighbours=None if near is None else neighbours(latents, options, near=near),
         robustness=None if near is None else robustness(latents, options, near=near),
         centres=centres(latents, options),

@@ -96,9 +96,9 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
     """Tell class and domain from z, z_d and z_r by logistic regression, groups apart.
 
     A probe sees standardised latents and is tested on groups that it was not fitted on, all images
-    being tested once. All images in ``latents`` take part, those of training and of domains that
-    training has not seen, at most ``options.items``; shares of classes and domains stay as they
-    are. Classes and domains count equally, whatever their size.
+    being tested once. All images in ``latents`` take part, at most ``options.items``, which
+    `not_trained_on` chooses for a page; shares of classes and domains stay as they are. Classes and
+    domains count equally, whatever their size.
 
     Args:
         latents: The latents of a run.
@@ -131,6 +131,19 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
     return Probes(
         _probed(latents, options, "class", folds, c), _probed(latents, options, "domain", folds, c)
     )
+
+
+def not_trained_on(latents: Latents) -> Latents:
+    """The images that training has not used; all, where these lack a class or a domain of them.
+
+    A network may know its training images by heart, and then tells them better than new ones.
+    """
+    new = latents.split != "train"
+    for column in (latents.label, latents.domain):
+        for name in np.unique(column) if column.ndim == 1 else ():
+            if len(np.unique(latents.units[new & (column == name)])) < 2:
+                return latents
+    return latents.select(new)
 
 
 def _sampled(latents: Latents, options: Options) -> Latents:

@@ -123,7 +123,7 @@ def for_paper(drawing: Drawing, kind: Literal["svg", "pdf"]) -> bytes:
 
     Args:
         drawing: One that could be drawn.
-        kind: What to write; equal figures give equal bytes.
+        kind: What to write; it holds no date.
 
     Raises:
         ValueError: If there is nothing to draw it with.
@@ -250,6 +250,8 @@ def add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int)
     for place, (line, text) in enumerate(zip(lines, texts, strict=True)):
         x, y = column * (place // rows) / width, top - LEGEND_LINE * (place % rows + 0.5) / height
         ends = [x, x + 0.3 / width] if line.get_linestyle() != "None" else [x + 0.15 / width]
+        if len(ends) > 1 and line.get_marker() not in (None, "None", ""):
+            ends = [end + 0.05 / width for end in ends]  # a marker has a width of its own
         keys = ("color", "linestyle", "linewidth", "marker", "markersize", "markerfacecolor")
         style = {key: getattr(line, f"get_{key}")() for key in keys}
         figure.add_artist(Line2D(ends, [y] * len(ends), transform=figure.transFigure, **style))

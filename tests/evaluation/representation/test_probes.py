@@ -12,7 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from medldr.evaluation.representation import probes as module
 from medldr.evaluation.representation.options import Options
-from medldr.evaluation.representation.probes import LABELS, from_labels, probes
+from medldr.evaluation.representation.probes import (
+    LABELS,
+    from_labels,
+    not_trained_on,
+    probes,
+)
 from medldr.folders.latents_record import View
 
 FAST = Options(draws=200)
@@ -230,3 +235,16 @@ def test_fits_that_do_not_converge_are_counted(synthetic_latents, monkeypatch):
     monkeypatch.setattr("medldr.evaluation.representation.folds.MOST_STEPS", 1)
     found = probes(synthetic_latents(n=120, views=False), FAST)
     assert found.of_class.unfinished == 5
+
+
+def test_images_of_training_take_part_only_where_others_lack_a_class_or_domain(synthetic_latents):
+    latents = synthetic_latents()
+    held = not_trained_on(latents)
+    np.testing.assert_array_equal(held.row, latents.row[latents.split != "train"])
+    for lacking in ((latents.label == 1), (latents.domain == "a")):
+        # One group of other images is not enough to be both fitted and tested.
+        new = np.flatnonzero(lacking & (latents.split != "train"))
+        kept = latents.units == latents.units[new[0]]
+        latents.split[:] = np.where(lacking & ~kept, "train", latents.split)
+        assert not_trained_on(latents) is latents
+        latents = synthetic_latents()

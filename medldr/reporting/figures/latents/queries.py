@@ -44,7 +44,7 @@ BACKGROUND: Final = (ORANGE, SKY, PINK, OLIVE, INK, GREEN, BLUE)
 markers are others."""
 DOMAINS: Final = (INK, OLIVE, PINK, SKY, ORANGE, GREEN, BLUE)
 """Another order, so that the first domains do not look like the first classes."""
-SIZES: Final = {"*": 7.5, "x": 3.2, "v": 5.2}
+SIZES: Final = {"*": 7.5, "x": 3.0, "v": 5.6}
 MADE: Final = {
     DEGRADED: ("crosses", "what degradation makes of them"),
     RESTORED: ("triangles", "restored latents"),
@@ -86,8 +86,8 @@ def _panels(found: Queries) -> list[Panel]:
     """Title, points and colours of each panel."""
     panels: list[Panel] = []
     if found.batch is not None:
-        panels.append((f"a batch, {_times(len(found.batch.query), 'query', 'queries')}",
-                       found.batch, {}))  # fmt: skip
+        queries = _times(len(found.batch.query), "query", "queries")
+        panels.append((f"a batch of {queries}", found.batch, {}))
     if found.inserted is not None:
         title = f"{_times(len(found.inserted.query), 'query', 'queries')}, each in " + _times(
             found.batches, "batch", "batches"
@@ -97,7 +97,7 @@ def _panels(found: Queries) -> list[Panel]:
         title = f"{shorten(found.class_name)} only"
         panels.append((title, found.one_class, colours_of(found.one_class.names, DOMAINS)))
     return [
-        (f"{letter}  {title}", scene, colours)
+        (f"{letter}: {title}", scene, colours)
         for letter, (title, scene, colours) in zip("ABC", panels, strict=False)
     ]
 
@@ -109,7 +109,8 @@ def _times(count: int, one: str, many: str) -> str:
 def _look(name: str) -> dict[str, Any]:
     """How a query or what was made of it is drawn."""
     look = VIEW_LOOKS[name]
-    return {**look, "ms": SIZES[look["marker"]], "mfc": look["color"], "mew": 0.9}
+    filled = look["color"] if name == ORIGINAL else "none"
+    return {**look, "ms": SIZES[look["marker"]], "mfc": filled, "mew": 0.9}
 
 
 def _caption(found: Queries, names: Collection[str]) -> str:
@@ -121,7 +122,7 @@ def _caption(found: Queries, names: Collection[str]) -> str:
     said = []
     if found.batch is not None:
         both = " and ".join(VIEW_TITLES[name] for name in names)
-        said.append(f"random training images, {both} in batches as in training")
+        said.append(f"a random batch of training images, {both} in one forward pass")
     if found.inserted is not None:
         said.append("images that were each put into several random batches")
     if found.one_class is not None:
@@ -144,7 +145,8 @@ def _paint(figure: Figure, panels: Sequence[Panel], legend: Legend) -> None:
     for place, (title, scene, colours) in enumerate(panels):
         axes = figure.add_subplot(1, len(panels), place + 1)
         _background(axes, scene, colours)
-        for name, xy in reversed(list(scene.moved.items())):  # crosses do not hide triangles
+        # Often both lie together: crosses on top of open triangles leave both to be seen.
+        for name, xy in reversed(list(scene.moved.items())):
             axes.plot(xy[:, 0], xy[:, 1], ls="none", **_look(name))
         axes.plot(scene.query[:, 0], scene.query[:, 1], ls="none", **_look(ORIGINAL))
         bare(axes, title)

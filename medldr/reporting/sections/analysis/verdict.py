@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.representation.judged import BALANCED, Classified
+from medldr.evaluation.representation.judged import BALANCED, Classified, Part
 from medldr.evaluation.representation.probes import LABELS, METRIC, Probed, Probes
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
 from medldr.metrics import metric_facts
@@ -46,7 +46,7 @@ def verdict(
     moved = list(dict.fromkeys(moved))
     said: list[str] = []
     for heading in moved[:MOST_RUNS]:
-        said.append(_classified(heading, operators[heading]))
+        said += _classified(heading, operators[heading])
         if heading in probes:
             said.append(_separable(heading, probes[heading].of_class))
     if len(moved) > MOST_RUNS:
@@ -98,9 +98,13 @@ def _said(difference: Estimate, words: Mapping[Sign, str]) -> str:
     return f"{words[sign_of(difference)]}: {_points(difference)}"
 
 
-def _classified(heading: str, judged: Classified) -> str:
-    """What D and R do to the run's own classifier."""
-    part = judged.last
+def _classified(heading: str, judged: Classified) -> list[str]:
+    """What D and R do to the run's own classifier, in images that training has not used."""
+    parts = [part for part in judged.parts if part.split != "train"] or [judged.last]
+    return [_on_part(heading, part) for part in parts]
+
+
+def _on_part(heading: str, part: Part) -> str:
     names = {ORIGINAL: "original", DEGRADED: "degraded", RESTORED: "restored"}
     numbers = ", ".join(
         f"{_share(part.views[view].balanced)} on {name} latents"
@@ -171,7 +175,7 @@ def _domains(found: Mapping[str, Probed]) -> str:
     alone = base.accuracy.get(LABELS)
     text += "" if alone is None else f", the class of an image alone at most {_share(alone)}"
     words: dict[Sign, str] = {
-        "lower": "less well", "unclear": "no clear difference", "higher": "better",
+        "lower": "less easily", "unclear": "no clear difference", "higher": "more easily",
     }  # fmt: skip
     others = list(held.items())[1:]
     compared = "; ".join(

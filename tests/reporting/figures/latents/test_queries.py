@@ -34,7 +34,7 @@ def test_there_are_three_panels_with_all_points():
     drawing = queries_figure("LatentDR (SA)", found(), 2)
     assert not drawing.error
     assert drawing.name == "queries_2"
-    for title in ("A  a batch, 32 queries", "B  6 queries, each in 32 batches", "C  x only"):
+    for title in ("A: a batch of 32 queries", "B: 6 queries, each in 32 batches", "C: x only"):
         assert f">{title}<" in drawing.svg
     for text in ("query", "degraded", "restored", "training image", "class: x", "domain: b"):
         assert f">{text}<" in drawing.svg
@@ -61,7 +61,7 @@ def test_markers_are_those_of_the_paper():
 
 def test_panels_that_cannot_be_made_leave_letters_in_order():
     drawing = queries_figure("LatentDR", found(inserted=None), 1)
-    assert ">B  x only<" in drawing.svg
+    assert ">B: x only<" in drawing.svg
     assert "B: images of a single class" in drawing.caption
     assert queries_figure("LatentDR", found(batch=None, inserted=None, one_class=None), 1) is None
 

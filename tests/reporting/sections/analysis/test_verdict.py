@@ -82,7 +82,7 @@ def test_domains_are_compared_with_the_reference(monkeypatch):
     assert list(verdict(found, {}).items) == [
         "A linear probe tells the domain from the latents of ERM with a balanced accuracy of 90.0% "
         "(95% CI 80.0 to 95.0); guessing gives 50.0%, the class of an image alone at most 55.0%. "
-        "Compared with ERM: LatentDR less well: −10.0 percentage points (95% CI −15.0 to −5.0)."
+        "Compared with ERM: LatentDR less easily: −10.0 percentage points (95% CI −15.0 to −5.0)."
     ]
 
 

@@ -1,0 +1,116 @@
+"""The whole analysis of real, short runs: page, csv files, figures, and what is refused."""
+
+import csv
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from medldr.analysis import analyze as module
+from medldr.analysis.runs import read_runs
+from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.sphere import alignment
+from medldr.folders.latents_record import View
+from medldr.run import unchanged_data
+
+QUICK = Options(draws=50, items=150, points=60, queries=2, batches=3)
+
+
+@pytest.fixture(scope="module")
+def written(erm, latentdr, tmp_path_factory):
+    return module.analyze([erm, latentdr], tmp_path_factory.mktemp("out"), QUICK)
+
+
+def test_the_page_has_every_topic_and_names_no_image_or_patient(written, latentdr):
+    page = written.page.read_text()
+    for anchor in ("result", "geometry", "operators", "probes", "neighbours", "pictures",
+                   "robustness", "centres", "maps", "queries", "runs"):  # fmt: skip
+        assert f'id="{anchor}"' in page
+    assert "LatentDR (SA)" in page
+    assert not re.search(r"could not be drawn", page)
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    (run,) = read_runs([latentdr])
+    table = unchanged_data(run.config, run.files, run.record).table
+    for name in {*table.ids.tolist(), *table.groups.tolist()}:
+        assert name not in page
+
+
+def test_figures_are_svg_and_pdf_with_fonts_that_journals_take(written):
+    stems = {path.stem for path in written.figures}
+    assert {"latent_metrics", "probes", "queries_1", "maps_tsne_all"} <= stems
+    assert {path.suffix for path in written.figures} == {".svg", ".pdf"}
+    for path in written.figures:
+        content = path.read_bytes()
+        assert content.startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
+        assert b"/Type3" not in content
+        assert b"var(--" not in content
+
+
+def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
+    found = {p.stem: list(csv.DictReader(p.read_text().splitlines())) for p in written.tables}
+    assert {"geometry", "probes", "neighbours", "robustness", "centres", "maps"} <= set(found)
+    (run,) = read_runs([latentdr])
+    test = run.latents.select(run.latents.split == "test").at_most(QUICK.items, QUICK.seed)
+    expected = alignment(test.z, test.label).mean
+    (line,) = [
+        line for line in found["geometry"]
+        if line["run"] == "LatentDR (SA)" and line["images"] == "test" and line["of"] == "all"
+        and line["latents"] == "original" and line["measure"] == "alignment"
+    ]  # fmt: skip
+    assert float(line["value"]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_same_runs_give_the_same_numbers(written, erm, latentdr, tmp_path):
+    again = module.analyze([erm, latentdr], tmp_path, QUICK)
+    for one, other in zip(written.tables, again.tables, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert again.verdict == written.verdict
+
+
+@pytest.mark.parametrize("images", [12, 3, 1])
+def test_few_images_and_latents_that_are_not_finite_cost_no_page(
+    latentdr, tmp_path, monkeypatch, images
+):
+    """t-SNE's perplexity of 30 needs more images; the rest of the page is written all the same."""
+
+    def few(folders, titles, **given):
+        (run,) = read_runs(folders, titles, **given)
+        train = np.flatnonzero(run.latents.split == "train")[:images]
+        part = run.latents.select(train)
+        if images == 12:
+            views = {name: View(v.z.copy(), v.logits) for name, v in part.views.items()}
+            for view in views.values():
+                view.z[0, 0] = np.nan
+            part = replace(part, views=views)
+        return [replace(run, latents=part)]
+
+    monkeypatch.setattr(module, "read_runs", few)
+    page = module.analyze([latentdr], tmp_path, QUICK).page.read_text()
+    assert 'id="maps"' in page
+    if images == 12:
+        assert "lowered from 30" in page
+        assert "not finite" in page
+    else:
+        assert "no map of all images" in page
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S).lower().split()
+
+
+def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_path, medldr):
+    ended = medldr("analyze", latentdr, "--out", tmp_path / "a", "--items", "60")
+    assert ended.code == 0, ended.err
+    assert "by a linear probe" in " ".join(ended.out.split())
+    assert str(tmp_path / "a" / "analysis.html") in ended.out
+    assert "figures (svg, pdf)" in ended.out
+
+
+@pytest.mark.parametrize("what", ["absent", "empty"])
+def test_a_folder_without_a_run_is_refused_before_anything_is_written(tmp_path, medldr, what):
+    folder = tmp_path / "runs"
+    if what == "empty":
+        folder.mkdir()
+    ended = medldr("analyze", folder, "--out", tmp_path / "a")
+    assert ended.code == 2
+    assert str(folder) in ended.err
+    assert not (tmp_path / "a").exists()
