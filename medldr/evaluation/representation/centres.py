@@ -22,7 +22,7 @@ from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.intervals import group_weights, stream
 from medldr.evaluation.metrics.sums import Array, mean_defined, ratio
 from medldr.evaluation.representation.cells import ClassSums, class_sums
-from medldr.evaluation.representation.drawn import Measured, sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric
@@ -105,7 +105,7 @@ def centres(latents: Latents, options: Options) -> Centres | None:
         mean = float(mean_defined(value[rows])[0])
         reason = NO_CLASS if np.isnan(mean) else ""
         drawn = mean_defined(draws[rows])
-        return Measured(mean, drawn, sample_of(unit, inside), reason).estimate(DISTANCE)
+        return Drawn(mean, drawn, sample_of(unit, inside), reason).estimate(DISTANCE)
 
     known = [row for row, pair in enumerate(pairs) if not set(pair) & set(new)]
     nearest: dict[str, tuple[str, Estimate]] = {}

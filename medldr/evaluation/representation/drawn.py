@@ -26,7 +26,7 @@ UNDEFINED = "undefined"
 
 
 @dataclass(frozen=True)
-class Measured:
+class Drawn:
     """A number, and what it is in every draw.
 
     Attributes:
@@ -47,7 +47,7 @@ class Measured:
         found.pop("undefined_draws", None)
         return Estimate.of(Number(**found))
 
-    def minus(self, other: Measured, metric: Metric) -> Estimate:
+    def minus(self, other: Drawn, metric: Metric) -> Estimate:
         """This less another one in the same draws, with the 95% interval of the paired difference.
 
         Source:

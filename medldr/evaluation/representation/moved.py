@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.intervals import group_weights, stream
 from medldr.evaluation.metrics.sums import Array, ratio
-from medldr.evaluation.representation.drawn import Measured, sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import finite
 from medldr.evaluation.single_run import Sample
@@ -152,11 +152,11 @@ def _per_class(
 
     if not pair.any():
         return Estimate(reason=ALONE)
-    found = Measured(float(value(ones)[0]), value(weights), sample, SAME)
+    found = Drawn(float(value(ones)[0]), value(weights), sample, SAME)
     return found.estimate(PER_CLASS)
 
 
-def _ratio(above: Array, below: Array, weights: Array, sample: Sample, reason: str) -> Measured:
+def _ratio(above: Array, below: Array, weights: Array, sample: Sample, reason: str) -> Drawn:
     """A ratio of sums over images."""
     value = float(ratio(above.sum(), below.sum()))
-    return Measured(value, ratio(above @ weights, below @ weights), sample, reason)
+    return Drawn(value, ratio(above @ weights, below @ weights), sample, reason)

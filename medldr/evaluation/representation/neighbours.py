@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
-from medldr.evaluation.representation.drawn import Measured, in_draws, sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.nearest import Distance
 from medldr.evaluation.representation.neighbourhoods import Neighbourhoods, neighbourhoods
 from medldr.evaluation.representation.options import Options
@@ -150,7 +150,7 @@ def _part(near: Neighbourhoods, rows: NDArray[np.int64], options: Options) -> Pa
         f"{view}/": _means(_shares(counts[rows], names), names).by_group(unit.number, unit.count)
         for view, counts in near.found.items()
     }
-    held = {key: Measured(*pair, sample) for key, pair in in_draws(sums, unit, options, "").items()}
+    held = {key: Drawn(*pair, sample) for key, pair in in_draws(sums, unit, options, "").items()}
     chance = _means(_shares(near.chance[rows], names), names).value()
     possible = {name: chance[name] > 0 for name in names}
     return Part(

@@ -15,7 +15,7 @@ from medldr.evaluation.intervals import Units
 from medldr.evaluation.metrics.counts import decisions
 from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
-from medldr.evaluation.representation.drawn import Measured, in_draws, sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.judged import (
     ACCURACY,
     BALANCED,
@@ -187,14 +187,14 @@ class _Measures:
         if not all(key in self.drawn for key in keys):
             return Estimate(reason=NOT_FINITE)
         sample = sample_of(self.unit)
-        first, second = (Measured(*self.drawn[key], sample, NO_CLASS) for key in keys)
+        first, second = (Drawn(*self.drawn[key], sample, NO_CLASS) for key in keys)
         return first.minus(second, BALANCED)
 
     def _one(self, view: str, key: str, metric: Metric, sample: Sample) -> Estimate:
         found = self.drawn.get(f"{view}/{key}")
         if found is None:
             return Estimate(reason=NOT_FINITE)
-        return Measured(*found, sample, NO_CLASS).estimate(metric)
+        return Drawn(*found, sample, NO_CLASS).estimate(metric)
 
     def _sample(self, rows: NDArray[np.bool_] | slice) -> Sample:
         """What a share is of; with several labels, accuracy is a mean of shares."""

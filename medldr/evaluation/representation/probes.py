@@ -13,7 +13,7 @@ from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.intervals import Units
 from medldr.evaluation.metrics.counts import class_counts
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.drawn import Measured, in_draws, sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.folds import folds_apart, predict_apart
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
@@ -57,7 +57,7 @@ class Probed:
     differences: Mapping[tuple[str, str], Estimate] = field(default_factory=dict)
     unfinished: int = 0
     reason: str = ""
-    measured: Mapping[str, Measured] = field(default_factory=dict, repr=False, compare=False)
+    measured: Mapping[str, Drawn] = field(default_factory=dict, repr=False, compare=False)
     key: int = 0
 
     @property
@@ -224,7 +224,7 @@ def _measured(
     unit: Units,
     options: Options,
     target: str,
-) -> dict[str, Measured]:
+) -> dict[str, Drawn]:
     """Balanced accuracy of predictions, and in every draw."""
     eye = np.eye(int(truth.max()) + 1)
     parts = {
@@ -235,7 +235,7 @@ def _measured(
     }
     found = in_draws(parts, unit, options, f"probes/{target}")
     sample = sample_of(unit)
-    return {name: Measured(*found[f"{name}/{METRIC.name}"], sample) for name in told}
+    return {name: Drawn(*found[f"{name}/{METRIC.name}"], sample) for name in told}
 
 
 def from_labels(label: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
-from medldr.evaluation.representation.drawn import Measured, in_draws, sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.nearest import Distance
 from medldr.evaluation.representation.neighbourhoods import KINDS, Neighbourhoods, neighbourhoods
 from medldr.evaluation.representation.options import Options
@@ -128,7 +128,7 @@ def _index(
     unit = units_of(asked)
     sums = _sums(counts, weight).by_group(unit.number, unit.count)
     held = {
-        view: Measured(*pair, sample_of(unit), NONE_COUNTED if np.isnan(pair[0]) else "")
+        view: Drawn(*pair, sample_of(unit), NONE_COUNTED if np.isnan(pair[0]) else "")
         for view, pair in in_draws({"": sums}, unit, options, "").items()
     }
     return Index(
