@@ -8,24 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
-from medldr.analysis.runs import AnalysedRun, Sources, images_of, read_runs
-from medldr.analysis.sweep_runs import SweepRuns, runs_of_sweep
+from medldr.analysis.files import Made, write_made
+from medldr.analysis.plan import PlannedRun, plan
+from medldr.analysis.runs import AnalysedRun, RunReader
 from medldr.config.sections import held_out
-from medldr.errors import InputError
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.geometry_over_seeds import mean_over_seeds
 from medldr.evaluation.representation.maps import Maps, maps
 from medldr.evaluation.representation.measured import Measured, measure
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.queries import Inserted, Queries, chosen_queries, queries
-from medldr.folders.files import write_text
 from medldr.folders.latents_record import DEGRADED, RESTORED
-from medldr.reporting.pages.analysis import Analysis, Pictures, RunFacts, analysis_page, conclusions
-from medldr.reporting.read.loose_runs import is_run_folder
+from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page, conclusions
 from medldr.reporting.sections.analysis.sweeps import sweep_sections
-from medldr.reporting.writers.csv import csv_text
-from medldr.reporting.writers.html import html_page
-from medldr.reporting.writers.paper import write_figures
 
 Say = Callable[[str], None]
 
@@ -61,7 +56,7 @@ def analyze(
 
     Args:
         folders: Run folders, the reference first; or sweep folders.
-        out: The folder to write; files of an earlier analysis are replaced.
+        out: The folder to write; the files of an earlier analysis there are removed.
         options: What is drawn, and how much is compared.
         device: Device on which latents are made, where they are not kept; unset: each run's own.
         done: Told what is being done.
@@ -72,59 +67,99 @@ def analyze(
         StorageError: If a file cannot be written.
     """
     options = options or Options()
-    paths = [Path(folder) for folder in folders]
-    for path in paths:
-        if not path.is_dir():
-            raise InputError(f"the folder {path} does not exist")
-    single = [path for path in paths if is_run_folder(path)]
-    sweeps = [path for path in paths if path not in single]
-    chosen = [runs_of_sweep(path) for path in sweeps]
-    first = [("", path) for path in single]
-    first += [each for sweep in chosen for each in sweep.first_seeds.items()]
-    runs = read_runs(
-        [path for _, path in first], [title for title, _ in first],
-        seed=options.seed, device=device, done=done,
-    )  # fmt: skip
-    sources = Sources()
-    pictures, lost = _pictures(runs, sources, done)
-    measured = _measure(runs, options, done)
-    seeds = {run.heading: [run.config.seed] for run in runs}
-    for run in runs:
-        more = _other_seeds(run, chosen)
-        if more:
-            done(f"other seeds of {run.heading}")
-            _mean(run, more, measured, seeds, options, device)
+    planned = plan([Path(folder) for folder in folders])
+    reader = RunReader(options.seed, device)
+    looked = Looked(reader, options, done)
+    for run in planned.runs:  # one by one, since latents are large
+        looked.at(run)
     done("sweeps")
-    found = Analysis(
-        measured,
-        {run.heading: _facts(run, seeds[run.heading]) for run in runs},
-        pictures,
-        list(sweep_sections(sweeps)) if sweeps else [],
-        _notes(runs, chosen, lost),
-    )
-    return _write(found, Path(out), done)
+    sweeps = list(sweep_sections(planned.sweeps)) if planned.sweeps else []
+    said = dict.fromkeys([*planned.notes, *looked.notes])
+    notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in said)
+    found = Analysis(looked.measured, looked.facts, looked.pictures, sweeps, notes)
+    done("figures")
+    document, lines = analysis_page(found)
+    made: Made = write_made(Path(out), document, lines)
+    verdict = tuple(conclusions(found).items)
+    return Written(made.page, made.figures, made.tables, verdict, notes)
 
 
-def _measure(runs: Sequence[AnalysedRun], options: Options, done: Say) -> dict[str, Measured]:
-    """Every run by its heading; maps of later runs are made to fit those of the first."""
-    found: dict[str, Measured] = {}
-    reference: Maps | None = None
-    for run in runs:
-        done(f"maps of {run.heading}")
-        drawn = maps(run.latents, options, reference)
-        reference = reference or drawn
-        done(f"queries of {run.heading}")
+class Looked:
+    """What was seen of the runs so far; their latents are let go of.
+
+    Args:
+        reader: Reads runs.
+        options: What is drawn, and how much is compared.
+        done: Told what is being done.
+
+    Attributes:
+        measured: Numbers by heading.
+        facts: Facts by heading.
+        pictures: By heading, what gives the image of a row.
+        notes: What to know about the runs, in words.
+    """
+
+    def __init__(self, reader: RunReader, options: Options, done: Say) -> None:
+        self._reader, self._options, self._done = reader, options, done
+        self._first: Maps | None = None
+        self.measured: dict[str, Measured] = {}
+        self.facts: dict[str, RunFacts] = {}
+        self.pictures: dict[str, Callable[[int], np.ndarray]] = {}
+        self.notes: list[str] = []
+
+    def at(self, planned: PlannedRun) -> None:
+        """Measure a run; maps of later runs are made to fit those of the first."""
+        heading, options = planned.heading, self._options
+        self._done(f"latents of {heading}")
+        run = self._reader.read(planned.folder, heading)
+        self.notes += [f"{heading}: {note}" for note in run.notes]
+        self._done(f"maps of {heading}")
+        drawn = maps(run.latents, options, self._first)
+        self._first = self._first or drawn
+        self._done(f"queries of {heading}")
         asked = _queries(run, options)
-        done(f"neighbours and probes of {run.heading}")
-        found[run.heading] = measure(run.latents, options, asked, drawn)
-    return found
+        self._done(f"neighbours and probes of {heading}")
+        measured = measure(run.latents, options, asked, drawn)
+        self._done(f"pictures of {heading}")
+        self._look_at_images(run, measured)
+        measured, seeds = self._over_seeds(planned, run, measured)
+        self.measured[heading] = measured
+        self.facts[heading] = _facts(run, seeds)
+
+    def _look_at_images(self, run: AnalysedRun, measured: Measured) -> None:
+        if measured.pictured is None:
+            return
+        images, note = self._reader.images(run, measured.pictured.rows)
+        if images is not None:
+            self.pictures[run.heading] = images.__getitem__
+        elif note not in self.notes:
+            self.notes.append(note)
+
+    def _over_seeds(
+        self, planned: PlannedRun, run: AnalysedRun, measured: Measured
+    ) -> tuple[Measured, list[int]]:
+        """Alignment and uniformity become means over the seeds of the method."""
+        seeds = [run.config.seed]
+        if measured.geometry is None:
+            return measured, seeds
+        every = [measured.geometry]
+        for folder in planned.further:
+            self._done(f"another seed of {planned.heading}")
+            other = self._reader.read(folder)
+            seed = other.config.seed
+            self.notes += [f"{planned.heading}, seed {seed}: {note}" for note in other.notes]
+            found = geometry(other.latents, self._options)
+            if found is not None:
+                every.append(found)
+                seeds.append(seed)
+        return replace(measured, geometry=mean_over_seeds(every)), seeds
 
 
 def _queries(run: AnalysedRun, options: Options) -> Queries | None:
     """The queries of a run, put into random batches where its D and R are there."""
     latents, operators = run.latents, run.operators
     if operators is None:
-        return queries(latents, (), np.flatnonzero(latents.split == "train")[:0], options)
+        return queries(latents, (), np.empty(0, np.int64), options)
     inserted = []
     for number, query in enumerate(chosen_queries(latents, options).tolist()):
         made = operators.insert(latents, query, options.batches, options.seed + number)
@@ -133,74 +168,6 @@ def _queries(run: AnalysedRun, options: Options) -> Queries | None:
     return queries(latents, inserted, batch, options)
 
 
-def _other_seeds(run: AnalysedRun, chosen: Sequence[SweepRuns]) -> list[Path]:
-    """Run folders of the same method with further seeds."""
-    for sweep in chosen:
-        for folders in sweep.rows.values():
-            if folders[0].resolve() == run.files.path.resolve():
-                return folders[1:]
-    return []
-
-
-def _mean(
-    run: AnalysedRun,
-    more: Sequence[Path],
-    measured: dict[str, Measured],
-    seeds: dict[str, list[int]],
-    options: Options,
-    device: str | None,
-) -> None:
-    """Alignment and uniformity become means over the seeds of the method."""
-    one = measured[run.heading]
-    if one.geometry is None:
-        return
-    every = [one.geometry]
-    for other in more:  # one by one, since latents are large
-        (read,) = read_runs([other], seed=options.seed, device=device)
-        each = geometry(read.latents, options)
-        if each is not None:
-            every.append(each)
-            seeds[run.heading].append(read.config.seed)
-    measured[run.heading] = replace(one, geometry=mean_over_seeds(every))
-
-
-def _pictures(
-    runs: Sequence[AnalysedRun], sources: Sources, done: Say
-) -> tuple[Pictures, list[str]]:
-    found, notes = {}, []
-    for run in runs:
-        done(f"images of {run.heading}")
-        image, note = images_of(run, sources)
-        if image is not None:
-            found[run.heading] = image
-        notes += [note] if note else []
-    return found, notes
-
-
 def _facts(run: AnalysedRun, seeds: Sequence[int]) -> RunFacts:
-    config = run.config.model_dump(mode="json")
-    held = ", ".join(held_out(config))
+    held = ", ".join(held_out(run.config.model_dump(mode="json")))
     return RunFacts(run.dataset, held, tuple(seeds), len(run.latents), run.files.path.name)
-
-
-def _notes(
-    runs: Sequence[AnalysedRun], chosen: Sequence[SweepRuns], lost: Sequence[str]
-) -> list[str]:
-    said = [*(note for sweep in chosen for note in sweep.notes), *lost]
-    said += [f"{run.heading}: {note}" for run in runs for note in run.notes]
-    return [f"{note[:1].upper()}{note[1:]}." for note in dict.fromkeys(said)]
-
-
-def _write(found: Analysis, out: Path, done: Say) -> Written:
-    done("figures")
-    document, lines = analysis_page(found)
-    tables = []
-    for name, each in lines.items():
-        fields = list(dict.fromkeys(key for line in each for key in line))
-        tables.append(out / f"{name}.csv")
-        write_text(tables[-1], csv_text(fields, each))
-    page = out / "analysis.html"
-    write_text(page, html_page(document))
-    figures = write_figures(document, out / "figures")
-    verdict = tuple(conclusions(found).items)
-    return Written(page, tuple(figures), tuple(tables), verdict, tuple(found.notes))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.config.method import method_title
-from medldr.config.sections import dataset_name, held_out
+from medldr.config.sections import dataset_name
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation.checked import refuse_other_latents
@@ -59,67 +59,66 @@ class AnalysedRun:
         return dataset_name(self.config.model_dump(mode="json"), self.record.content)
 
 
-def read_runs(
-    folders: Sequence[Path], titles: Sequence[str] = (), *, seed: int = 0,
-    device: str | None = None, done: Callable[[str], None] = lambda _: None,
-) -> list[AnalysedRun]:  # fmt: skip
-    """Read trained runs; their latents are made again where the folder does not hold them.
+class RunReader:
+    """Reads trained runs one after the other, and the data of those that share it only once.
 
     Args:
-        folders: Run folders.
-        titles: What to call them; empty, or unset: by their method.
-        seed: Of the batches in which latents are degraded and restored again.
-        device: Device on which latents are made; unset: the run's own.
-        done: Told what is being done.
-
-    Raises:
-        InputError: If a folder holds no trained run, or latents are needed and its data is not
-            there or has changed.
+        seed: Of the batches in which latents are degraded and restored, where they are made again.
+        device: Device on which latents are made; unset: each run's own.
     """
-    found = []
-    sources = Sources()
-    for folder in folders:
-        done(f"latents of {Path(folder).name}")
-        found.append(_read(Path(folder), sources, seed, device))
-    headings = unique_headings([(run.config, run.files.path) for run in found], titles)
-    return [replace(run, heading=name) for run, name in zip(found, headings, strict=True)]
 
+    def __init__(self, seed: int = 0, device: str | None = None) -> None:
+        self._seed = seed
+        self._device = device
+        self._data: tuple[str, Data] | None = None
 
-class Sources:
-    """The data of runs, read once for all runs that share it."""
+    def read(self, folder: Path | str, heading: str = "") -> AnalysedRun:
+        """A run with its latents, which are made again where the folder does not hold them.
 
-    def __init__(self) -> None:
-        self._read: dict[str, Data] = {}
-
-    def of(self, config: RunConfig, files: RunFolder, record: RunRecord) -> Data:
-        """The data of a run.
+        Args:
+            folder: A run folder.
+            heading: What to call it; unset: by its method.
 
         Raises:
-            InputError: If it is not there or has changed.
+            InputError: If the folder holds no trained run, or its latents are needed and its data
+                is not there or has changed.
         """
+        config, record, model = trained_network(folder)
+        files = RunFolder(folder)
+        spec = recorded_spec(files, record)
+        operators, note = find_operators(config, files, record, spec, model)
+        stored = files.latents.is_file()
+        if stored:
+            refuse_other_latents(files, record)
+            latents = read_latents(files, spec)
+        else:
+            data = self._data_of(config, files, record)
+            made = _collected(config, record, data, model, self._device)
+            latents = with_operators(made, operators, self._seed)
+        notes = [note] if note else []
+        for split, number in latents.left_out.items():
+            if number:
+                notes.append(
+                    f"{number:,} images of {split} are left out: at most {MOST:,} are kept"
+                )
+        heading = heading or method_title(config.model_dump(mode="json"))
+        return AnalysedRun(files, config, record, heading, latents, operators, stored, tuple(notes))
+
+    def images(self, run: AnalysedRun, rows: Sequence[int]) -> tuple[dict[int, Image] | None, str]:
+        """Some of a run's images by their row; None and why, in words, if none may be shown."""
+        if not run.config.machine.thumbnails:
+            return None, "pictures are left out, because machine.thumbnails is false"
+        try:
+            data = self._data_of(run.config, run.files, run.record)
+        except InputError:  # its message may name an image, and latents were kept to do without it
+            return None, "pictures are left out, because the images cannot be read"
+        return {row: np.asarray(data.table.images[row]) for row in rows}, ""
+
+    def _data_of(self, config: RunConfig, files: RunFolder, record: RunRecord) -> Data:
         name = f"{record.data_hash} {record.split_hash} {config.data!r} {config.transform!r}"
-        if name not in self._read:
-            self._read = {name: unchanged_data(config, files, record)}  # the last one alone
-        return self._read[name]
-
-
-def _read(folder: Path, sources: Sources, seed: int, device: str | None) -> AnalysedRun:
-    config, record, model = trained_network(folder)
-    files = RunFolder(folder)
-    spec = recorded_spec(files, record)
-    operators, note = find_operators(config, files, record, spec, model)
-    stored = files.latents.is_file()
-    if stored:
-        refuse_other_latents(files, record)
-        latents = read_latents(files, spec)
-    else:
-        data = sources.of(config, files, record)
-        latents = with_operators(_collected(config, record, data, model, device), operators, seed)
-    notes = [note] if note else []
-    for split, number in latents.left_out.items():
-        if number:
-            notes.append(f"{number:,} images of {split} are left out: at most {MOST:,} are kept")
-    return AnalysedRun(files, config, record, "", latents, operators, stored, tuple(notes))
+        if self._data is None or self._data[0] != name:
+            self._data = (name, unchanged_data(config, files, record))
+        return self._data[1]
 
 
 def _collected(
@@ -133,54 +132,3 @@ def _collected(
     finally:
         model.to("cpu")
         torch.set_num_threads(threads)
-
-
-def unique_headings(
-    runs: Sequence[tuple[RunConfig, Path]], titles: Sequence[str] = ()
-) -> list[str]:
-    """What to call runs: by title or method, and by what tells runs that share it apart.
-
-    Args:
-        runs: Configuration and folder of each.
-        titles: One per run, empty for those to be called by their method; unset: all are.
-
-    Returns:
-        One heading per run, all different.
-    """
-    plain = [config.model_dump(mode="json") for config, _ in runs]
-    given = titles or [""] * len(plain)
-    parts = [[title or method_title(config)] for title, config in zip(given, plain, strict=True)]
-    more = (
-        [f"{', '.join(held_out(config))} held out" if held_out(config) else "" for config in plain],
-        [dataset_name(config, {}) for config in plain],
-        [config.label for config, _ in runs],
-        [f"seed {config.seed}" for config, _ in runs],
-        [path.name for _, path in runs],
-    )
-    for words in more:
-        names = [", ".join(part) for part in parts]
-        for name in {name for name in names if names.count(name) > 1}:
-            same = [i for i, other in enumerate(names) if other == name]
-            if len({words[i] for i in same}) > 1:
-                for i in same:
-                    parts[i] += [words[i]] if words[i] else []
-    names = [", ".join(part) for part in parts]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise InputError(f"the same run was given twice: {', '.join(sorted(twice))}")
-    return names
-
-
-def images_of(run: AnalysedRun, sources: Sources) -> tuple[Callable[[int], Image] | None, str]:
-    """How to read a run's images by their row, or why there are none to show, in words."""
-    if not run.config.machine.thumbnails:
-        return None, "pictures are left out, because machine.thumbnails is false"
-    try:
-        data = sources.of(run.config, run.files, run.record)
-    except InputError:  # its message may name an image; latents were kept so as not to need them
-        return None, "pictures are left out, because the images cannot be read"
-
-    def image(row: int) -> Image:
-        return np.asarray(data.table.images[row])
-
-    return image, ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,18 +24,15 @@ class SweepRuns:
 
     Attributes:
         column: The column, such as the domain that was held out; empty where there is only one.
-        rows: The run folders of each method, by the title of its row, ascending by seed.
+        rows: The run folders of each method, by the title of its row, the reference first; of
+            each the one that is analysed in detail first, whose seed is the same in all methods
+            where they share any, and then by seed.
         notes: What was left out, in words.
     """
 
     column: str
     rows: dict[str, list[Path]]
     notes: tuple[str, ...]
-
-    @property
-    def first_seeds(self) -> dict[str, Path]:
-        """One run of each method by its title: that of its lowest seed."""
-        return {title: folders[0] for title, folders in self.rows.items()}
 
 
 def runs_of_sweep(folder: Path) -> SweepRuns:
@@ -66,16 +64,27 @@ def runs_of_sweep(folder: Path) -> SweepRuns:
         if member.column == columns[0]:
             rows.setdefault(member.row, []).append(member)
     first = sweep.layout.reference
+    if first is not None and first not in rows:
+        notes.append(f"the reference of the sweep, {first}, is not among these runs")
     names = sorted(rows, key=lambda name: name != first)
     if len(names) > MOST_ROWS:
         notes.append(f"latents of the first {MOST_ROWS} of {len(names)} methods are analysed")
+    shown = {name: sorted(rows[name], key=lambda m: m.seed) for name in names[:MOST_ROWS]}
+    shared = set.intersection(*({m.seed for m in members} for members in shown.values()))
+    if not shared:
+        notes.append("no seed has finished with every method, so methods are shown by others")
+    seed = min(shared, default=None)
     by_row = {member.row: member.row_values.values() for member in sweep.members}
     titles = printed_titles(by_row, {**row_titles(), **sweep.layout.titles}, ())
     return SweepRuns(
         columns[0] if len(columns) > 1 else "",
         {
-            titles[name]: [files.run(m.run).path for m in sorted(rows[name], key=lambda m: m.seed)]
-            for name in names[:MOST_ROWS]
+            titles[name]: [files.run(m.run).path for m in _seed_first(members, seed)]
+            for name, members in shown.items()
         },
         tuple(notes),
     )
+
+
+def _seed_first(members: Sequence[Member], seed: int | None) -> list[Member]:
+    return sorted(members, key=lambda member: (member.seed != seed, member.seed))

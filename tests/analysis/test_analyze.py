@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from medldr.analysis import analyze as module
-from medldr.analysis.runs import read_runs
+from medldr.analysis.plan import plan
+from medldr.analysis.runs import RunReader
+from medldr.errors import InputError
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.sphere import alignment
 from medldr.folders.latents_record import View
@@ -31,7 +33,7 @@ def test_the_page_has_every_topic_and_names_no_image_or_patient(written, latentd
     assert not re.search(r"could not be drawn", page)
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
-    (run,) = read_runs([latentdr])
+    run = RunReader().read(latentdr)
     table = unchanged_data(run.config, run.files, run.record).table
     for name in {*table.ids.tolist(), *table.groups.tolist()}:
         assert name not in page
@@ -51,7 +53,7 @@ def test_figures_are_svg_and_pdf_with_fonts_that_journals_take(written):
 def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
     found = {p.stem: list(csv.DictReader(p.read_text().splitlines())) for p in written.tables}
     assert {"geometry", "probes", "neighbours", "robustness", "centres", "maps"} <= set(found)
-    (run,) = read_runs([latentdr])
+    run = RunReader().read(latentdr)
     test = run.latents.select(run.latents.split == "test").at_most(QUICK.items, QUICK.seed)
     expected = alignment(test.z, test.label).mean
     (line,) = [
@@ -75,8 +77,10 @@ def test_few_images_and_latents_that_are_not_finite_cost_no_page(
 ):
     """t-SNE's perplexity of 30 needs more images; the rest of the page is written all the same."""
 
-    def few(folders, titles, **given):
-        (run,) = read_runs(folders, titles, **given)
+    read = RunReader.read
+
+    def few(self, folder, heading):
+        run = read(self, folder, heading)
         train = np.flatnonzero(run.latents.split == "train")[:images]
         part = run.latents.select(train)
         if images == 12:
@@ -84,9 +88,9 @@ def test_few_images_and_latents_that_are_not_finite_cost_no_page(
             for view in views.values():
                 view.z[0, 0] = np.nan
             part = replace(part, views=views)
-        return [replace(run, latents=part)]
+        return replace(run, latents=part)
 
-    monkeypatch.setattr(module, "read_runs", few)
+    monkeypatch.setattr(RunReader, "read", few)
     page = module.analyze([latentdr], tmp_path, QUICK).page.read_text()
     assert 'id="maps"' in page
     if images == 12:
@@ -103,6 +107,34 @@ def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_
     assert "by a linear probe" in " ".join(ended.out.split())
     assert str(tmp_path / "a" / "analysis.html") in ended.out
     assert "figures (svg, pdf)" in ended.out
+
+
+def test_an_earlier_analysis_leaves_nothing_behind(erm, latentdr, tmp_path):
+    module.analyze([erm, latentdr], tmp_path, QUICK)
+    own = tmp_path / "mine.csv"
+    own.write_text("kept")
+    assert (tmp_path / "queries.csv").is_file()
+    now = module.analyze([erm], tmp_path, QUICK)
+    assert not (tmp_path / "queries.csv").exists()
+    left = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {*now.tables, *now.figures, now.page, tmp_path / "files.json", own}
+
+
+def test_a_list_of_files_from_elsewhere_removes_nothing_outside(latentdr, tmp_path):
+    outside = tmp_path / "outside.csv"
+    outside.write_text("kept")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "files.json").write_text('["../outside.csv", "figures/../../outside.csv"]')
+    module.analyze([latentdr], out, QUICK)
+    assert outside.is_file()
+
+
+def test_a_run_that_is_given_and_in_a_sweep_too_is_analysed_once(erm, latentdr):
+    found = plan([latentdr, latentdr.parent])
+    assert [run.heading for run in found.runs] == ["LatentDR (SA)"]
+    with pytest.raises(InputError, match="was given twice"):
+        plan([erm, erm])
 
 
 @pytest.mark.parametrize("what", ["absent", "empty"])

@@ -7,18 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medldr.analysis.runs import Sources, images_of, read_runs, unique_headings
+from medldr.analysis.headings import unique_headings
+from medldr.analysis.runs import RunReader
 from medldr.config import load_config
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors, save_tensors
+from medldr.run import unchanged_data
 
 
 def test_latents_made_again_are_those_that_were_kept(latentdr, tmp_path):
-    (kept,) = read_runs([latentdr])
+    kept = RunReader().read(latentdr)
     other = tmp_path / Path(latentdr).name
     shutil.copytree(latentdr, other)
     RunFolder(other).latents.unlink()
-    (made,) = read_runs([other])
+    made = RunReader().read(other)
     assert kept.stored
     assert not made.stored
     np.testing.assert_array_equal(made.latents.row, kept.latents.row)
@@ -33,39 +35,56 @@ def test_latents_that_were_changed_are_refused(latentdr, tmp_path):
     held["original.z"] += 1
     save_tensors(RunFolder(other).latents, held)
     with pytest.raises(InputError, match=r"is not as its run left it.*latents\.safetensors"):
-        read_runs([other])
+        RunReader().read(other)
 
 
 def test_images_are_those_of_the_rows_unless_pictures_are_off(latentdr):
-    (run,) = read_runs([latentdr])
-    image, note = images_of(run, Sources())
+    reader = RunReader()
+    run = reader.read(latentdr)
+    images, note = reader.images(run, [3, 5])
     assert note == ""
-    assert image(3).shape == (1, 12, 12, 12)
+    assert list(images) == [3, 5]
+    table = unchanged_data(run.config, run.files, run.record).table
+    np.testing.assert_array_equal(images[5], table.images[5])
     off = run.config.machine.model_copy(update={"thumbnails": False})
     hidden = replace(run, config=run.config.model_copy(update={"machine": off}))
-    assert images_of(hidden, Sources()) == (
-        None,
-        "pictures are left out, because machine.thumbnails is false",
-    )
+    expected = (None, "pictures are left out, because machine.thumbnails is false")
+    assert reader.images(hidden, [3]) == expected
 
 
-def test_kept_latents_need_no_images(latentdr, tmp_path, monkeypatch):
+def test_kept_latents_need_no_images(latentdr, monkeypatch):
     """Data that cannot be read costs the pictures alone, and its path is not in the note."""
 
     def gone(*_):
         raise InputError("/secret/patient.nii is missing")
 
     monkeypatch.setattr("medldr.analysis.runs.unchanged_data", gone)
-    (run,) = read_runs([latentdr])
-    image, note = images_of(run, Sources())
-    assert image is None
-    assert note == "pictures are left out, because the images cannot be read"
+    reader = RunReader()
+    run = reader.read(latentdr)
+    expected = (None, "pictures are left out, because the images cannot be read")
+    assert reader.images(run, [0]) == expected
+
+
+def test_data_that_runs_share_are_built_once(latentdr, monkeypatch):
+    built = []
+
+    def counted(*given):
+        built.append(given)
+        return unchanged_data(*given)
+
+    monkeypatch.setattr("medldr.analysis.runs.unchanged_data", counted)
+    reader = RunReader()
+    for _ in range(2):
+        reader.images(reader.read(latentdr), [0])
+    assert len(built) == 1
 
 
 def headings(*changes):
-    runs = [(load_config("phantom_fracture_erm", list(change)), Path(f"run{i}"))
-            for i, change in enumerate(changes)]  # fmt: skip
-    return unique_headings(runs)
+    return unique_headings([(plain(*change), Path(f"run{i}")) for i, change in enumerate(changes)])
+
+
+def plain(*changes):
+    return load_config("phantom_fracture_erm", list(changes)).model_dump(mode="json")
 
 
 @pytest.mark.parametrize(
@@ -86,11 +105,10 @@ def test_headings_say_what_tells_runs_apart_and_no_more(changes, expected):
 
 
 def test_a_title_that_is_given_takes_the_place_of_the_method():
-    runs = [(load_config("phantom_fracture_erm", ["algorithm.lr_scale=0.5"]), Path("a")),
-            (load_config("phantom_fracture_erm"), Path("b"))]  # fmt: skip
+    runs = [(plain("algorithm.lr_scale=0.5"), Path("a")), (plain(), Path("b"))]
     assert unique_headings(runs, ["ERM, half the rate", ""]) == ["ERM, half the rate", "ERM"]
 
 
-def test_the_same_run_twice_is_refused(erm):
-    with pytest.raises(InputError, match="given twice: ERM"):
-        read_runs([erm, erm])
+def test_the_same_run_of_two_sweeps_is_told_apart_by_its_sweep():
+    runs = [(plain(), Path(f"{sweep}/erm-0a1b2c3d-s0")) for sweep in ("one", "two")]
+    assert unique_headings(runs) == ["ERM, one", "ERM, two"]

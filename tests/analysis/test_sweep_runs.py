@@ -47,7 +47,6 @@ def test_every_seed_of_the_first_column_the_reference_first(sweep):
         ("ERM", ["erm-photo-s0", "erm-photo-s1"]),
         ("Plain Mixup", ["mixup-photo-s0", "mixup-photo-s1"]),
     ]
-    assert [path.name for path in found.first_seeds.values()] == ["erm-photo-s0", "mixup-photo-s0"]
     assert found.notes == ("latents are those of photo; the sweep has 2 columns",)
 
 
@@ -62,6 +61,23 @@ def test_runs_that_kept_latents_are_those_that_were_meant(sweep):
 def test_unfinished_runs_are_left_out(sweep):
     folder = sweep(["erm"], ["photo"], undone=["erm-photo-s0"])
     assert names(runs_of_sweep(folder).rows) == {"ERM": ["erm-photo-s1"]}
+
+
+def test_methods_are_shown_by_a_seed_that_all_have(sweep):
+    found = runs_of_sweep(sweep(["erm", "mixup"], ["photo"], undone=["erm-photo-s0"]))
+    assert names(found.rows) == {
+        "ERM": ["erm-photo-s1"],
+        "Mixup": ["mixup-photo-s1", "mixup-photo-s0"],
+    }
+
+
+def test_without_a_shared_seed_or_the_reference_the_page_says_so(sweep):
+    undone = ["erm-photo-s0", "mixup-photo-s1"]
+    folder = sweep(["erm", "mixup"], ["photo"], undone=undone, reference="coral")
+    assert runs_of_sweep(folder).notes == (
+        "the reference of the sweep, coral, is not among these runs",
+        "no seed has finished with every method, so methods are shown by others",
+    )
 
 
 def test_a_sweep_without_a_finished_run_is_refused(sweep):

@@ -59,6 +59,14 @@ class PicturedNeighbours:
 
     queries: tuple[Retrieved, ...]
 
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the dataset's table whose images are shown, ascending."""
+        found = {query.query.row for query in self.queries}
+        for query in self.queries:
+            found |= {one.row for many in query.neighbours.values() for one in many}
+        return sorted(found)
+
 
 def pictured_neighbours(
     latents: Latents, options: Options, *, distance: Distance = "cosine"
