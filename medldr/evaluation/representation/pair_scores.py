@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.intervals import group_weights, stream
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.drawn import sample_of, units_of
+from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pair_sums import (
     PairSums,
@@ -25,10 +25,10 @@ from medldr.evaluation.representation.sphere import (
     NO_PAIR,
     TOO_FEW,
     UNIFORMITY,
+    class_weights,
     closeness,
     unit_length,
 )
-from medldr.evaluation.single_run import number
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric
 
@@ -116,14 +116,12 @@ class PairScores:
         return self._known[key]
 
     def _weight(self, sums: PairSums) -> Array:
-        known = {"items": sums.items, "pairs": sums.pairs, "classes": np.ones_like(sums.pairs)}
-        return np.where(sums.pairs > 0, known[self.weighting], 0)
+        return class_weights(sums.items, sums.pairs, self.weighting)
 
     def _estimate(self, metric: Metric, values: Array, mask: Mask, reason: str) -> Estimate:
         if self.missing:
             return Estimate(reason=self.missing)
         if metric is not UNIFORMITY and self.held.label.ndim == 2:
             return Estimate(reason=SEVERAL_LABELS)
-        found = number(metric, values[0], values[1:], sample_of(self.units, mask), reason)
-        return Estimate(found["value"], low=found["low"], high=found["high"],
-                        reason=found["reason"] or "")  # fmt: skip
+        sample = sample_of(self.units, mask)
+        return Drawn(float(values[0]), values[1:], sample, reason).estimate(metric)

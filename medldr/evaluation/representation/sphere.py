@@ -55,20 +55,23 @@ def unit_length(z: NDArray[np.floating]) -> Array:
     return out
 
 
-def class_weights(n: NDArray[np.int64], weighting: ClassWeights) -> Array:
+def class_weights(
+    items: NDArray[np.number], pairs: NDArray[np.number], weighting: ClassWeights
+) -> Array:
     """Weights of classes in alignment, not normalised; 0 for a class without a pair.
 
     Args:
-        n: Images of each class.
+        items: Images of each class, or of one class in each draw.
+        pairs: Pairs of them.
         weighting: As in `Options.class_weights`.
 
     Example:
         >>> n = np.array([1, 2, 3])
-        >>> class_weights(n, "items").tolist(), class_weights(n, "pairs").tolist()
-        ([0.0, 2.0, 3.0], [0.0, 2.0, 6.0])
+        >>> [class_weights(n, n * (n - 1), name).tolist() for name in ("items", "pairs", "classes")]
+        [[0.0, 2.0, 3.0], [0.0, 2.0, 6.0], [0.0, 1.0, 1.0]]
     """
-    known = {"items": n, "pairs": n * (n - 1), "classes": np.ones_like(n)}
-    return np.where(n > 1, known[weighting], 0).astype(np.float64)
+    known = {"items": items, "pairs": pairs, "classes": np.ones_like(items)}
+    return np.where(pairs > 0, known[weighting], 0).astype(np.float64)
 
 
 def alignment(
@@ -111,7 +114,7 @@ def alignment(
         from classes: by default the first image is any image, and classes count by their size.
     """
     _, place, n = np.unique(label, return_inverse=True, return_counts=True)
-    weights = class_weights(n, weighting)
+    weights = class_weights(n, n * (n - 1), weighting)
     if not weights.any():
         return Estimate(reason=NO_PAIR)
     if how == "sampled":

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.intervals import group_weights, stream
-from medldr.evaluation.representation import pair_scores, sphere
+from medldr.evaluation.representation import drawn, pair_scores, sphere
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.geometry_over_seeds import mean_of, mean_over_seeds
 from medldr.evaluation.representation.options import Options
@@ -79,13 +79,13 @@ def test_every_draw_is_that_of_explicit_copies(
     latents = synthetic_latents(n=18, classes=2, per_group=per_group, seed=3)
     options = replace(FEW, class_weights=weighting)
     held = []
-    real = pair_scores.number
+    real = drawn.number
 
     def spy(metric, value, draws, sample, reason):
         held.append((metric.name, np.append(value, draws), sample))
         return real(metric, value, draws, sample, reason)
 
-    monkeypatch.setattr(pair_scores, "number", spy)
+    monkeypatch.setattr(drawn, "number", spy)
     scores = PairScores(latents, "original", options)
     every = np.ones(18, bool)
     classes = [latents.label == k for k in range(2)]
