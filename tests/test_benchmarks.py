@@ -16,6 +16,7 @@ RESULTS = {
     "algorithm_cost": r"latentdr +. \d+\.\d\d",
     "coverage": r"mean covered: 2,000 items, seeds spread by 5 points( +\d+\.\d \(\d+\.\d\)){4}",
     "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
+    "latent_analysis": r"nearest neighbours +. +\d",
     "gpu_check": r"a killed run resumes exactly: ok",
     "medmnist_v2": r"medldr: mean best validation AUC \d",
     "own_scans": r"volumes, epochs, disk / memory: \d",
