@@ -20,6 +20,8 @@ from medldr.types import SPLITS, DataSpec
 ORIGINAL, DEGRADED, RESTORED = "original", "degraded", "restored"
 VIEWS: Final = (ORIGINAL, DEGRADED, RESTORED)
 """The names of z, z_d and z_r, in the order of the method."""
+TESTED: Final = ("test", "id_test", "val", "id_val")
+"""Splits that stand for the test: the first that has any image."""
 
 Floats = NDArray[np.float32]
 
@@ -73,9 +75,30 @@ class Latents:
 
     @property
     def unseen(self) -> NDArray[np.bool_]:
-        """``(N,)``: whether an image is of a domain that training has not seen."""
+        """``(N,)``: whether an image is of a domain that training has not seen.
+
+        That says nothing of how the model was chosen: images of `val` may have done that. What is
+        said of images of unseen domains is said of `unseen_test`.
+        """
         named = self.domain != ""
         out: NDArray[np.bool_] = named & ~np.isin(self.domain, list(self.spec.train_domains))
+        return out
+
+    @property
+    def unseen_test(self) -> NDArray[np.bool_]:
+        """``(N,)``: whether an image is a test image of a domain that training has not seen."""
+        return self.unseen & (self.split == "test")
+
+    @property
+    def tested_split(self) -> str:
+        """The split that stands for the test: the first of `TESTED` with an image; else empty."""
+        present = set(self.split.tolist())
+        return next((name for name in TESTED if name in present), "")
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """``(N,)``: whether an image is of `tested_split`."""
+        out: NDArray[np.bool_] = self.split == self.tested_split
         return out
 
     @property
@@ -90,12 +113,16 @@ class Latents:
         views = {k: View(v.z[rows], v.logits[rows]) for k, v in self.views.items()}
         return replace(self, **arrays, views=views)
 
-    def at_most(self, number: int, seed: int = 0) -> Latents:
-        """The same with at most so many rows, drawn at random and left in their order."""
+    def some(self, number: int, seed: int = 0) -> NDArray[np.int64]:
+        """Positions of at most so many rows, drawn at random, in ascending order."""
         if len(self) <= number:
-            return self
+            return np.arange(len(self))
         drawn = np.random.default_rng(seed).choice(len(self), number, replace=False)
-        return self.select(np.sort(drawn))
+        return np.sort(drawn)
+
+    def at_most(self, number: int, seed: int = 0) -> Latents:
+        """The same with at most so many rows, those of `some`."""
+        return self if len(self) <= number else self.select(self.some(number, seed))
 
 
 _COLUMNS = ("row", "split", "domain", "group", "label")

@@ -1,5 +1,7 @@
 """`latents.safetensors` is read as it was written, and refused where it is another's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -50,7 +52,30 @@ def test_a_selection_takes_every_column(synthetic_latents):
     few = made.at_most(7, seed=1)
     assert len(few) == 7
     assert (np.diff(few.row) > 0).all()
+    assert few.row.tolist() == made.row[made.some(7, seed=1)].tolist()
     assert made.at_most(30) is made
+    assert made.some(30).tolist() == list(range(30))
+
+
+def test_the_test_is_one_split_and_what_chose_the_model_is_none_of_its_unseen_images(
+    synthetic_latents,
+):
+    made = synthetic_latents(n=60, domains=("a", "v", "c"), unseen=("v", "c"))
+    made.split[made.domain == "v"] = "val"  # a hospital that no training image came from
+    assert made.unseen[made.domain == "v"].all()
+    for mask in (made.unseen_test, made.tested):
+        np.testing.assert_array_equal(mask, made.domain == "c")
+    rest = made.select(made.split != "test")
+    assert not rest.unseen_test.any()
+    assert rest.tested_split == "val"
+    np.testing.assert_array_equal(rest.tested, rest.domain == "v")
+    seen = made.select(made.domain == "a")
+    assert (seen.tested_split, seen.tested.sum()) == ("id_val", (seen.split == "id_val").sum())
+    first = np.arange(len(seen)) < 2
+    held = replace(seen, split=np.where(first, "id_test", seen.split))
+    np.testing.assert_array_equal(held.tested, first)
+    training = seen.select(seen.split == "train")
+    assert (training.tested_split, training.tested.any()) == ("", False)
 
 
 @pytest.mark.parametrize("change", ["missing", "short", "other classes", "domain"])

@@ -14,8 +14,6 @@ from medldr.evaluation.representation.pair_scores import PairScores
 from medldr.folders.latents_record import ORIGINAL, Latents
 
 TRAINING, TEST, ALL = "train", "test", "all"
-TESTED = (TEST, "id_test", "val", "id_val")
-"""Splits that stand for test images: the first that has any."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,14 @@ class Spread:
     Attributes:
         n: Images.
         seen: Whether they are of domains that training saw.
+        domains: How many domains they are of.
         alignment: Over pairs of a class.
         uniformity: Over all pairs.
     """
 
     n: int
     seen: bool
+    domains: int
     alignment: Estimate
     uniformity: Estimate
 
@@ -66,8 +66,8 @@ class Part:
         uniformity: Over all pairs.
         classes: How close the images of each class are, by its name.
         domains: Each domain, by its name; empty where images have none.
-        together: All domains that training saw (`True`) and all others; empty unless there are
-            images of both.
+        together: All images of domains that training saw (`True`) and all test images of others;
+            empty unless there are both.
     """
 
     split: str
@@ -86,7 +86,7 @@ class Geometry:
 
     Attributes:
         parts: By images (`TRAINING`, `TEST`, `ALL`), then by kind of latents (original, degraded,
-            restored), as far as there are any.
+            restored), as far as there are any. `TEST` are those of `Latents.tested`.
     """
 
     parts: Mapping[str, Mapping[str, Part]]
@@ -113,10 +113,9 @@ def geometry(latents: Latents, options: Options) -> Geometry | None:
         domain and between domains is our choice: the method should bring images of a class from
         different domains together.
     """
-    tested = next((split for split in TESTED if (latents.split == split).any()), "")
     masks = {
         TRAINING: (TRAINING, latents.split == TRAINING),
-        TEST: (tested, latents.split == tested),
+        TEST: (latents.tested_split, latents.tested),
         ALL: (ALL, np.ones(len(latents), dtype=bool)),
     }
     parts = {
@@ -140,7 +139,7 @@ def _part(scores: PairScores, held: Latents, split: str, of: int) -> Part:
     present = [] if several else np.unique(held.label).tolist()
     classes = {spec.class_names[k]: held.label == k for k in present}
     domains = {name: held.domain == name for name in spec.domains if name in held.domain}
-    known = {True: (held.domain != "") & ~held.unseen, False: held.unseen}
+    known = {True: (held.domain != "") & ~held.unseen, False: held.unseen_test}
 
     def close(ones: Sequence[NDArray[np.bool_]], n: int) -> Closeness:
         alignment = scores.alignment(everything, ones)
@@ -148,7 +147,8 @@ def _part(scores: PairScores, held: Latents, split: str, of: int) -> Part:
 
     def spread(mask: NDArray[np.bool_], seen: bool) -> Spread:
         alignment = scores.alignment(mask, list(classes.values()))
-        return Spread(int(mask.sum()), seen, alignment, scores.uniformity(mask))
+        sources = len(np.unique(held.domain[mask]))
+        return Spread(int(mask.sum()), seen, sources, alignment, scores.uniformity(mask))
 
     return Part(
         split=split,

@@ -28,7 +28,7 @@ from medldr.evaluation.representation.planes import (
 from medldr.folders.latents_record import Latents
 
 Method = Literal["pca", "t-sne"]
-Part = Literal["all", "unseen", "test"]
+Part = Literal["all", "unseen", "test", "validation"]
 KINDS: Final[tuple[tuple[Method, bool], ...]] = (("pca", False), ("t-sne", False), ("t-sne", True))
 """Each map of a run: how it is made, and whether of the test alone."""
 
@@ -39,7 +39,8 @@ class Map:
 
     Attributes:
         method: How it was made.
-        part: Of which images: all, those of unseen domains, or (where none is unseen) the test.
+        part: Of which images: all, test images of unseen domains, or (where there are none) those
+            that stand for the test, which may be validation images.
         images: How many such images the run has.
         left_out: How many of them have latents that are not finite.
         row: ``(N,)`` row of the dataset's table.
@@ -116,9 +117,11 @@ def maps(latents: Latents, options: Options, reference: Maps | None = None) -> M
 
 
 def _test(latents: Latents) -> tuple[Part, NDArray[np.bool_]]:
-    """Which images are those of the test: of unseen domains, or of the split."""
-    unseen = latents.unseen
-    return ("unseen", unseen) if unseen.any() else ("test", latents.split == "test")
+    """Which images stand for the test: those of unseen domains, or of `Latents.tested`."""
+    unseen = latents.unseen_test
+    if unseen.any():
+        return "unseen", unseen
+    return "validation" if latents.tested_split.endswith("val") else "test", latents.tested
 
 
 def _map(

@@ -25,8 +25,9 @@ KINDS: Final = ("both", "class", "unseen", "domain", "neither")
 """What a neighbour shares with its query: class and domain; the class, in another domain, which is
 seen in training or (``unseen``) is not; the domain alone; neither."""
 TRAINING, SEEN, UNSEEN, OTHER = "training", "seen", "unseen", "other"
-"""Parts of the queries: training images, other images of seen domains, images of unseen domains;
-without domains, those that are no training images."""
+"""Parts of the queries: training images, other images of seen domains, test images of unseen ones
+(`Latents.unseen_test`; other images of these are in no part); without domains, those that are no
+training images."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,11 @@ class Neighbourhoods:
 
     def parts(self) -> dict[str, NDArray[np.bool_]]:
         """``(Q,)`` masks of the queries of each part that has any."""
-        training, unseen = self.queries.split == "train", self.queries.unseen
+        training, asked = self.queries.split == "train", self.queries
         masks = {
             TRAINING: training,
-            SEEN: ~training & ~unseen if self.domains else np.zeros_like(training),
-            UNSEEN: ~training & unseen if self.domains else np.zeros_like(training),
+            SEEN: ~training & ~asked.unseen if self.domains else np.zeros_like(training),
+            UNSEEN: asked.unseen_test if self.domains else np.zeros_like(training),
             OTHER: np.zeros_like(training) if self.domains else ~training,
         }
         return {name: mask for name, mask in masks.items() if mask.any()}
@@ -98,10 +99,7 @@ def neighbourhoods(
     owners = np.arange(len(held)) if within else held.units
     if len(np.unique(owners)) < 2:
         return None
-    asked = np.arange(len(held))
-    if len(asked) > options.items:
-        drawn = np.random.default_rng(options.seed).choice(len(asked), options.items, replace=False)
-        asked = np.sort(drawn)
+    asked = held.some(options.items, options.seed)
     label = np.asarray(held.label, dtype=np.int64)
     domain = np.unique(held.domain, return_inverse=True)[1].astype(np.int64)
     facts = np.stack([label, domain, held.unseen.astype(np.int64)])

@@ -36,8 +36,8 @@ PAIRS = ((ORIGINAL, DEGRADED), (RESTORED, DEGRADED), (RESTORED, ORIGINAL))
 """Views that are compared: the first minus the second."""
 NOT_FINITE = "the predictions are not all finite numbers"
 SEVERAL = "images have several labels, not one class"
-SHOWN = (("train",), ("id_test", "id_val"), ("test", "val"))
-"""Splits that are looked at: of each line the first that a run has."""
+SEEN = ("id_test", "id_val")
+"""Splits of seen domains: the first that a run has is looked at, besides training and the test."""
 NO_CLASS = "there are no images of it here"
 
 
@@ -71,8 +71,9 @@ def operators(latents: Latents, options: Options) -> Classified | None:
         (0.75, 0.833)
     """
     present = set(latents.split.tolist())
-    splits = [next((s for s in names if s in present), None) for names in SHOWN]
-    chosen = [split for split in splits if split is not None]
+    seen = next((split for split in SEEN if split in present), "")
+    splits = ("train", seen, latents.tested_split)
+    chosen = [split for split in dict.fromkeys(splits) if split in present]
     spec, several = latents.spec, latents.spec.multi_label
     if not chosen or (spec.num_classes < 2 and not several):
         return None

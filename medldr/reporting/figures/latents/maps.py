@@ -39,8 +39,9 @@ NO_DOMAIN: Final = "none"
 TITLES: Final = {
     ("pca", "all"): "All images, by PCA",
     ("t-sne", "all"): "All images, by t-SNE",
-    ("t-sne", "unseen"): "Images of unseen domains, by t-SNE",
+    ("t-sne", "unseen"): "Test images of unseen domains, by t-SNE",
     ("t-sne", "test"): "Test images, by t-SNE",
+    ("t-sne", "validation"): "Validation images, by t-SNE",
 }
 HOW: Final = {
     "pca": "The plane on which the latents vary most (PCA); the share of their variance that it "

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PARTS = {
     "training": "training images",
     "seen": "other images of seen domains",
-    "unseen": "images of unseen domains",
+    "unseen": "test images of unseen domains",
     "other": "other images",
 }
 """The queries of each part, in words."""

@@ -8,7 +8,7 @@ from medldr.evaluation.representation.robustness import ROBUSTNESS, Robustness
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.latents.dots import AT_RANDOM, Panel, dots_figure
 
-PARTS = {"training": "Training images", "unseen": "Images of unseen domains"}
+PARTS = {"training": "Training images", "unseen": "Test images of unseen domains"}
 
 
 def robustness_figure(found: Mapping[str, Robustness]) -> Drawing | None:

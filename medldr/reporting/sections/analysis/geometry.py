@@ -18,7 +18,7 @@ from medldr.reporting.table import Cell, Row, Table
 from medldr.types import SPLIT_TITLES
 
 SETS = {TEST: "test", TRAINING: "training", ALL: "all"}
-SEEN = {True: "All seen domains", False: "All unseen domains"}
+SEEN = {True: "All seen domains", False: "All unseen domains, test images"}
 
 
 def geometry_section(found: Mapping[str, Geometry]) -> Section | None:
@@ -170,8 +170,7 @@ def _by_domain(found: Mapping[str, Geometry], metric: Metric) -> Table | None:
 
 def _domains(part: Part) -> dict[str, Spread]:
     """Each domain, then all seen and all unseen ones where these are several."""
-    several = {kind: one for kind, one in part.together.items()
-               if sum(each.seen == kind for each in part.domains.values()) > 1}  # fmt: skip
+    several = {kind: one for kind, one in part.together.items() if one.domains > 1}
     return {**part.domains, **{SEEN[kind]: one for kind, one in several.items()}}
 
 

@@ -10,7 +10,10 @@ from medldr.reporting.document import Bullets, Figures, Section
 from medldr.reporting.figures.latents.maps import map_figures
 from medldr.reporting.prose import section
 
-PARTS: Final = {"all": "all images", "unseen": "images of unseen domains", "test": "test images"}
+PARTS: Final = {
+    "all": "all images", "unseen": "test images of unseen domains", "test": "test images",
+    "validation": "validation images",
+}  # fmt: skip
 METHODS: Final = {"pca": "PCA", "t-sne": "t-SNE"}
 
 

@@ -15,7 +15,7 @@ from medldr.reporting.table import CHANCE, Cell, Row, Table
 
 PARTS = {
     ALL: "All images", "training": "Training images", "seen": "Other images of seen domains",
-    "unseen": "Images of unseen domains",
+    "unseen": "Test images of unseen domains",
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def test_marks_say_their_numbers_and_chance(found):
     share = found["LatentDR"].parts["training"].views["restored"][SAME_CLASS]
     shown = f"{100 * share.mean:.1f} ({100 * share.low:.1f} to {100 * share.high:.1f})"
     assert f"LatentDR, restored {shown}" in drawing.alt
-    for text in ("Training images", "Images of unseen domains", "neighbours at random"):
+    for text in ("Training images", "Test images of unseen domains", "neighbours at random"):
         assert f">{text}</text>" in drawing.svg
 
 

@@ -72,6 +72,18 @@ def test_classes_and_domains(found):
         assert [row.tags for row in held.rows] == [("seen",), ("seen",), ("unseen",), ()]
 
 
+@pytest.mark.parametrize("chose", [0, 1])
+def test_several_unseen_domains_are_together_as_far_as_they_are_tested(synthetic_latents, chose):
+    latents = synthetic_latents(n=120, domains=tuple("abcd"), unseen=("c", "d"), views=False)
+    if chose:
+        latents.split[latents.domain == "d"] = "val"
+    found = geometry(latents, FEW)
+    held = table(geometry_section({"ERM": found}), "Alignment by domain")
+    names = ["a", "b", "c", "d", "All seen domains", "All unseen domains, test images"]
+    assert list(rows(held)) == names[: 6 - chose]
+    assert [row.tags for row in held.rows[2:4]] == [("unseen",), ("unseen",)]
+
+
 def test_the_figure_is_of_test_images(found):
     section = geometry_section(found)
     (drawing,) = section.of(Figures)[0].drawings
