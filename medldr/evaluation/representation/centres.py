@@ -88,7 +88,7 @@ def centres(latents: Latents, options: Options) -> Centres | None:
     z = held.z.astype(np.float64)
     z -= z.mean(axis=0)
     least = ROUNDING * float((held.z.astype(np.float64) ** 2).sum(axis=1).mean())
-    sums = class_sums(z, np.asarray(held.label), place, unit.number)
+    sums = class_sums(z, np.asarray(held.label), place, unit.number, len(names))
     value = _distances(sums, np.ones((unit.count, 1)), len(names), least)
     if np.isnan(value).all():
         return None
@@ -138,12 +138,12 @@ def _distances(sums: Sequence[ClassSums], weights: Array, domains: int, least: f
         domains: How many.
         least: A variance that is not more than this is an error of rounding.
     """
-    pairs = list(combinations(range(domains), 2))
+    one, two = np.triu_indices(domains, 1)  # in the order of combinations
     between, within = [], []
     for of_class in sums:
-        far = of_class.squared(weights, domains)
-        variance = np.stack([far[a, a] / 2 for a in range(domains)])
-        between.append(np.stack([far[a, b] - variance[a] - variance[b] for a, b in pairs]))
+        far = of_class.squared(weights)
+        variance = np.einsum("aab->ab", far) / 2
+        between.append(far[one, two] - variance[one] - variance[two])
         within.append(variance)
     unit = mean_defined(np.concatenate(within))
     return ratio(mean_defined(np.stack(between)), np.where(unit > least, unit, 0.0))
