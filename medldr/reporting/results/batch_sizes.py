@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from medldr.config.identity import NOT_HASHED
@@ -72,6 +72,8 @@ class BatchCurve:
         lines: One per method, the reference first.
         incomplete: Sizes that lack some of the held-out domains, by method; they have no point.
         domains: Held-out domains that a point is a mean over; 0 or 1 where it is none.
+        repeated: Sizes with several different results of the same held-out domain, by method; the
+            point is of the first.
     """
 
     data: str
@@ -80,6 +82,7 @@ class BatchCurve:
     lines: tuple[BatchLine, ...]
     incomplete: Mapping[str, tuple[int, ...]]
     domains: int = 0
+    repeated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def same_steps(self) -> bool:
@@ -92,6 +95,15 @@ class _Cell(NamedTuple):
     name: str
     held: str
     point: BatchPoint
+
+
+class _Made(NamedTuple):
+    """A line, its sizes as in `BatchCurve`, and its held-out domains."""
+
+    line: BatchLine
+    incomplete: tuple[int, ...]
+    repeated: tuple[int, ...]
+    domains: int
 
 
 def batch_curves(
@@ -126,7 +138,7 @@ def batch_curves(
             key = (dataset_name(files.config, files.facts), _method(files.config))
             point = BatchPoint(*size, estimate)
             lines.setdefault(key, []).append(_Cell(row, _name(study, row, files), held, point))
-    found: dict[str, list[tuple[BatchLine, tuple[int, ...], int]]] = {}
+    found: dict[str, list[_Made]] = {}
     for (data, _), cells in lines.items():
         made = _line(study, cells, metric)
         if made is not None:
@@ -134,33 +146,35 @@ def batch_curves(
     return [_curve(data, metric, split, of_data) for data, of_data in found.items()]
 
 
-def _curve(
-    data: str, metric: str, split: str, made: Sequence[tuple[BatchLine, tuple[int, ...], int]]
-) -> BatchCurve:
-    names = [line.name for line, _, _ in made]
+def _curve(data: str, metric: str, split: str, made: Sequence[_Made]) -> BatchCurve:
+    names = [each.line.name for each in made]
     counts = {name: names.count(name) for name in names}
     numbered: dict[str, int] = {}
-    lines, incomplete = list[BatchLine](), dict[str, tuple[int, ...]]()
-    for line, lost, _ in made:
-        name = line.name
+    lines = list[BatchLine]()
+    incomplete, repeated = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
+    for each in made:
+        name = each.line.name
         if counts[name] > 1:
             numbered[name] = numbered.get(name, 0) + 1
             name = f"{name} [{numbered[name]}]"
-        lines.append(line._replace(name=name))
-        if lost:
-            incomplete[name] = lost
+        lines.append(each.line._replace(name=name))
+        if each.incomplete:
+            incomplete[name] = each.incomplete
+        if each.repeated:
+            repeated[name] = each.repeated
     lines.sort(key=lambda line: not line.reference)
-    domains = max(number for _, _, number in made)
-    return BatchCurve(data, metric, split, tuple(lines), incomplete, domains)
+    domains = max(each.domains for each in made)
+    return BatchCurve(data, metric, split, tuple(lines), incomplete, domains, repeated)
 
 
-def _line(
-    study: Study, cells: Sequence[_Cell], metric: str
-) -> tuple[BatchLine, tuple[int, ...], int] | None:
-    """The points of a method, the sizes that lack a held-out domain, and how many domains."""
+def _line(study: Study, cells: Sequence[_Cell], metric: str) -> _Made | None:
+    """The points of a method; None for fewer than three."""
     by_size: dict[int, dict[str, BatchPoint]] = {}
+    repeated = set[int]()
     for cell in cells:
-        by_size.setdefault(cell.point.images, {}).setdefault(cell.held, cell.point)
+        first = by_size.setdefault(cell.point.images, {}).setdefault(cell.held, cell.point)
+        if first != cell.point:
+            repeated.add(first.images)
     every = {held for of_size in by_size.values() for held in of_size}
     points, lost = list[BatchPoint](), list[int]()
     for size, of_size in sorted(by_size.items()):
@@ -175,7 +189,8 @@ def _line(
     rows = {cell.row for cell in cells}
     name = cells[0].row if len(rows) == 1 else cells[0].name
     control = rows <= set(study.layout.controls)
-    return BatchLine(name, tuple(points), reference, control), tuple(lost), len(every)
+    line = BatchLine(name, tuple(points), reference, control)
+    return _Made(line, tuple(lost), tuple(sorted(repeated - set(lost))), len(every))
 
 
 def _size(files: RunFiles) -> tuple[int, int | None, int | None] | None:

@@ -115,6 +115,24 @@ def test_held_out_domains_are_averaged_where_all_are_there(in_memory):
     assert point.high - point.low < one.high - one.low
 
 
+@pytest.mark.parametrize("alike", [True, False])
+def test_of_several_results_at_one_size_the_first_is_shown_and_the_others_are_known(
+    in_memory, alike
+):
+    """As where two batch sizes have sets of one size, or a row has the default size again."""
+    rows = {"sa": 8, "sa_b4": 4, "sa_b8": 8, "sa_b16": 16}
+    (curve,) = curves_of(in_memory(
+        list(rows), ["set"],
+        lambda row, _c, _p, seed: 0.5 + 0.01 * seed + 0.1 * (row == "sa_b8" and not alike),
+        config=lambda row, *_: config_of("latentdr_sa", rows[row]),
+        facts=lambda row, *_: facts_of("latentdr_sa", rows[row]),
+    ))  # fmt: skip
+    (name,) = shown(curve)
+    assert shown(curve)[name] == [(size, size // 3, 0.51) for size in (12, 24, 48)]
+    assert curve.repeated == ({} if alike else {name: (24,)})
+    assert curve.incomplete == {}
+
+
 @pytest.mark.parametrize("sizes", [(4,), (4, 8)])
 def test_fewer_than_three_sizes_are_no_curve(in_memory, sizes):
     made = in_memory(

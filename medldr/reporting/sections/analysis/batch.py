@@ -60,6 +60,12 @@ def batch_table(curve: BatchCurve) -> Table:
     for name, lost in curve.incomplete.items():
         many = ", ".join(map(str, lost))
         table.notes.append(f"{name} has no mean at {many}: some held-out domains lack a result.")
+    for name, several in curve.repeated.items():
+        many = ", ".join(map(str, several))
+        table.notes.append(
+            f"{name} has several results at {many}: shown is the one that comes first in the "
+            "tables of the sweep."
+        )
     return table
 
 

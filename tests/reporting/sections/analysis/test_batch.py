@@ -1,5 +1,7 @@
 """The section on sizes of a batch: its table, notes and csv lines."""
 
+from dataclasses import replace
+
 import pytest
 
 from medldr.evaluation.estimate import Estimate
@@ -39,6 +41,16 @@ def test_sizes_are_columns_and_what_is_missing_is_a_dash():
     (figures,) = made.of(Figures)
     assert [drawing.title for drawing in figures.drawings] == [
         "pacs: Accuracy against the size of a batch"
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_result_that_is_not_shown_is_told():
+    several = replace(curve_of(ERM), repeated={"ERM": (12, 24)})
+    (table,) = batch_section({"A sweep": [several]}).tables
+    assert table.notes == [
+        "ERM has several results at 12, 24: shown is the one that comes first in the tables of the "
+        "sweep."
     ]
 
 
