@@ -87,7 +87,8 @@ class Latents:
     @property
     def unseen_test(self) -> NDArray[np.bool_]:
         """``(N,)``: whether an image is a test image of a domain that training has not seen."""
-        return self.unseen & (self.split == "test")
+        out: NDArray[np.bool_] = self.unseen & (self.split == "test")
+        return out
 
     @property
     def tested_split(self) -> str:

@@ -100,7 +100,7 @@ def class_sums(
         squares = np.add.reduceat((held**2).sum(axis=1), starts)
         if len(total) < total.shape[1]:
             # Few sums of many numbers: their scalar products are those of as few coordinates.
-            total = np.linalg.qr(total.T, mode="r").T
+            total = np.asarray(np.linalg.qr(total.T, mode="r")).T
         shared = _shared(whose, where, n, total, squares, domains)
         found.append(ClassSums(whose, one_hot(where, domains), n, total, squares, shared))
     return found
