@@ -62,7 +62,8 @@ class Part:
         groups: Groups that they are of; None where the data name no groups.
         views: By name.
         differences: Paired differences of balanced accuracy, (one, other): one minus other.
-        chance: Balanced accuracy of guessing.
+        chance: Balanced accuracy of guessing one of all classes at random.
+        lacking: Classes without images, which balanced accuracy leaves out.
     """
 
     split: str
@@ -72,6 +73,7 @@ class Part:
     views: Mapping[str, Judged]
     differences: Mapping[tuple[str, str], Estimate]
     chance: float
+    lacking: int = 0
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.nearest import CHUNK, Distance, nearest
 from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.planes import finite
 from medldr.folders.latents_record import Latents
 
 KINDS: Final = ("both", "class", "unseen", "domain", "neither")
@@ -40,6 +41,7 @@ class Neighbourhoods:
         chance: ``(Q, 5)``, what neighbours drawn at random would be on average.
         gallery: Images that could be neighbours.
         left_out: Images left out because a latent of theirs is zero or not finite.
+        nowhere: Others left out because they have no domain, while some images have one.
         domains: Whether there are several domains; else all images count as of the same.
     """
 
@@ -48,6 +50,7 @@ class Neighbourhoods:
     chance: Array
     gallery: int
     left_out: int
+    nowhere: int
     domains: bool
 
     def parts(self) -> dict[str, NDArray[np.bool_]]:
@@ -71,12 +74,18 @@ def searchable(latents: Latents) -> Latents | None:
     """
     if latents.label.ndim != 1:
         return None
-    keep = np.ones(len(latents), dtype=bool)
-    for view in latents.views.values():
-        keep &= np.isfinite(view.z).all(axis=1) & view.z.any(axis=1)
+    keep = _comparable(latents)
     if (named := latents.domain != "").any():
         keep &= named
     return latents.select(keep) if keep.sum() >= 2 else None
+
+
+def _comparable(latents: Latents) -> NDArray[np.bool_]:
+    """``(N,)``: whether all latents of an image are finite and none is zero."""
+    keep = np.ones(len(latents), dtype=bool)
+    for view in latents.views.values():
+        keep &= finite(view.z) & view.z.any(axis=1)
+    return keep
 
 
 def neighbourhoods(
@@ -110,13 +119,15 @@ def neighbourhoods(
             owner=owners[asked], owners=owners, distance=distance,
         )  # fmt: skip
         found[name] = _counted(facts[:, asked, None], facts[:, near], near >= 0)
+    bad = int((~_comparable(latents)).sum())
     per_query = next(iter(found.values())).sum(axis=1, keepdims=True)
     return Neighbourhoods(
         queries=held.select(asked),
         found=found,
         chance=per_query * _chance(facts, owners, asked),
         gallery=len(held),
-        left_out=len(latents) - len(held),
+        left_out=bad,
+        nowhere=len(latents) - len(held) - bad,
         domains=len(np.unique(domain)) > 1,
     )
 

@@ -91,12 +91,14 @@ class Neighbours:
         k: Neighbours of each query.
         gallery: Images that could be neighbours.
         left_out: Images left out because a latent of theirs is zero or not finite.
+        nowhere: Others left out because they have no domain, while some images have one.
         parts: By name: ``training``, ``seen``, ``unseen``; without domains ``training``, ``other``.
     """
 
     k: int
     gallery: int
     left_out: int
+    nowhere: int
     parts: Mapping[str, Part]
 
 
@@ -134,6 +136,7 @@ def neighbours(
         k=options.neighbours,
         gallery=near.gallery,
         left_out=near.left_out,
+        nowhere=near.nowhere,
         parts={
             name: _part(near, np.flatnonzero(mask), options) for name, mask in near.parts().items()
         },

@@ -93,7 +93,7 @@ def _part(latents: Latents, split: str, mix: Array, options: Options) -> Part:
             f"{name}/{key}": s for key, s in _sums(latents, logits, unit, domains, mix).items()
         }
     measured = _Measures(latents, unit, in_draws(sums, unit, options, f"operators/{split}"))
-    several, present = latents.spec.multi_label, len(np.unique(latents.label))
+    several, classes = latents.spec.multi_label, latents.spec.num_classes
     return Part(
         split=split,
         unseen=bool(latents.unseen.all()),
@@ -105,7 +105,8 @@ def _part(latents: Latents, split: str, mix: Array, options: Options) -> Part:
             for one, other in PAIRS
             if one in latents.views and other in latents.views
         },
-        chance=0.5 if several else 1 / present,
+        chance=0.5 if several else 1 / classes,
+        lacking=0 if several else classes - len(np.unique(latents.label)),
     )
 
 

@@ -16,6 +16,7 @@ from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.folds import folds_apart, predict_apart
 from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.probed_images import in_order, sampled
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metrics import metric_facts
 
@@ -127,34 +128,10 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
         >>> found.of_class.accuracy["original"].mean, found.of_domain.reason
         (1.0, 'the data have no domains')
     """
-    latents = _sampled(latents, options)
+    latents = sampled(in_order(latents), options)
     return Probes(
         _probed(latents, options, "class", folds, c), _probed(latents, options, "domain", folds, c)
     )
-
-
-def not_trained_on(latents: Latents) -> Latents:
-    """The images that training has not used; all, where these lack a class or a domain of them.
-
-    A network may know its training images by heart, and then tells them better than new ones.
-    """
-    new = latents.split != "train"
-    for column in (latents.label, latents.domain):
-        for name in np.unique(column) if column.ndim == 1 else ():
-            if len(np.unique(latents.units[new & (column == name)])) < 2:
-                return latents
-    return latents.select(new)
-
-
-def _sampled(latents: Latents, options: Options) -> Latents:
-    """At most ``options.items`` rows, evenly from every class in every domain."""
-    if len(latents) <= options.items:
-        return latents
-    order = np.random.default_rng(options.seed).permutation(len(latents))
-    labels = np.zeros(len(order)) if latents.spec.multi_label else latents.label[order]
-    order = order[np.lexsort((labels, latents.domain[order]))]
-    places = np.arange(options.items) * len(order) // options.items
-    return latents.select(np.sort(order[places]))
 
 
 def _probed(latents: Latents, options: Options, target: str, folds: int, c: float) -> Probed:
@@ -214,8 +191,15 @@ def _probed(latents: Latents, options: Options, target: str, folds: int, c: floa
         },
         unfinished=sum(number for _, number in fitted.values()),
         measured=measured,
-        key=zlib.crc32(np.stack([latents.row, unit.number, truth]).astype(np.int64).tobytes()),
+        key=_key(latents, unit, truth),
     )
+
+
+def _key(latents: Latents, unit: Units, truth: NDArray[np.int64]) -> int:
+    """A number that two runs share if their probes were asked the same of the same images."""
+    names = repr((latents.spec.class_names, latents.spec.domains)).encode()
+    columns = np.stack([latents.row, unit.number, truth]).astype(np.int64)
+    return zlib.crc32(columns.tobytes(), zlib.crc32(names))
 
 
 def _measured(

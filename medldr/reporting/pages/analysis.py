@@ -22,6 +22,7 @@ from medldr.reporting.sections.analysis.probes import probes_lines, probes_secti
 from medldr.reporting.sections.analysis.queries import queries_lines, queries_section
 from medldr.reporting.sections.analysis.robustness import robustness_lines, robustness_section
 from medldr.reporting.sections.analysis.verdict import verdict
+from medldr.reporting.sections.rows import grouped
 from medldr.reporting.table import Cell, Row, Table
 
 Lines = Sequence[Mapping[str, object]]
@@ -71,6 +72,12 @@ class Analysis:
         found = {heading: topic(measured) for heading, measured in self.runs.items()}
         return {heading: one for heading, one in found.items() if one is not None}
 
+    @property
+    def alike(self) -> list[list[str]]:
+        """Headings of runs on the same data set with the same domains held out."""
+        facts = self.facts.items()
+        return list(grouped(((one.data, one.held_out), name) for name, one in facts).values())
+
 
 def analysis_page(found: Analysis) -> tuple[Document, dict[str, Lines]]:
     """The page, and the lines of a csv file for each section that has numbers."""
@@ -98,12 +105,13 @@ def conclusions(found: Analysis) -> Bullets:
     pairs = {}
     for heading, one in found.of(lambda run: run.geometry).items():
         pairs[heading] = (one.main.closeness.alignment, one.main.uniformity)
-    return verdict(found.of(lambda run: run.probes), found.of(lambda run: run.classified), pairs)
+    probed, judged = found.of(lambda run: run.probes), found.of(lambda run: run.classified)
+    return verdict(probed, judged, pairs, found.alike)
 
 
 def _topics(found: Analysis) -> Iterator[tuple[Section | None, Lines]]:
     geometry, judged = found.of(lambda run: run.geometry), found.of(lambda run: run.classified)
-    yield geometry_section(geometry), geometry_lines(geometry)
+    yield geometry_section(geometry, found.alike), geometry_lines(geometry)
     yield operators_section(judged), operators_lines(judged)
     probed = found.of(lambda run: run.probes)
     yield probes_section(probed), probes_lines(probed)
@@ -115,7 +123,8 @@ def _topics(found: Analysis) -> Iterator[tuple[Section | None, Lines]]:
     apart = found.of(lambda run: run.centres)
     yield centres_section(apart), centres_lines(apart)
     drawn = found.of(lambda run: run.maps)
-    yield maps_section(drawn), maps_lines(drawn)
+    data = {heading: facts.data for heading, facts in found.facts.items()}
+    yield maps_section(drawn, data), maps_lines(drawn)
     asked = found.of(lambda run: run.queries)
     yield queries_section(asked), queries_lines(asked)
 

@@ -202,3 +202,13 @@ def test_constant_latents_and_one_class_do_no_harm(synthetic_latents):
     same = np.ones_like(latents.z)
     constant = replace(latents, views={"original": View(same, same)})
     assert neighbours(constant, OPTIONS).parts["training"].n > 0
+
+
+def test_images_without_a_domain_are_counted_apart(synthetic_latents):
+    latents = synthetic_latents(n=60)
+    latents.z[7] = 0
+    latents.domain[[7, 20, 30]] = ""
+    found = neighbours(latents, OPTIONS)
+    assert (found.left_out, found.nowhere, found.gallery) == (1, 2, 57)
+    nowhere = neighbours(synthetic_latents(n=60, domains=(), unseen=()), OPTIONS)
+    assert (nowhere.left_out, nowhere.nowhere, nowhere.gallery) == (0, 0, 60)

@@ -121,7 +121,12 @@ def test_a_class_without_images_has_a_reason(synthetic_latents):
     held = operators(kept, FAST).last
     assert held.views["original"].by_class[1].mean is None
     assert held.views["original"].by_class[1].reason == NO_CLASS
-    assert held.chance == 0.5
+    # A guess at random among three classes is right for one in three images of each.
+    assert (held.chance, held.lacking) == (pytest.approx(1 / 3), 1)
+    guess = np.random.default_rng(0).integers(3, size=200_000)
+    truth = np.arange(200_000) % 2 * 2
+    recalls = recall_score(truth, guess, average=None, labels=[0, 2])
+    assert held.chance == pytest.approx(recalls.mean(), abs=0.01)
 
 
 def test_logits_that_are_not_finite_have_a_reason(synthetic_latents):
@@ -163,7 +168,7 @@ def test_images_of_one_class_have_its_recall_alone(synthetic_latents):
     recall, *others = found.views["degraded"].by_class[::-1]
     assert found.views["degraded"].balanced.mean == recall.mean
     assert [each.mean for each in others] == [None, None]
-    assert found.chance == 1
+    assert (found.chance, found.lacking) == (pytest.approx(1 / 3), 2)
 
 
 def test_several_labels_have_recalls_and_no_entropy(synthetic_latents):

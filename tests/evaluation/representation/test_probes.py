@@ -12,12 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from medldr.evaluation.representation import probes as module
 from medldr.evaluation.representation.options import Options
-from medldr.evaluation.representation.probes import (
-    LABELS,
-    from_labels,
-    not_trained_on,
-    probes,
-)
+from medldr.evaluation.representation.probed_images import in_order, not_trained_on, sampled
+from medldr.evaluation.representation.probes import LABELS, from_labels, probes
 from medldr.folders.latents_record import View
 
 FAST = Options(draws=200)
@@ -25,7 +21,8 @@ FAST = Options(draws=200)
 
 def by_hand(latents, truth, view, c=0.01, folds=5, seed=0):
     """Balanced accuracy and predictions as scikit-learn makes them in one call."""
-    units = np.unique(latents.units, return_inverse=True)[1]
+    order = list(dict.fromkeys(latents.units.tolist()))  # groups as they appear
+    units = np.array([order.index(unit) for unit in latents.units.tolist()])
     regression = LogisticRegression(C=c, class_weight="balanced", max_iter=1_000)
     told = cross_val_predict(
         make_pipeline(StandardScaler(), regression), latents.views[view].z.astype(float), truth,
@@ -145,7 +142,7 @@ def test_at_most_so_many_images_with_the_same_shares(synthetic_latents):
     latents = synthetic_latents(n=600, per_group=4, views=False)
     found = probes(latents, replace(FAST, items=200))
     assert found.of_class.images == 200
-    kept = module._sampled(latents, replace(FAST, items=200))
+    kept = sampled(latents, replace(FAST, items=200))
     whole, part = ([np.mean((x.domain == d) & (x.label == k)) for d in "abc" for k in range(3)]
                    for x in (latents, kept))  # fmt: skip
     assert np.abs(np.array(whole) - part).max() < 1 / 200 + 1e-9
@@ -248,3 +245,44 @@ def test_images_of_training_take_part_only_where_others_lack_a_class_or_domain(s
         latents.split[:] = np.where(lacking & ~kept, "train", latents.split)
         assert not_trained_on(latents) is latents
         latents = synthetic_latents()
+
+
+def in_another_order(latents, seed=1):
+    """The same images as a run with other splits keeps them: other order, other group numbers."""
+    order = np.random.default_rng(seed).permutation(len(latents))
+    mixed = latents.select(order)
+    group = np.unique(mixed.group, return_index=True)
+    numbers = dict(zip(group[0].tolist(), np.argsort(np.argsort(group[1])).tolist(), strict=True))
+    return replace(mixed, group=np.array([numbers[name] for name in mixed.group.tolist()]))
+
+
+@pytest.mark.parametrize("items", [2_000, 70])
+def test_runs_are_paired_whatever_the_order_of_their_images(synthetic_latents, items):
+    options = replace(FAST, items=items, draws=50)
+    latents = synthetic_latents(n=150, apart=0.4, views=False)
+    one, other = (probes(held, options) for held in (latents, in_another_order(latents)))
+    for a, b in ((one.of_class, other.of_class), (one.of_domain, other.of_domain)):
+        assert a.minus(b).mean == 0
+        assert a.accuracy == b.accuracy
+
+
+def test_other_data_with_rows_of_the_same_numbers_are_not_paired(synthetic_latents):
+    latents = synthetic_latents(n=80, views=False)
+    one = probes(latents, FAST).of_class
+    for change in ({"class_names": ("x", "y", "z")}, {"domains": ("a", "b", "c", "d")}):
+        other = replace(latents, spec=replace(latents.spec, **change))
+        reason = probes(other, FAST).of_class.minus(one).reason
+        assert reason == "the runs were not probed on the same images"
+
+
+def test_images_are_put_in_the_order_of_the_table(synthetic_latents):
+    latents = synthetic_latents(n=30)
+    latents.group[4] = -1
+    held = in_order(latents.select(np.arange(30)[::-1]))
+    np.testing.assert_array_equal(held.row, np.arange(30))
+    np.testing.assert_array_equal(held.z, latents.z)
+    first = list(dict.fromkeys(latents.group[latents.group >= 0].tolist()))
+    expected = [first.index(g) if g >= 0 else -1 for g in latents.group.tolist()]
+    assert held.group.tolist() == expected
+    alone = in_order(synthetic_latents(n=5, per_group=0))
+    assert (alone.group == -1).all()

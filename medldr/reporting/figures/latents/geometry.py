@@ -44,7 +44,6 @@ def latent_metrics(
         return None
     styles = looks(found, next(iter(found)), controls)
     colours = {heading: styles[heading]["color"] for heading in known}
-    seeds = any(one.n is not None for pair in known.values() for one in pair)
     sides = ((ALIGNMENT, 0), (UNIFORMITY, 1))
     columns = [(metric, {k: pair[i] for k, pair in known.items()}) for metric, i in sides]
     said = [
@@ -57,10 +56,26 @@ def latent_metrics(
         title=f"Alignment and uniformity{f', {images}' if images else ''}",
         caption="Alignment is how far apart images of the same class are, uniformity how evenly "
         "all images are spread; lower is better in both. Lines are 95% CIs"
-        + (" of means over seeds." if seeds else "."),
+        f"{_of_what(known)}.",
         alt=f"{'. '.join(said)}.",
         size=(7.2, 1.0 + 0.34 * len(known)),
     )
+
+
+def over_seeds(found: Mapping[str, tuple[Estimate, Estimate]]) -> list[str]:
+    """Those whose numbers are means over seeds, by heading; the others are of a single run."""
+    return [heading for heading, pair in found.items() if any(one.n is not None for one in pair)]
+
+
+def _of_what(found: Mapping[str, tuple[Estimate, Estimate]]) -> str:
+    """Of what the intervals are, where some are of means over seeds."""
+    means = over_seeds(found)
+    single = [heading for heading in found if heading not in means]
+    if not means:
+        return ""
+    if not single:
+        return " of means over seeds"
+    return f" of means over seeds ({', '.join(means)}) or of single runs ({', '.join(single)})"
 
 
 def _text(metric: Metric, one: Estimate) -> str:

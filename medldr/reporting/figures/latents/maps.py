@@ -51,27 +51,32 @@ HOW: Final = {
 }
 
 
-def map_figures(found: Mapping[str, Maps]) -> list[Drawing]:
-    """One figure for each kind of map that any run has.
+def map_figures(found: Mapping[str, Maps], data: Mapping[str, str] | None = None) -> list[Drawing]:
+    """One figure for each kind of map that any run has, and for each data set.
 
     Args:
         found: Maps of runs by their heading.
+        data: The data set of each; unset: runs with the same classes share one.
     """
+    sets: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for heading, maps in found.items():
+        sets.setdefault(((data or {}).get(heading, ""), maps.class_names), []).append(heading)
     drawings = []
     for key in TITLES:
-        held = {
-            heading: made
-            for heading, maps in found.items()
-            for made in maps.maps
-            if (made.method, made.part) == key and len(made)
-        }
-        if held:
-            names = next(found[heading].class_names for heading in held)
-            drawings.append(_figure(held, names))
+        for place, ((of, names), headings) in enumerate(sets.items()):
+            held = {
+                heading: made
+                for heading in headings
+                for made in found[heading].maps
+                if (made.method, made.part) == key and len(made)
+            }
+            if held:
+                more = (f"_{place + 1}" if place else "", f", {of}" if of and len(sets) > 1 else "")
+                drawings.append(_figure(held, names, *more))
     return drawings
 
 
-def _figure(held: Mapping[str, Map], class_names: Sequence[str]) -> Drawing:
+def _figure(held: Mapping[str, Map], class_names: Sequence[str], number: str, data: str) -> Drawing:
     first = next(iter(held.values()))
     domains = _domains(held.values())
     colours: dict[Side, dict[str, str]] = {}
@@ -88,9 +93,9 @@ def _figure(held: Mapping[str, Map], class_names: Sequence[str]) -> Drawing:
     most = max(1, MOST_POINTS // (len(held) * len(colours)))
     width = PANEL * max(map(len, panels))
     size = (width, (PANEL + 0.15) * len(panels) + legend_height(legend, width))
-    title = TITLES[first.method, first.part]
+    title = TITLES[first.method, first.part] + data
     return draw(
-        f"maps_{first.method.replace('-', '')}_{first.part}",
+        f"maps_{first.method.replace('-', '')}_{first.part}{number}",
         partial(_paint, held=held, names=class_names, colours=colours, panels=panels,
                 legend=legend, most=most, mixed=mixed),
         title=title, caption=_caption(held, most), size=size,
@@ -164,12 +169,15 @@ def _together(held: Mapping[str, Map]) -> str:
     apart = [name for name in others if not held[name].fitted]
     if apart:
         return f"Not turned to fit the map of {first}: {', '.join(apart)}."
+    rows = {name: set(held[name].row.tolist()) for name in held}
+    said = "All maps show the same images"
+    if any(rows[name] != rows[first] for name in others):
+        shared = ", ".join(f"{name}: {len(rows[name]):,}" for name in others)
+        said = f"The other maps show those of the {len(rows[first]):,} images of {first} that "
+        said += f"their runs have as well ({shared})"
     if held[first].method == "pca":
-        return f"All maps show the same images, and are turned to fit the map of {first}."
-    return (
-        f"All maps show the same images; the others start from the map of {first} and are turned "
-        "to fit it."
-    )
+        return f"{said}, and are turned to fit the map of {first}."
+    return f"{said}; they start from the map of {first} and are turned to fit it."
 
 
 def _paint(

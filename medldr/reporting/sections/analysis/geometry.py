@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.representation.geometry import ALL, TEST, TRAINING, Geometry, Part, Spread
+from medldr.evaluation.representation.geometry import (
+    ALL,
+    TEST,
+    TRAINING,
+    Closeness,
+    Geometry,
+    Part,
+    Spread,
+)
 from medldr.evaluation.representation.pair_scores import APART
 from medldr.evaluation.representation.sphere import ALIGNMENT, UNIFORMITY
 from medldr.folders.latents_record import ORIGINAL
 from medldr.metric import Metric
 from medldr.reporting.document import Figures, Section
-from medldr.reporting.figures.latents.geometry import latent_metrics
-from medldr.reporting.figures.views import VIEW_TITLES
+from medldr.reporting.figures.latents.geometry import latent_metrics, over_seeds
 from medldr.reporting.prose import section
+from medldr.reporting.sections.analysis.numbers import cell, heading, kept_rows
 from medldr.reporting.table import Cell, Row, Table
 from medldr.types import SPLIT_TITLES
 
@@ -21,18 +29,21 @@ SETS = {TEST: "test", TRAINING: "training", ALL: "all"}
 SEEN = {True: "All seen domains", False: "All unseen domains, test images"}
 
 
-def geometry_section(found: Mapping[str, Geometry]) -> Section | None:
+def geometry_section(
+    found: Mapping[str, Geometry], alike: Sequence[Sequence[str]] = ()
+) -> Section | None:
     """Bars and tables; None where no run has latents.
 
     Args:
         found: By heading of the run or method, the reference first.
+        alike: Headings of runs on the same data set with the same domains held out; unset: all
+            are.
     """
     if not found:
         return None
-    first = next(iter(found.values()))
     main = {run: one.main for run, one in found.items()}
     bars = {run: (part.closeness.alignment, part.uniformity) for run, part in main.items()}
-    figure = latent_metrics(bars, images=images(first.main).lower())
+    figure = latent_metrics(bars, images=_of_which(main.values()).lower())
     parts = [part for one in found.values() for views in one.parts.values()
              for part in views.values()]  # fmt: skip
     fewer = any(part.closeness.n < part.of for part in parts)
@@ -42,8 +53,22 @@ def geometry_section(found: Mapping[str, Geometry]) -> Section | None:
         _by_domain(found, ALIGNMENT), _by_domain(found, UNIFORMITY),
         sampled="From larger sets, as many images as the tables give were drawn at random."
         if fewer else "",
-        intervals=_intervals(parts),
+        intervals=_intervals(bars), mixed=_mixed(alike),
     )  # fmt: skip
+
+
+def _mixed(alike: Sequence[Sequence[str]]) -> str:
+    """What to know where not all runs can be compared."""
+    if len(alike) < 2:
+        return ""
+    several = "; ".join(" with ".join(headings) for headings in alike if len(headings) > 1)
+    said = "Runs on different data sets, or with different domains held out, stand side by side "
+    said += "here, and their numbers do not compare."
+    return said + (f" Those that do: {several}." if several else "")
+
+
+def _of_which(parts: Iterable[Part]) -> str:
+    return " or ".join(dict.fromkeys(map(images, parts)))
 
 
 def geometry_lines(found: Mapping[str, Geometry]) -> list[dict[str, object]]:
@@ -103,17 +128,17 @@ def _overview(found: Mapping[str, Geometry]) -> Table:
             table.columns += [f"{metric.title}, {name}" for metric in (ALIGNMENT, UNIFORMITY)]
             sizes = [part.closeness.n for part in held]
             ends = " to ".join(f"{n:,}" for n in dict.fromkeys((min(sizes), max(sizes))))
-            said.append(f"{images(held[0])}: n = {ends}.")
+            said.append(f"{_of_which(held)}: n = {ends}.")
     table.notes.append(" ".join(said))
     for run, each in found.items():
         for view in next(iter(each.parts.values())):
             cells: list[Cell] = []
             for part in (each.parts.get(key, {}).get(view) for key in sets):
                 cells += [Cell(), Cell()] if part is None else [
-                    _cell(table, ALIGNMENT, part.closeness.alignment),
-                    _cell(table, UNIFORMITY, part.uniformity),
+                    cell(table, part.closeness.alignment, ALIGNMENT),
+                    cell(table, part.uniformity, UNIFORMITY),
                 ]  # fmt: skip
-            table.rows.append(Row(_heading(run, view), cells))
+            table.rows.append(Row(heading(run, view), cells))
     return table
 
 
@@ -129,9 +154,9 @@ def _between(found: Mapping[str, Geometry]) -> Table | None:
         for view, part in each.parts.get(ALL, {}).items():
             held = part.closeness
             shown |= held.apart.mean is not None
-            cells = [_cell(table, ALIGNMENT, held.within), _cell(table, ALIGNMENT, held.across),
-                     _cell(table, APART, held.apart)]  # fmt: skip
-            table.rows.append(Row(_heading(run, view), cells))
+            cells = [cell(table, held.within, ALIGNMENT), cell(table, held.across, ALIGNMENT),
+                     cell(table, held.apart, APART, signed=True)]  # fmt: skip
+            table.rows.append(Row(heading(run, view), cells))
     return table if shown else None
 
 
@@ -140,13 +165,13 @@ def _by_class(found: Mapping[str, Part]) -> Table | None:
     names = list(dict.fromkeys(name for part in found.values() for name in part.classes))
     if not names:
         return None
-    of = images(next(iter(found.values()))).lower()
+    of = _of_which(found.values()).lower()
     table = Table(f"Alignment by class, {of}", ["Class", "Images", *found])
-    for name in names:
-        each = [part.classes.get(name) for part in found.values()]
-        size = next(one.n for one in each if one is not None)
-        cells = [Cell() if one is None else _cell(table, ALIGNMENT, one.alignment) for one in each]
-        table.rows.append(Row(name, [Cell(size), *cells]))
+    rows = {name: [part.classes.get(name) for part in found.values()] for name in names}
+    for name in kept_rows(table, {name: (_most(each), False) for name, each in rows.items()}):
+        each = rows[name]
+        cells = [Cell() if one is None else cell(table, one.alignment, ALIGNMENT) for one in each]
+        table.rows.append(Row(name, [_sizes(each), *cells]))
     return table
 
 
@@ -157,15 +182,32 @@ def _by_domain(found: Mapping[str, Geometry], metric: Metric) -> Table | None:
     if len(names) < 2:
         return None
     table = Table(f"{metric.title} by domain, all images", ["Domain", "Images", *found])
-    for name in names:
-        held = [rows.get(name) for rows in each]
-        some = next(one for one in held if one is not None)
-        cells = [Cell() if one is None else _cell(table, metric, getattr(one, metric.name))
+    rows = {name: [one.get(name) for one in each] for name in names}
+    sizes = {name: (_most(held), name in SEEN.values() or not _all_seen(held))
+             for name, held in rows.items()}  # fmt: skip
+    for name in kept_rows(table, sizes):
+        held = rows[name]
+        cells = [Cell() if one is None else cell(table, getattr(one, metric.name), metric)
                  for one in held]  # fmt: skip
         together = name in SEEN.values()
-        tags = () if together else ("seen" if some.seen else "unseen",)
-        table.rows.append(Row(name, [Cell(some.n), *cells], tags, apart=together))
+        tags = dict.fromkeys("seen" if one.seen else "unseen" for one in held if one is not None)
+        shown = () if together else tuple(tags)
+        table.rows.append(Row(name, [_sizes(held), *cells], shown, apart=together))
     return table
+
+
+def _most(each: Sequence[Closeness | Spread | None]) -> int:
+    return max(one.n for one in each if one is not None)
+
+
+def _all_seen(each: Sequence[Spread | None]) -> bool:
+    return all(one.seen for one in each if one is not None)
+
+
+def _sizes(each: Sequence[Closeness | Spread | None]) -> Cell:
+    """Images of a class or domain; several numbers where runs differ."""
+    sizes = list(dict.fromkeys(one.n for one in each if one is not None))
+    return Cell(sizes[0] if len(sizes) == 1 else " or ".join(f"{n:,}" for n in sizes))
 
 
 def _domains(part: Part) -> dict[str, Spread]:
@@ -174,21 +216,20 @@ def _domains(part: Part) -> dict[str, Spread]:
     return {**part.domains, **{SEEN[kind]: one for kind, one in several.items()}}
 
 
-def _intervals(parts: Sequence[Part]) -> str:
-    """How the intervals were made."""
-    if any(one.n is not None for part in parts for one in (part.closeness.alignment,
-                                                           part.uniformity)):  # fmt: skip
-        return "95% CIs are of means over seeds (Student's t), on the same images."
-    return (
-        "95% CIs come from resampling groups (patients, slides; images where there are none), and "
-        "hold for the networks as they are: another seed would give another network."
+def _intervals(found: Mapping[str, tuple[Estimate, Estimate]]) -> str:
+    """How the intervals of each run were made."""
+    means = over_seeds(found)
+    drawn = (
+        "come from resampling groups (patients, slides; images where there are none), and hold for "
+        "the networks as they are: another seed would give another network."
     )
-
-
-def _heading(run: str, view: str) -> str:
-    return run if view == ORIGINAL else f"{run}, {VIEW_TITLES[view]}"
-
-
-def _cell(table: Table, metric: Metric, one: Estimate) -> Cell:
-    mark = table.sign(one.reason) if one.reason else ""
-    return Cell(one, metric, signed=metric is APART, mark=mark)
+    if not means:
+        return f"95% CIs {drawn}"
+    said = "means over seeds (Student's t), on the same images"
+    single = [heading for heading in found if heading not in means]
+    if not single:
+        return f"95% CIs are of {said}."
+    return (
+        f"95% CIs of {', '.join(means)} are of {said}. Those of {', '.join(single)} {drawn} The "
+        "two kinds do not compare."
+    )

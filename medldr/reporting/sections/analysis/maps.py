@@ -17,14 +17,17 @@ PARTS: Final = {
 METHODS: Final = {"pca": "PCA", "t-sne": "t-SNE"}
 
 
-def maps_section(found: Mapping[str, Maps]) -> Section | None:
+def maps_section(
+    found: Mapping[str, Maps], data: Mapping[str, str] | None = None
+) -> Section | None:
     """Maps of all runs side by side, and a note on each that could not be made.
 
     Args:
         found: Maps of runs by their heading.
+        data: The data set of each; unset: runs with the same classes share one.
     """
     notes = [f"{heading}: {note}" for heading, maps in found.items() for note in _missing(maps)]
-    return section("analysis", "maps", Figures(map_figures(found)), Bullets(notes))
+    return section("analysis", "maps", Figures(map_figures(found, data)), Bullets(notes))
 
 
 def _missing(maps: Maps) -> Iterator[str]:

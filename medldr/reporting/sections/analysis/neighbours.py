@@ -38,16 +38,24 @@ def neighbours_section(found: Mapping[str, Neighbours]) -> Section | None:
     drawings = [across_figure(found), *(shares_figure(found, p) for p in ("training", main) if p)]
     tables = [_table(found, part) for part in PARTS if _has(found, part)]
     ks = dict.fromkeys(str(run.k) for run in found.values())
-    left_out = max(run.left_out for run in found.values())
     return section(
         "analysis", "neighbours",
         Bullets(list(_verdict(found))),
         Figures([drawing for drawing in drawings if drawing is not None]),
         *tables,
         k=" or ".join(ks),
-        left_out=f"Left out, because a latent is zero or not finite: {count(left_out, 'image')}."
-        if left_out else "",
+        left_out=_left_out(found),
     )  # fmt: skip
+
+
+def _left_out(found: Mapping[str, Neighbours]) -> str:
+    """The most images that any run leaves out, by the reason."""
+    why = {
+        "a latent is zero or not finite": max(run.left_out for run in found.values()),
+        "they have no domain": max(run.nowhere for run in found.values()),
+    }
+    said = [f"Left out, because {w}: {count(n, 'image')}." for w, n in why.items() if n]
+    return " ".join(said)
 
 
 def neighbours_lines(found: Mapping[str, Neighbours]) -> list[dict[str, object]]:

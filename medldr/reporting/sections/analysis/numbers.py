@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.latents_record import ORIGINAL
 from medldr.metric import Metric
+from medldr.reporting.figures.latents.operators import MOST_CLASSES
 from medldr.reporting.figures.views import VIEW_TITLES
 from medldr.reporting.table import DASH, Cell, Table, interval
 
@@ -36,6 +38,23 @@ def cell(table: Table, held: Estimate | None, metric: Metric, *, signed: bool = 
     if held.mean is None:
         return Cell(DASH, mark=mark)
     return Cell(replace(held, reason=""), metric, signed, mark=mark)
+
+
+def kept_rows(table: Table, names: Mapping[str, tuple[int, bool]]) -> list[str]:
+    """The rows that there is room for, in their order; a note says what is left out.
+
+    Args:
+        table: Their table.
+        names: The number of images of each, and whether it is kept whatever that number.
+    """
+    always = [name for name, (_, kept) in names.items() if kept]
+    room = max(MOST_CLASSES - len(always), 0)
+    others = sorted((n for n in names if n not in always), key=lambda name: -names[name][0])[:room]
+    kept = [name for name in names if name in always[:MOST_CLASSES] or name in others]
+    if len(kept) < len(names):
+        left = len(names) - len(kept)
+        table.notes.append(f"{left:,} more, with fewer images, are in the csv file alone.")
+    return kept
 
 
 def columns(held: Estimate) -> dict[str, object]:

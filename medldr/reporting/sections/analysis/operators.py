@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.representation.judged import (
@@ -73,19 +73,44 @@ def _titles(found: Mapping[str, Classified]) -> list[str]:
 def _by_split(found: Mapping[str, Classified]) -> Table:
     titles = _titles(found)
     table = Table("Balanced accuracy of each run’s own classifier (%)", ["Latents", *titles])
-    levels: dict[str, dict[float, None]] = {}
     for heading, judged in found.items():
         parts = {part_title(part): part for part in judged.parts}
-        for title, part in parts.items():
-            levels.setdefault(title, {})[part.chance] = None
         for view in judged.last.views:
             given = [parts[c].views[view].balanced if c in parts else None for c in titles]
             cells = [cell(table, each, BALANCED) for each in given]
             table.rows.append(Row(f"{heading}, {VIEW_TITLES[view]}", cells))
-    if all(len(values) == 1 for values in levels.values()):
-        guessed = [Cell(Estimate(next(iter(levels[c]))), BALANCED) for c in titles]
-        table.rows.append(Row("Guessing", guessed, apart=True))
+    guessed = {h: _guessing(judged, titles) for h, judged in found.items()}
+    for numbers, headings in _joined(guessed):
+        where = "" if len(headings) == len(found) else f" ({', '.join(headings)})"
+        shown = [cell(table, each, BALANCED) for each in numbers]
+        table.rows.append(Row(f"Guessing{where}", shown, apart=True))
     return table
+
+
+def _guessing(judged: Classified, titles: Sequence[str]) -> list[Estimate | None]:
+    """What guessing one of all classes gives in each split of a table; None where it has none."""
+    found: dict[str, Estimate] = {}
+    for part in judged.parts:
+        why = "balanced accuracy is the mean over the classes that have images here, "
+        why += f"{len(judged.class_names) - part.lacking} of {len(judged.class_names)}"
+        found[part_title(part)] = Estimate(part.chance, reason=why if part.lacking else "")
+    return [found.get(title) for title in titles]
+
+
+def _joined(
+    rows: Mapping[str, Sequence[Estimate | None]],
+) -> list[tuple[list[Estimate | None], list[str]]]:
+    """Rows that agree wherever both have a number, as one row, with the headings of both."""
+    joined: list[tuple[list[Estimate | None], list[str]]] = []
+    for name, row in rows.items():
+        for held, headings in joined:
+            if all(a == b or a is None or b is None for a, b in zip(held, row, strict=True)):
+                held[:] = [b if a is None else a for a, b in zip(held, row, strict=True)]
+                headings.append(name)
+                break
+        else:
+            joined.append((list(row), [name]))
+    return joined
 
 
 def _differences(found: Mapping[str, Classified]) -> Table:
@@ -161,7 +186,7 @@ def operators_lines(found: Mapping[str, Classified]) -> list[dict[str, object]]:
 
 def _lines(judged: Classified, part: Part) -> Iterator[dict[str, object]]:
     size = {
-        "chance": part.chance, "images": part.images,
+        "chance": part.chance, "classes_without_images": part.lacking, "images": part.images,
         "groups": "" if part.groups is None else part.groups,
     }  # fmt: skip
     for (view, other), domain, name, metric, held in _numbers(judged, part):

@@ -83,7 +83,7 @@ def _alone(found: Mapping[str, Probes]) -> dict[str, tuple[Estimate | None, ...]
 
 
 def _differences(found: Mapping[str, Probes]) -> Table:
-    """Paired differences within runs, and of every run from the first."""
+    """Paired differences within runs, and of every run from the first on the same images."""
     table = Table(
         "Paired differences of balanced accuracy (percentage points)",
         ["Difference", "Class", "Domain"],
@@ -99,17 +99,29 @@ def _differences(found: Mapping[str, Probes]) -> Table:
 
 
 def _compared(found: Mapping[str, Probes]) -> Iterator[tuple[str, list[Estimate | None]]]:
-    reference = next(iter(found))
     for heading, probes in found.items():
         targets = _targets(probes).values()
         for pair in dict.fromkeys(pair for probed in targets for pair in probed.differences):
             given = [probed.differences.get(pair) for probed in targets]
             yield f"{heading}: {minus_text(*pair)}", given
     for heading, probes in found.items():
+        reference = _reference(found, heading)
         if heading != reference:
             pairs = zip(_targets(probes).values(), _targets(found[reference]).values(), strict=True)
             name = f"{heading} minus {reference}, {VIEW_TITLES[ORIGINAL]}"
             yield name, [_minus(one, base) for one, base in pairs]
+
+
+def _reference(found: Mapping[str, Probes], heading: str) -> str:
+    """The first run that was probed on the same images as another, or else the first of all."""
+    own = found[heading]
+    for name, other in found.items():
+        if name == heading:
+            break
+        pairs = zip(_targets(own).values(), _targets(other).values(), strict=True)
+        if any(one.key == base.key and one.key for one, base in pairs):
+            return name
+    return next(iter(found))
 
 
 def _minus(one: Probed, base: Probed) -> Estimate | None:

@@ -6,8 +6,8 @@ always said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.representation.judged import BALANCED, Classified, Part
@@ -16,15 +16,25 @@ from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets
 from medldr.reporting.sections.analysis.operators import part_title
+from medldr.reporting.sections.analysis.signs import (
+    TWO_KINDS,
+    Sign,
+    apart,
+    of_two_kinds,
+    sign_of,
+    turned,
+)
 from medldr.reporting.sections.domain_gap import points_text
+from medldr.reporting.sections.rows import grouped
 from medldr.reporting.wording import bracketed
 
-Sign: TypeAlias = Literal["higher", "lower", "unclear"]
 Pair: TypeAlias = tuple[Estimate, Estimate]
 MOST_RUNS: Final = 2
 """Runs with D and R that have sentences of their own; the tables have all."""
 MOST_COMPARED: Final = 4
 """Runs that are compared with the reference in a sentence."""
+MOST_SETS: Final = 4
+"""Data sets, or domains held out, whose runs are compared in sentences."""
 THREE_DECIMALS: Final = metric_facts("auc")
 """How alignment and uniformity are printed."""
 
@@ -33,6 +43,7 @@ def verdict(
     probes: Mapping[str, Probes],
     operators: Mapping[str, Classified],
     geometry: Mapping[str, Pair] | None = None,
+    alike: Sequence[Sequence[str]] = (),
 ) -> Bullets:
     """What the latents of runs show, in a few sentences.
 
@@ -40,7 +51,11 @@ def verdict(
         probes: By heading; the first is the reference.
         operators: By heading.
         geometry: Alignment and uniformity of the latents of each run, by heading.
+        alike: Headings of runs on the same data set with the same domains held out, which alone
+            are compared, with the first of them; unset: all are.
     """
+    geometry = geometry or {}
+    sets = alike or [list(dict.fromkeys([*probes, *geometry]))]
     moved = [h for h, judged in operators.items() if RESTORED in judged.last.views]
     moved += [h for h, judged in operators.items() if DEGRADED in judged.last.views]
     moved = list(dict.fromkeys(moved))
@@ -51,41 +66,18 @@ def verdict(
             said.append(_separable(heading, probes[heading].of_class))
     if len(moved) > MOST_RUNS:
         said.append(f"For {', '.join(moved[MOST_RUNS:])}, see the tables below.")
-    said.append(_domains({heading: each.of_domain for heading, each in probes.items()}))
-    said.append(_geometry(geometry or {}))
+    for headings in sets[:MOST_SETS]:
+        said.append(_domains({h: probes[h].of_domain for h in headings if h in probes}))
+        said.append(_geometry({h: geometry[h] for h in headings if h in geometry}))
+    if len(sets) > MOST_SETS:
+        rest = ", ".join(heading for headings in sets[MOST_SETS:] for heading in headings)
+        said.append(f"Comparisons of {rest} are in the tables below alone.")
     return Bullets([text for text in said if text], "verdict")
 
 
-def sign_of(difference: Estimate) -> Sign:
-    """What a difference shows, by its interval.
-
-    Example:
-        >>> sign_of(Estimate(0.1, low=0.02, high=0.2)), sign_of(Estimate(0.1, low=-0.1, high=0.3))
-        ('higher', 'unclear')
-    """
-    if difference.low is None or difference.high is None:
-        return "unclear"
-    if difference.low > 0:
-        return "higher"
-    return "lower" if difference.high < 0 else "unclear"
-
-
-def _turned(difference: Estimate) -> Estimate:
-    """The other one minus this one."""
-    low, high, mean = difference.low, difference.high, difference.mean
-    return Estimate(
-        None if mean is None else -mean,
-        low=None if high is None else -high,
-        high=None if low is None else -low,
-        reason=difference.reason,
-    )
-
-
 def _points(difference: Estimate) -> str:
-    """A difference of balanced accuracy with its interval, or why it has none."""
-    if difference.mean is None:
-        return difference.reason
-    text = points_text(difference.mean, METRIC.name)
+    """A difference of balanced accuracy that is defined, with its interval or why it has none."""
+    text = points_text(difference.mean or 0.0, METRIC.name)
     ends = bracketed(difference, METRIC, signed=True)
     return text + (ends or (f" ({difference.reason})" if difference.reason else ""))
 
@@ -94,8 +86,21 @@ def _share(held: Estimate) -> str:
     return "n/a" if held.mean is None else METRIC.with_unit(held.mean)
 
 
-def _said(difference: Estimate, words: Mapping[Sign, str]) -> str:
+def _called(difference: Estimate, words: Mapping[Sign, str]) -> str:
+    """A difference that is defined, in words and in points."""
     return f"{words[sign_of(difference)]}: {_points(difference)}"
+
+
+def _said(difference: Estimate, words: Mapping[Sign, str], what: str) -> str:
+    """The same of one that may be undefined, which says why and is not called."""
+    if difference.mean is None:
+        return f"{what} are not compared: {difference.reason}"
+    return _called(difference, words)
+
+
+def _not_compared(pairs: Iterable[tuple[str, str]]) -> str:
+    """Runs that cannot be compared with the reference, by the reason."""
+    return "".join(f" Not compared: {', '.join(h)} ({why})." for why, h in grouped(pairs).items())
 
 
 def _classified(heading: str, judged: Classified) -> list[str]:
@@ -121,7 +126,7 @@ def _on_part(heading: str, part: Part) -> str:
             "between degraded and original latents",
             "higher": "D does not confuse the classifier, which does better on degraded latents",
         }
-        text += f" {_said(_turned(degraded), words)}."
+        text += f" {_said(turned(degraded), words, 'Degraded and original latents')}."
     restored = part.differences.get((RESTORED, DEGRADED))
     if restored is not None:
         words = {
@@ -131,7 +136,7 @@ def _on_part(heading: str, part: Part) -> str:
             "lower": "R does not recover the class, as the classifier does worse on restored than "
             "on degraded latents",
         }
-        text += f" {_said(restored, words)}."
+        text += f" {_said(restored, words, 'Restored and degraded latents')}."
     return text
 
 
@@ -149,7 +154,8 @@ def _separable(heading: str, probed: Probed) -> str:
             "higher": "degraded latents are more class-separable than original ones",
         }
         shares = f"{_share(accuracy[DEGRADED])} against {_share(accuracy[ORIGINAL])}"
-        parts.append(f"{_said(_turned(original), words)}, {shares}")
+        told = _said(turned(original), words, "degraded and original latents")
+        parts.append(f"{told}, {shares}")
     if restored is not None:
         words = {
             "higher": "restored latents are more class-separable than degraded ones",
@@ -158,7 +164,8 @@ def _separable(heading: str, probed: Probed) -> str:
             "lower": "restored latents are less class-separable than degraded ones",
         }
         shares = f"{_share(accuracy[RESTORED])} against {_share(accuracy[DEGRADED])}"
-        parts.append(f"{_said(restored, words)}, {shares}")
+        told = _said(restored, words, "restored and degraded latents")
+        parts.append(f"{told}, {shares}")
     return f"{heading}, by a linear probe: {'; '.join(parts)}." if parts else ""
 
 
@@ -178,11 +185,14 @@ def _domains(found: Mapping[str, Probed]) -> str:
         "lower": "less easily", "unclear": "no clear difference", "higher": "more easily",
     }  # fmt: skip
     others = list(held.items())[1:]
+    differences = {h: probed.minus(base) for h, probed in others[:MOST_COMPARED]}
     compared = "; ".join(
-        f"{heading} {_said(probed.minus(base), words)}"
-        for heading, probed in others[:MOST_COMPARED]
+        f"{heading} {_called(each, words)}"
+        for heading, each in differences.items()
+        if each.mean is not None
     )
-    return f"{text}. Compared with {reference}: {compared}." if compared else f"{text}."
+    text += f". Compared with {reference}: {compared}." if compared else "."
+    return text + _not_compared((e.reason, h) for h, e in differences.items() if e.mean is None)
 
 
 def _geometry(found: Mapping[str, Pair]) -> str:
@@ -195,45 +205,24 @@ def _geometry(found: Mapping[str, Pair]) -> str:
         ("alignment", {"lower": "better", "higher": "worse", "unclear": "no clear difference"}),
         ("uniformity", {"lower": "better", "higher": "worse", "unclear": "no clear difference"}),
     )
+    others = dict(list(held.items())[1 : 1 + MOST_COMPARED])
+    mixed = [h for h, pair in others.items() if any(map(of_two_kinds, pair, base))]
     parts = [
         f"{heading} {name} {THREE_DECIMALS.show(pair[place].mean or 0.0)} ({words[sign]}{ends})"
-        for heading, pair in list(held.items())[1 : 1 + MOST_COMPARED]
+        for heading, pair in others.items()
+        if heading not in mixed
         for place, (name, words) in enumerate(kinds)
         for sign, ends in [_judged(apart(pair[place], base[place]))]
     ]
+    left = _not_compared((TWO_KINDS, heading) for heading in mixed)
+    if not parts:
+        return f"Alignment and uniformity, with {reference}:{left}"
     start = f"Alignment and uniformity (lower is better in both) against {reference}’s "
     start += " and ".join(THREE_DECIMALS.show(each.mean or 0.0) for each in base)
-    return f"{start}: {'; '.join(parts)}."
+    return f"{start}: {'; '.join(parts)}.{left}"
 
 
 def _judged(difference: Estimate) -> tuple[Sign, str]:
     ends = bracketed(difference, THREE_DECIMALS, signed=True).strip(" ()")
     shown = THREE_DECIMALS.show_difference(difference.mean or 0.0)
     return sign_of(difference), f", {shown}, {ends or 'no CI'}"
-
-
-def apart(one: Estimate, other: Estimate) -> Estimate:
-    """One number minus another of a different run, both with an interval, as if independent.
-
-    The same images are easy or hard for both, so the interval is rather too wide.
-
-    Args:
-        one: A number that is defined.
-        other: Another one.
-
-    Source:
-        Zou and Donner 2008 (the method of variance estimates recovery).
-
-    Example:
-        >>> found = apart(Estimate(5.0, low=2.0, high=8.0), Estimate(1.0, low=-3.0, high=5.0))
-        >>> found.mean, found.low, found.high
-        (4.0, -1.0, 9.0)
-    """
-    if one.mean is None or other.mean is None:
-        return Estimate(reason=one.reason or other.reason)
-    mean = one.mean - other.mean
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return Estimate(mean)
-    low = ((one.mean - one.low) ** 2 + (other.high - other.mean) ** 2) ** 0.5
-    high = ((one.high - one.mean) ** 2 + (other.mean - other.low) ** 2) ** 0.5
-    return Estimate(mean, low=mean - low, high=mean + high)

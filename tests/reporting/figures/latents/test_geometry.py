@@ -95,3 +95,12 @@ def test_colours_and_names(painted):
     assert len(set(colours[:9])) == 9  # reference, control, and the seven colours of methods
     assert 'id="latent_metrics_2-' in drawing.svg
     assert for_paper(drawing, "pdf").startswith(b"%PDF")
+
+
+def test_means_and_single_runs_are_told_apart():
+    single = FOUND["LatentDR (SA)"]
+    mean = (Estimate(0.5, low=0.4, high=0.6, n=3), Estimate(-1.5, low=-1.7, high=-1.4, n=3))
+    mixed = latent_metrics({"ERM": mean, "LatentDR (SA)": single}).caption
+    assert mixed.endswith("of means over seeds (ERM) or of single runs (LatentDR (SA)).")
+    assert latent_metrics({"ERM": mean}).caption.endswith("95% CIs of means over seeds.")
+    assert latent_metrics(FOUND).caption.endswith("Lines are 95% CIs.")

@@ -129,3 +129,37 @@ def test_more_names_than_colours_share_grey():
     (drawing,) = map_figures({"ERM": maps(made(200, classes=40), classes=40)})
     assert not drawing.error
     assert marks(drawing.svg) == 400
+
+
+def test_each_data_set_has_its_own_classes_and_domains():
+    """Class 6 of one data set has no name in the other, and their domains are not the same."""
+    letters = replace(made(40, classes=7, domains=("p", "q")), label=np.arange(40) % 7)
+    found = {"ribs": maps(made(40, classes=2), classes=2), "PACS": maps(letters, classes=7)}
+    first, second = map_figures(found)
+    assert not first.error
+    assert not second.error
+    assert (first.name, second.name) == ("maps_tsne_all", "maps_tsne_all_2")
+    assert ">class: class 6<" in second.svg
+    assert ">class: class 6<" not in first.svg
+    assert ">domain: p<" in second.svg
+    assert ">domain: p<" not in first.svg
+    assert "fit the map" not in first.caption + second.caption
+    alike = {name: maps(made(40)) for name in ("ribs", "PACS", "PACS again")}
+    assert len(map_figures(alike)) == 1
+    titles = [d.title for d in map_figures(alike, {"ribs": "a", "PACS": "b", "PACS again": "b"})]
+    assert titles == ["All images, by t-SNE, a", "All images, by t-SNE, b"]
+
+
+@pytest.mark.parametrize("method", ["pca", "t-sne"])
+def test_only_equal_images_are_said_to_be_the_same(method):
+    def two(second):
+        found = {"ERM": maps(made(method=method)), "Mixup": maps(second)}
+        (drawing,) = map_figures(found)
+        return drawing.caption
+
+    assert "All maps show the same images" in two(made(method=method, fitted=True))
+    fewer = two(made(30, method=method, fitted=True))
+    assert "All maps show the same" not in fewer
+    assert (
+        "The other maps show those of the 40 images of ERM that their runs have as well (Mixup: 30)"
+    ) in fewer

@@ -166,3 +166,58 @@ def test_writers_print_it(found):
     text = markdown_page(page)
     assert "LatentDR (SA), degraded" in text
     assert "nan" not in text
+
+
+def test_intervals_are_named_for_each_run(found, synthetic_latents):
+    seeds = mean_over_seeds([geometry(synthetic_latents(n=90, seed=s), FEW) for s in range(2)])
+    section = geometry_section({"ERM": seeds, "LatentDR (SA)": found["LatentDR (SA)"]})
+    remark = section.of(Paragraph)[-1].text
+    assert "95% CIs of ERM are of means over seeds (Student's t)" in remark
+    assert "Those of LatentDR (SA) come from resampling groups" in remark
+    assert "The two kinds do not compare." in remark
+    (drawing,) = section.of(Figures)[0].drawings
+    assert drawing.caption.endswith(
+        "95% CIs of means over seeds (ERM) or of single runs (LatentDR (SA))."
+    )
+
+
+def test_runs_on_different_data_are_said_to_be_so(found, synthetic_latents):
+    apart = geometry_section(found, [["ERM"], ["LatentDR (SA)"]]).of(Paragraph)[1].text
+    assert apart.endswith("and their numbers do not compare.")
+    mixed = geometry_section({**found, "b": found["ERM"]}, [["ERM", "b"], ["LatentDR (SA)"]])
+    assert mixed.of(Paragraph)[1].text == f"{apart} Those that do: ERM with b."
+    alike = geometry_section(found, [list(found)])
+    assert not any("do not compare" in each.text for each in alike.of(Paragraph))
+    other = geometry(synthetic_latents(n=60, unseen=("a",), seed=1), FEW)
+    mixed = geometry_section({"ERM": found["ERM"], "other": other})
+    held = table(mixed, "Alignment by domain")
+    tags = {row.heading: row.tags for row in held.rows}
+    assert (tags["a"], tags["b"], tags["c"]) == (("seen", "unseen"), ("seen",), ("unseen", "seen"))
+    sizes = [each.parts["all"]["original"].domains["b"].n for each in (found["ERM"], other)]
+    assert rows(held)["b"][0].content == f"{sizes[0]} or {sizes[1]}"
+    validation = geometry(synthetic_latents(n=60, domains=(), unseen=()), FEW)
+    mixed = geometry_section({"ERM": found["ERM"], "other": validation})
+    of = "test images of unseen domains or validation images of seen domains"
+    assert table(mixed, f"Alignment by class, {of}") is not None
+
+
+def test_tables_of_many_classes_or_domains_are_cut(synthetic_latents):
+    names = tuple(f"hospital {i:02}" for i in range(30))
+    latents = synthetic_latents(n=900, classes=20, domains=names, unseen=names[5:10])
+    held = geometry(latents, Options(draws=20))
+    section = geometry_section({"ERM": held})
+    by_class = table(section, "Alignment by class")
+    assert len(by_class.rows) == 12
+    assert by_class.notes == ["8 more, with fewer images, are in the csv file alone."]
+    sizes = [rows(by_class)[name][0].content for name in rows(by_class)]
+    left = [one.n for name, one in held.main.classes.items() if name not in rows(by_class)]
+    assert min(sizes) >= max(left)
+    for measure in ("Alignment", "Uniformity"):
+        by_domain = table(section, f"{measure} by domain")
+        assert len(by_domain.rows) == 12
+        assert {*names[5:10], "All seen domains", "All unseen domains, test images"} < set(
+            rows(by_domain)
+        )
+        assert by_domain.notes == ["20 more, with fewer images, are in the csv file alone."]
+    lines = geometry_lines({"ERM": held})
+    assert {line["name"] for line in lines if line["of"] == "domain"} == set(names)

@@ -83,3 +83,17 @@ def test_lines_are_all_points_without_what_names_an_image(synthetic_latents):
         assert (line["x"], line["y"]) == pytest.approx(tuple(one.xy[i]), abs=1e-4)
     numbers = {value for line in lines for value in line.values() if isinstance(value, int)}
     assert not numbers & {*latents.row.tolist(), *latents.group.tolist()}
+
+
+def test_data_sets_have_figures_of_their_own(synthetic_latents):
+    few = maps(synthetic_latents(30, classes=2), Options())
+    many = maps(synthetic_latents(30, classes=3, seed=1), Options(), few)
+    section = maps_section({"ribs": few, "PACS": many}, {"ribs": "phantom", "PACS": "PACS"})
+    (figures,) = section.of(Figures)
+    assert [d.name for d in figures.drawings] == [
+        "maps_pca_all", "maps_pca_all_2", "maps_tsne_all", "maps_tsne_all_2", "maps_tsne_unseen",
+        "maps_tsne_unseen_2",
+    ]  # fmt: skip
+    assert [d.title for d in figures.drawings[:2]] == [
+        "All images, by PCA, phantom", "All images, by PCA, PACS"
+    ]  # fmt: skip

@@ -118,3 +118,13 @@ def test_a_reason_is_a_footnote():
     assert cell(table, Estimate(0.5, reason="no interval"), metric).mark == "b"
     assert cell(table, None, metric).empty
     assert [text for _, text in table.footnotes] == ["too few", "no interval"]
+
+
+def test_images_without_a_domain_are_not_called_broken(synthetic_latents):
+    latents = synthetic_latents(n=60)
+    latents.domain[:3] = ""
+    text = markdown_page(
+        Document("t", "k", sections=[neighbours_section({"ERM": neighbours(latents, OPTIONS)})])
+    )
+    assert "Left out, because they have no domain: 3 images." in text
+    assert "not finite:" not in text

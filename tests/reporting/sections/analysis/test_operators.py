@@ -100,3 +100,32 @@ def test_csv_lines_have_every_number(found):
     line = by_key["LatentDR", "test", "restored", "degraded", "", "", "balanced_accuracy"]
     assert line["value"] == held.differences["restored", "degraded"].mean
     assert "NaN" not in json.dumps(lines)
+
+
+def test_guessing_is_one_over_all_classes_and_says_which_are_absent(synthetic_latents):
+    latents = synthetic_latents(apart=0.5)
+    kept = latents.select((latents.split != "test") | (latents.label != 1))
+    section = operators_section({"LatentDR": operators(kept, FAST)})
+    balanced = section.tables[0]
+    (row,) = [row for row in balanced.rows if row.heading == "Guessing"]
+    assert [cell.estimate.mean for cell in row.cells] == pytest.approx([1 / 3] * 3)
+    assert [cell.mark for cell in row.cells] == ["", "", "a"]
+    assert dict(balanced.footnotes)["a"] == (
+        "balanced accuracy is the mean over the classes that have images here, 2 of 3"
+    )
+    lines = operators_lines({"LatentDR": operators(kept, FAST)})
+    assert {(line["split"], line["classes_without_images"]) for line in lines} == {
+        ("train", 0), ("id_val", 0), ("test", 1)
+    }  # fmt: skip
+
+
+def test_runs_with_other_numbers_of_classes_have_their_own_guessing(found, synthetic_latents):
+    other = operators(synthetic_latents(classes=2), FAST)
+    rows = rows_of(operators_section({**found, "other": other}).tables[0])
+    assert rows["Guessing (ERM, LatentDR)"][2].mean == pytest.approx(1 / 3)
+    assert rows["Guessing (other)"][2].mean == 0.5
+    # A run without a split takes nothing from the others.
+    latents = synthetic_latents(apart=0.5)
+    fewer = operators(latents.select(latents.split != "train"), FAST)
+    rows = rows_of(operators_section({**found, "fewer": fewer}).tables[0])
+    assert [each.mean for each in rows["Guessing"]] == pytest.approx([1 / 3] * 3)

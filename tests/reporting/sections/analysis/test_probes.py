@@ -114,3 +114,15 @@ def test_csv_lines_have_every_number_and_reason(found):
     assert "NaN" not in json.dumps(lines)
     (bare,) = probes_lines({"ERM": Probes(NONE, replace(NONE, reason="other"))})[1:]
     assert (bare["target"], bare["value"], bare["reason"]) == ("domain", None, "other")
+
+
+def test_a_run_is_compared_with_the_first_on_its_images(found, synthetic_latents):
+    other = probes(synthetic_latents(n=60, seed=1, views=False), FAST)
+    table = probes_section({"other": other, **found}).tables[1]
+    rows = {row.heading: row for row in table.rows}
+    assert "LatentDR minus ERM, original" in rows
+    assert "LatentDR minus other, original" not in rows
+    apart = rows["ERM minus other, original"].cells
+    assert [cell.estimate for cell in apart] == [None, None]
+    reason = "the runs were not probed on the same images"
+    assert [dict(table.footnotes)[cell.mark] for cell in apart] == [reason] * 2

@@ -1,11 +1,14 @@
 """The sentences at the top of an analysis: clear effects, opposite ones, and none."""
 
+from dataclasses import replace
+
 import pytest
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.representation.judged import Classified, Judged, Part
 from medldr.evaluation.representation.probes import LABELS, Probed, Probes
-from medldr.reporting.sections.analysis.verdict import apart, sign_of, verdict
+from medldr.reporting.sections.analysis.signs import TWO_KINDS, apart, sign_of
+from medldr.reporting.sections.analysis.verdict import verdict
 
 UP, DOWN = Estimate(0.1, low=0.05, high=0.15), Estimate(-0.1, low=-0.15, high=-0.05)
 NONE = Estimate(0.02, low=-0.03, high=0.07)
@@ -55,7 +58,8 @@ def test_d_confuses_and_r_recovers():
         (NONE, "It is not shown that R recovers the class: no clear difference between restored "
          "and degraded latents: +2.0 percentage points (95% CI −3.0 to +7.0)"),
         (DOWN, "R does not recover the class"),
-        (Estimate(reason="one group"), "between restored and degraded latents: one group."),
+        (Estimate(reason="one group"),
+         "Restored and degraded latents are not compared: one group."),
         (Estimate(0.1, reason="no interval: one group"),
          "no clear difference between restored and degraded latents: +10.0 percentage points (no "
          "interval: one group)"),
@@ -122,3 +126,63 @@ def test_intervals_of_two_runs_add_up_as_if_independent():
     assert (found.low, found.high) == pytest.approx((-1.5, -0.5))
     assert apart(Estimate(0.0), UP).low is None
     assert apart(Estimate(reason="why"), UP).reason == "why"
+
+
+def test_an_undefined_difference_is_not_called():
+    why = Estimate(reason="another classifier")
+    (text,) = verdict({}, {"a": judged(original_degraded=why)}).items
+    assert "Degraded and original latents are not compared: another classifier." in text
+    assert "no clear difference" not in text
+    _, text = verdict({"a": Probes(probed(why), NO_DOMAINS)}, {"a": judged()}).items
+    assert "degraded and original latents are not compared: another classifier, 50.0%" in text
+    assert "no clear difference" not in text
+
+
+def test_runs_on_other_images_are_not_compared():
+    domain = replace(probed(), key=1)
+    found = {"ERM": domain, **{name: replace(domain, key=2) for name in ("Mixup", "LatentDR")}}
+    (text,) = verdict({h: Probes(NO_DOMAINS, one) for h, one in found.items()}, {}).items
+    assert text.endswith(
+        "guessing gives 50.0%. Not compared: Mixup, LatentDR (the runs were not probed on the same "
+        "images)."
+    )
+    assert "no clear difference" not in text
+
+
+def test_runs_are_compared_on_the_same_data_alone(monkeypatch):
+    monkeypatch.setattr(Probed, "minus", lambda self, other: DOWN)
+    names = ("ribs, ERM", "PACS, ERM", "PACS, LatentDR", "OfficeHome, ERM")
+    pairs = {name: (Estimate(i, low=i, high=i), Estimate(-i, low=-i, high=-i))
+             for i, name in enumerate(names, 1)}  # fmt: skip
+    probes = {name: Probes(NO_DOMAINS, probed()) for name in names}
+    alike = [names[:1], names[1:3], names[3:]]
+    ribs, pacs, geometry, office = verdict(probes, {}, pairs, alike).items
+    assert "Compared" not in ribs + office
+    assert "the latents of PACS, ERM" in pacs
+    assert "Compared with PACS, ERM: PACS, LatentDR less easily" in pacs
+    assert "against PACS, ERM’s 2.000 and −2.000: PACS, LatentDR alignment 3.000" in geometry
+    assert "ribs" not in geometry
+    assert "OfficeHome" not in geometry
+    many = [[f"run {i}"] for i in range(6)]
+    found = {name: Probes(NO_DOMAINS, probed()) for (name,) in many}
+    said = verdict(found, {}, {}, many).items
+    assert len(said) == 5
+    assert said[-1] == "Comparisons of run 4, run 5 are in the tables below alone."
+
+
+def test_a_mean_over_seeds_is_not_compared_with_a_single_run():
+    mean, single = Estimate(1.0, low=0.9, high=1.1, n=3), Estimate(0.5, low=0.4, high=0.6)
+    found = apart(single, mean)
+    assert (found.mean, found.low, found.reason) == (-0.5, None, TWO_KINDS)
+    assert apart(mean, mean).low is not None
+    pairs = {"ERM": (mean, mean), "SA": (single, single), "Pool": (mean, mean)}
+    (text,) = verdict({}, {}, pairs).items
+    assert "Pool alignment 1.000 (no clear difference, " in text
+    assert text.endswith("). Not compared: SA (a mean over seeds is not compared with a single "
+                         "run).")  # fmt: skip
+    del pairs["Pool"]
+    (text,) = verdict({}, {}, pairs).items
+    assert text == (
+        "Alignment and uniformity, with ERM: Not compared: SA (a mean over seeds is not compared "
+        "with a single run)."
+    )
