@@ -195,7 +195,7 @@ def _paint(
                 for unseen in (False, True):
                     rows = (kind == name) & (made.unseen[:most] == unseen)
                     put_points(axes, made.xy[:most][rows], colour, unseen=unseen and mixed)
-            bare(axes, shorten(heading, 30), f"by {side}" if column == 0 or len(held) == 1 else "")
+            bare(axes, shorten(heading, 24), f"by {side}" if column == 0 or len(held) == 1 else "")
             if made.share is not None:
                 axes.set_xlabel(f"{100 * made.share:.0f}% of the variance", fontsize=8.5)
     put_legend(figure, legend)
