@@ -12,6 +12,7 @@ from medldr.analysis.files import Made, write_made
 from medldr.analysis.plan import PlannedRun, plan
 from medldr.analysis.runs import AnalysedRun, RunReader
 from medldr.config.sections import held_out
+from medldr.evaluation.latents.training_batches import can_mix
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.geometry_over_seeds import mean_over_seeds
 from medldr.evaluation.representation.maps import Maps, maps
@@ -101,25 +102,25 @@ class Looked:
 
     def __init__(self, reader: RunReader, options: Options, done: Say) -> None:
         self._reader, self._options, self._done = reader, options, done
-        self._first: Maps | None = None
+        self._first: dict[str, Maps] = {}  # by data set
         self.measured: dict[str, Measured] = {}
         self.facts: dict[str, RunFacts] = {}
         self.pictures: dict[str, Callable[[int], np.ndarray]] = {}
         self.notes: list[str] = []
 
     def at(self, planned: PlannedRun) -> None:
-        """Measure a run; maps of later runs are made to fit those of the first."""
+        """Measure a run; maps are made to fit those of the first run on the same data set."""
         heading, options = planned.heading, self._options
         self._done(f"latents of {heading}")
         run = self._reader.read(planned.folder, heading)
         self.notes += [f"{heading}: {note}" for note in run.notes]
         self._done(f"maps of {heading}")
-        drawn = maps(run.latents, options, self._first)
-        self._first = self._first or drawn
+        drawn = maps(run.latents, options, self._first.get(run.dataset))
+        self._first.setdefault(run.dataset, drawn)
         self._done(f"queries of {heading}")
         asked = _queries(run, options)
         self._done(f"neighbours and probes of {heading}")
-        measured = measure(run.latents, options, asked, drawn)
+        measured = measure(run.latents, options, asked, drawn, own_classifier=run.own_classifier)
         self._done(f"pictures of {heading}")
         self._look_at_images(run, measured)
         measured, seeds = self._over_seeds(planned, run, measured)
@@ -158,7 +159,7 @@ class Looked:
 def _queries(run: AnalysedRun, options: Options) -> Queries | None:
     """The queries of a run, put into random batches where its D and R are there."""
     latents, operators = run.latents, run.operators
-    if operators is None:
+    if operators is None or not can_mix(latents):
         return queries(latents, (), np.empty(0, np.int64), options)
     inserted = []
     for number, query in enumerate(chosen_queries(latents, options).tolist()):

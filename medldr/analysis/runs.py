@@ -19,6 +19,7 @@ from medldr.errors import InputError
 from medldr.evaluation.checked import refuse_other_latents
 from medldr.evaluation.latents.collect import MOST, collect_latents
 from medldr.evaluation.latents.operators import Operators, find_operators, with_operators
+from medldr.evaluation.latents.training_batches import TOO_FEW, can_mix
 from medldr.folders.files import RunFolder
 from medldr.folders.latents_record import Latents, read_latents
 from medldr.folders.run_record import RunRecord
@@ -58,6 +59,11 @@ class AnalysedRun:
         """The name of its data set."""
         return dataset_name(self.config.model_dump(mode="json"), self.record.content)
 
+    @property
+    def own_classifier(self) -> bool:
+        """Whether degraded and restored latents are judged by a classifier of their own."""
+        return getattr(self.config.algorithm, "share_classifier", True) is False
+
 
 class RunReader:
     """Reads trained runs one after the other, and the data of those that share it only once.
@@ -96,6 +102,8 @@ class RunReader:
             made = _collected(config, record, data, model, self._device)
             latents = with_operators(made, operators, self._seed)
         notes = [note] if note else []
+        if operators is not None and not can_mix(latents):
+            notes.append(f"D and R cannot be applied again: {TOO_FEW}")
         for split, number in latents.left_out.items():
             if number:
                 notes.append(

@@ -21,7 +21,9 @@ def analyze(
         int, typer.Option(min=10, help="Maximum number of images of a run in maps and pairs.")
     ] = 2_000,
     neighbours: Annotated[int, typer.Option(min=1, help="Nearest neighbours to look at.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of all draws but those behind latents already stored.")
+    ] = 0,
 ) -> None:
     """Show what degradation and restoration do to latents, and what the latents are like.
 

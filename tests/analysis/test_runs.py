@@ -11,7 +11,9 @@ from medldr.analysis.headings import unique_headings
 from medldr.analysis.runs import RunReader
 from medldr.config import load_config
 from medldr.errors import InputError
+from medldr.evaluation.latents.training_batches import TOO_FEW
 from medldr.folders.files import RunFolder, load_tensors, save_tensors
+from medldr.folders.latents_record import read_latents
 from medldr.run import unchanged_data
 
 
@@ -36,6 +38,16 @@ def test_latents_that_were_changed_are_refused(latentdr, tmp_path):
     save_tensors(RunFolder(other).latents, held)
     with pytest.raises(InputError, match=r"is not as its run left it.*latents\.safetensors"):
         RunReader().read(other)
+
+
+def test_a_note_says_where_training_images_are_too_few_to_mix(latentdr, monkeypatch):
+    def few(*given):
+        held = read_latents(*given)
+        return held.select(np.flatnonzero(held.split == "train")[:1])
+
+    monkeypatch.setattr("medldr.analysis.runs.read_latents", few)
+    run = RunReader().read(latentdr)
+    assert run.notes == (f"D and R cannot be applied again: {TOO_FEW}",)
 
 
 def test_images_are_those_of_the_rows_unless_pictures_are_off(latentdr):

@@ -47,7 +47,14 @@ class Measured:
     maps: Maps
 
 
-def measure(latents: Latents, options: Options, found: Queries | None, drawn: Maps) -> Measured:
+def measure(
+    latents: Latents,
+    options: Options,
+    found: Queries | None,
+    drawn: Maps,
+    *,
+    own_classifier: bool = False,
+) -> Measured:
     """Measure the latents of a run.
 
     Args:
@@ -55,11 +62,12 @@ def measure(latents: Latents, options: Options, found: Queries | None, drawn: Ma
         options: The same for all runs of a page.
         found: Its queries, which need the run's degradation and restoration.
         drawn: Its maps, which need those of the first run.
+        own_classifier: Whether degraded and restored latents are judged by one of their own.
     """
     near = neighbourhoods(latents, options)
     return Measured(
         geometry=geometry(latents, options),
-        classified=operators(latents, options),
+        classified=operators(latents, options, own_classifier=own_classifier),
         probes=probes(not_trained_on(latents), options),
         neighbours=None if near is None else neighbours(latents, options, near=near),
         robustness=None if near is None else robustness(latents, options, near=near),

@@ -39,14 +39,19 @@ SEVERAL = "images have several labels, not one class"
 SEEN = ("id_test", "id_val")
 """Splits of seen domains: the first that a run has is looked at, besides training and the test."""
 NO_CLASS = "there are no images of it here"
+TWO_CLASSIFIERS = "a different classifier judges original latents"
 
 
-def operators(latents: Latents, options: Options) -> Classified | None:
+def operators(
+    latents: Latents, options: Options, *, own_classifier: bool = False
+) -> Classified | None:
     """Decisions of a run's own classifier on z, z_d and z_r, by split, class and domain.
 
     Args:
         latents: The latents of a run; its logits are judged.
         options: Draws and seed; all images count.
+        own_classifier: Whether another classifier judges z_d and z_r than z; they are then not
+            compared with z.
 
     Returns:
         None if there are no images of any split that is looked at, or a single class.
@@ -79,11 +84,14 @@ def operators(latents: Latents, options: Options) -> Classified | None:
         return None
     counts = np.array(spec.class_counts, np.float64)
     mix = counts / counts.sum() if not several and counts.sum() > 0 else np.empty(0)
-    parts = (_part(latents.select(latents.split == split), split, mix, options) for split in chosen)
+    parts = (
+        _part(latents.select(latents.split == split), split, mix, options, own_classifier)
+        for split in chosen
+    )
     return Classified(spec.class_names, tuple(parts), tuple(mix.tolist()), several)
 
 
-def _part(latents: Latents, split: str, mix: Array, options: Options) -> Part:
+def _part(latents: Latents, split: str, mix: Array, options: Options, own_classifier: bool) -> Part:
     unit = units_of(latents)
     domains = [d for d in latents.spec.domains if bool((latents.domain == d).any())]
     finite = {k: v.logits for k, v in latents.views.items() if np.isfinite(v.logits).all()}
@@ -92,7 +100,8 @@ def _part(latents: Latents, split: str, mix: Array, options: Options) -> Part:
         sums |= {
             f"{name}/{key}": s for key, s in _sums(latents, logits, unit, domains, mix).items()
         }
-    measured = _Measures(latents, unit, in_draws(sums, unit, options, f"operators/{split}"))
+    drawn = in_draws(sums, unit, options, f"operators/{split}")
+    measured = _Measures(latents, unit, drawn, own_classifier)
     several, classes = latents.spec.multi_label, latents.spec.num_classes
     return Part(
         split=split,
@@ -149,11 +158,13 @@ class _Measures:
         latents: The images.
         unit: What was drawn.
         drawn: Numbers and their draws.
+        own_classifier: As in `operators`.
     """
 
     latents: Latents
     unit: Units
     drawn: Mapping[str, tuple[float, Array]]
+    own_classifier: bool
 
     def judged(self, view: str, domains: Sequence[str]) -> Judged:
         several, names = self.latents.spec.multi_label, self.latents.spec.class_names
@@ -186,6 +197,8 @@ class _Measures:
     def difference(self, one: str, other: str) -> Estimate:
         """Balanced accuracy of one view minus that of another, paired."""
         keys = f"{one}/{BALANCED.name}", f"{other}/{BALANCED.name}"
+        if self.own_classifier and ORIGINAL in (one, other):
+            return Estimate(reason=TWO_CLASSIFIERS)
         if not all(key in self.drawn for key in keys):
             return Estimate(reason=NOT_FINITE)
         sample = sample_of(self.unit)

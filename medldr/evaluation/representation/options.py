@@ -13,7 +13,8 @@ class Options:
     """Settings of an analysis; the same for all its runs.
 
     Attributes:
-        seed: Of everything that is drawn.
+        seed: Of everything that is drawn here; degraded and restored latents that a run has
+            stored were drawn before.
         neighbours: Nearest neighbours that are looked at.
         items: Most images of a run in whatever compares all pairs of images.
         points: Most images of a run in a map.

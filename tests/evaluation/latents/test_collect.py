@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from medldr.analysis.runs import RunReader
 from medldr.api import evaluate, train
 from medldr.config import load_config
 from medldr.data import build_data
 from medldr.errors import InputError
 from medldr.evaluation.latents.collect import collect_latents
-from medldr.evaluation.latents.operators import find_operators
+from medldr.evaluation.latents.operators import OWN_CLASSIFIER, find_operators
+from medldr.evaluation.latents.training_batches import TrainingBatches
 from medldr.folders.files import RunFolder
 from medldr.folders.latents_record import read_latents
 from medldr.folders.run_record import read_run_record
@@ -63,13 +65,27 @@ def test_the_operators_are_those_of_the_reported_weights(kept):
     operators, note = find_operators(config, files, record, recorded_spec(files, record), model)
     assert operators is not None
     assert note == ""
-    assert operators.set_size == 24
+    assert operators.batches == TrainingBatches(24, "shuffle")
     saved = torch.load(files.best, weights_only=True)["shared"]["algorithm"]
     for name, value in operators.augment.state_dict().items():
         torch.testing.assert_close(value, saved[f"augment.{name}"])
     held = read_latents(files, recorded_spec(files, record))
     again = operators.views(held)
     np.testing.assert_allclose(held.views["restored"].z, again["restored"].z, atol=1e-5)
+
+
+def test_a_classifier_of_their_own_judges_degraded_and_restored_latents(tmp_path):
+    own = ["algorithm.share_classifier=false", "evaluation.latents=true"]
+    files = RunFolder(train("phantom_fracture_latentdr_sa", [*SMALL, *own], tmp_path).folder)
+    run = RunReader().read(files.path)
+    assert run.own_classifier
+    assert run.notes == (OWN_CLASSIFIER,)
+    saved = torch.load(files.best, weights_only=True)["shared"]["algorithm"]
+    weight, bias = (saved[f"augment.own_classifier.{name}"] for name in ("weight", "bias"))
+    held = run.latents.views["restored"]
+    expected = held.z @ weight.numpy().T + bias.numpy()
+    np.testing.assert_allclose(held.logits, expected, atol=1e-4)
+    np.testing.assert_allclose(run.operators.logits(torch.from_numpy(held.z)), expected, atol=1e-4)
 
 
 def test_scoring_again_writes_them_again_and_verify_finds_nothing(kept, medldr):

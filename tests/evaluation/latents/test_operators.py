@@ -7,14 +7,15 @@ from torch import nn
 
 from medldr.errors import InputError
 from medldr.evaluation.latents.operators import Operators, with_operators
+from medldr.evaluation.latents.training_batches import TrainingBatches
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
 from medldr.latent import LatentDR
 
 
-def operators(dim=8, classes=3, set_size=12, *, by_domain=False, **options):
+def operators(dim=8, classes=3, set_size=12, *, sampler="shuffle", **options):
     torch.manual_seed(0)
     augment = LatentDR(dim, classes, **options).train()
-    return Operators(augment, nn.Linear(dim, classes), set_size, by_domain)
+    return Operators(augment, nn.Linear(dim, classes), TrainingBatches(set_size, sampler))
 
 
 @pytest.fixture
@@ -83,16 +84,39 @@ def test_a_query_is_inserted_into_other_batches_each_time(latents):
     assert operators().insert(latents, unseen)[RESTORED].shape == (32, 8)
 
 
-def test_sets_hold_as_many_rows_of_each_domain_as_in_training(latents):
-    train = np.flatnonzero(latents.split == "train")
-    made = operators(set_size=10, by_domain=True)
-    for seed in range(5):
-        drawn = made.draw_set(latents, train, np.random.default_rng(seed))
-        names, counts = np.unique(latents.domain[drawn], return_counts=True)
-        assert dict(zip(names.tolist(), counts.tolist(), strict=True)) == {"a": 5, "b": 5}
-        assert len(set(drawn.tolist())) == 10
-    assert list(made.views(latents)) == [DEGRADED, RESTORED]
-    assert np.abs(made.views(latents)[DEGRADED].z).sum(1).min() > 0
+@pytest.mark.parametrize("sampler", ["shuffle", "weighted", "domains"])
+def test_every_sampler_leaves_no_row_out(latents, sampler):
+    found = operators(set_size=10, sampler=sampler).views(latents)
+    assert np.abs(found[DEGRADED].z).sum(1).min() > 0
+    assert np.abs(found[RESTORED].z).sum(1).min() > 0
+
+
+def test_a_row_that_a_batch_holds_twice_is_what_one_of_the_two_became(latents):
+    """Every batch is of both rows of the rare class, several times each."""
+    latents.label[:] = 0
+    rare = np.flatnonzero(latents.split == "train")[:2]
+    latents.label[rare] = 1
+    made = operators(set_size=12, sampler="weighted", dropout=0.0)
+    first = made.first_batch(latents, seed=2)
+    assert len(first) == len(set(first.tolist())) == 8
+    blocks = made.batches.blocks(latents, np.flatnonzero(latents.split == "train"))
+    batch = next(made.batches.every(blocks, np.random.default_rng(2)))
+    assert sorted(set(batch.tolist())) == sorted(first.tolist())
+    with torch.no_grad():
+        direct = made.augment(torch.from_numpy(latents.z[batch]))
+    found = made.views(latents, seed=2)
+    np.testing.assert_allclose(found[RESTORED].z[batch], direct.restored, atol=1e-5)
+
+
+@pytest.mark.parametrize(("set_size", "together"), [(96, 8), (64, 8), (32, 4), (12, 1), (4, 1)])
+def test_few_images_of_other_splits_share_a_set(synthetic_latents, set_size, together):
+    """Without dropout, what becomes of equal latents differs by their set alone."""
+    latents = synthetic_latents(n=300, views=False)
+    latents.z[latents.split != "train"] = 1.0
+    found = operators(set_size=set_size, dropout=0.0).views(latents)
+    other = found[DEGRADED].z[latents.split != "train"]
+    changes = np.flatnonzero(np.abs(np.diff(other, axis=0)).max(1) > 1e-5) + 1
+    np.testing.assert_array_equal(changes, np.arange(together, len(other), together))
 
 
 def test_fewer_training_rows_than_a_set_are_one_set(latents):
@@ -100,9 +124,26 @@ def test_fewer_training_rows_than_a_set_are_one_set(latents):
     assert made.views(latents)[RESTORED].z.shape == latents.z.shape
 
 
-def test_a_run_without_training_rows_is_refused(latents):
-    with pytest.raises(InputError, match="no latents of training images"):
-        operators().views(latents.select(latents.split == "test"))
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("sampler", ["shuffle", "weighted", "domains"])
+def test_with_fewer_than_two_training_rows_nothing_is_mixed(latents, rows, sampler):
+    train = np.flatnonzero(latents.split == "train")[:rows]
+    few = latents.select(np.sort(np.concatenate([train, np.flatnonzero(latents.split == "test")])))
+    made = operators(sampler=sampler, include_query=False)
+    for refused in (made.views, made.first_batch, lambda held: made.insert(held, 0)):
+        with pytest.raises(InputError, match="fewer than 2 latents of training images"):
+            refused(few)
+    assert with_operators(few, made) is few
+
+
+@pytest.mark.parametrize("sampler", ["shuffle", "weighted", "domains"])
+def test_two_training_rows_are_enough(latents, sampler):
+    train = np.flatnonzero(latents.split == "train")[:2]
+    few = latents.select(np.sort(np.concatenate([train, np.flatnonzero(latents.split == "test")])))
+    query = int(np.flatnonzero(few.split == "train")[0])
+    made = operators(sampler=sampler, include_query=False)
+    assert np.isfinite(with_operators(few, made).views[RESTORED].z).all()
+    assert made.insert(few, query, times=3)[DEGRADED].shape == (3, 8)
 
 
 def test_a_method_without_operators_keeps_its_latents(latents):
@@ -110,9 +151,9 @@ def test_a_method_without_operators_keeps_its_latents(latents):
     assert list(with_operators(latents, operators()).views) == [ORIGINAL, DEGRADED, RESTORED]
 
 
-@pytest.mark.parametrize("by_domain", [False, True])
-def test_the_first_batch_is_one_forward_pass(latents, by_domain):
-    made = operators(set_size=12, by_domain=by_domain, dropout=0.0)
+@pytest.mark.parametrize("sampler", ["shuffle", "domains"])
+def test_the_first_batch_is_one_forward_pass(latents, sampler):
+    made = operators(set_size=12, sampler=sampler, dropout=0.0)
     rows = made.first_batch(latents, seed=5)
     assert set(latents.split[rows].tolist()) == {"train"}
     found = made.views(latents, seed=5)

@@ -9,7 +9,13 @@ from scipy.stats import entropy
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, recall_score
 
 from medldr.evaluation.representation.judged import Classified
-from medldr.evaluation.representation.operators import NO_CLASS, NOT_FINITE, SEVERAL, operators
+from medldr.evaluation.representation.operators import (
+    NO_CLASS,
+    NOT_FINITE,
+    SEVERAL,
+    TWO_CLASSIFIERS,
+    operators,
+)
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
@@ -52,6 +58,22 @@ def test_entropies_are_scipys(synthetic_latents):
         assert held.to_mix.mean == pytest.approx(found.floor + apart)
         assert [each.mean for each in held.mean] == pytest.approx(list(prob.mean(axis=0)))
         assert held.entropy.low < held.entropy.mean < held.entropy.high
+
+
+def test_views_of_two_classifiers_are_not_compared(synthetic_latents):
+    latents = synthetic_latents(apart=0.6)
+    for one, two in zip(
+        operators(latents, FAST).parts,
+        operators(latents, FAST, own_classifier=True).parts,
+        strict=True,
+    ):
+        assert two.views == one.views
+        for pair, difference in two.differences.items():
+            if "original" in pair:
+                assert (difference.mean, difference.reason) == (None, TWO_CLASSIFIERS)
+            else:
+                assert difference == one.differences[pair]
+                assert difference.low is not None
 
 
 def test_domains_of_a_split_are_scored_apart(synthetic_latents):
