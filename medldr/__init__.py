@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from medldr.api import RunResult as RunResult
+    from medldr.api import analyze as analyze
     from medldr.api import compare as compare
     from medldr.api import evaluate as evaluate
     from medldr.api import load_model as load_model
@@ -27,6 +28,7 @@ _HOME = {
     "InputError": "errors",
     "LatentDR": "latent",
     "RunResult": "api",
+    "analyze": "api",
     "compare": "api",
     "evaluate": "api",
     "load_config": "config",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from medldr.analysis.analyze import analyze as analyze_folders
 from medldr.config import load_config
 from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
@@ -18,7 +19,17 @@ from medldr.run_result import RunResult
 from medldr.sweeps.command import run_sweep
 from medldr.sweeps.run.launch import SweepResult
 
-__all__ = ["RunResult", "compare", "evaluate", "load_model", "predict", "report", "sweep", "train"]
+__all__ = [
+    "RunResult",
+    "analyze",
+    "compare",
+    "evaluate",
+    "load_model",
+    "predict",
+    "report",
+    "sweep",
+    "train",
+]
 
 
 def train(
@@ -89,6 +100,28 @@ def report(folder: str | Path) -> Path:
     """
     written = report_folder(folder)
     return written if isinstance(written, Path) else written.page
+
+
+def analyze(
+    folders: Sequence[str | Path], out: str | Path = "analysis", *, device: str | None = None
+) -> Path:
+    """Show what the latents of runs are like, and what degradation and restoration do to them.
+
+    Args:
+        folders: Run folders, the reference first, or sweep folders.
+        out: The folder to write: `analysis.html`, csv files, and `figures/` as svg and pdf.
+        device: Device on which latents are made, where a run has not kept them; unset: its own.
+
+    Returns:
+        The page.
+
+    Raises:
+        InputError: If a folder holds no finished run, or latents are needed and the data of a run
+            is not there or has changed.
+    """
+    if isinstance(folders, str | Path):
+        folders = [folders]
+    return analyze_folders(folders, out, device=device).page
 
 
 def sweep(
