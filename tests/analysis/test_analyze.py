@@ -1,6 +1,7 @@
 """The whole analysis of real, short runs: page, csv files, figures, and what is refused."""
 
 import csv
+import json
 import re
 from dataclasses import replace
 
@@ -8,12 +9,14 @@ import numpy as np
 import pytest
 
 from medldr.analysis import analyze as module
+from medldr.analysis.files import write_made
 from medldr.analysis.plan import plan
 from medldr.analysis.runs import RunReader
 from medldr.errors import InputError
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.sphere import alignment
 from medldr.folders.latents_record import View
+from medldr.reporting.document import Document
 from medldr.run import unchanged_data
 
 QUICK = Options(draws=50, items=150, points=60, queries=2, batches=3)
@@ -64,6 +67,7 @@ def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
     assert float(line["value"]) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_numbers(written, erm, latentdr, tmp_path):
     again = module.analyze([erm, latentdr], tmp_path, QUICK)
     for one, other in zip(written.tables, again.tables, strict=True):
@@ -71,7 +75,7 @@ def test_the_same_runs_give_the_same_numbers(written, erm, latentdr, tmp_path):
     assert again.verdict == written.verdict
 
 
-@pytest.mark.parametrize("images", [12, 3, 1])
+@pytest.mark.parametrize("images", [pytest.param(12, marks=pytest.mark.slow), 3, 1])
 def test_few_images_and_latents_that_are_not_finite_cost_no_page(
     latentdr, tmp_path, monkeypatch, images
 ):
@@ -101,6 +105,7 @@ def test_few_images_and_latents_that_are_not_finite_cost_no_page(
     assert "nan" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.S).lower().split()
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_path, medldr):
     ended = medldr("analyze", latentdr, "--out", tmp_path / "a", "--items", "60")
     assert ended.code == 0, ended.err
@@ -109,6 +114,7 @@ def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_
     assert "figures (svg, pdf)" in ended.out
 
 
+@pytest.mark.slow
 def test_an_earlier_analysis_leaves_nothing_behind(erm, latentdr, tmp_path):
     module.analyze([erm, latentdr], tmp_path, QUICK)
     own = tmp_path / "mine.csv"
@@ -120,14 +126,19 @@ def test_an_earlier_analysis_leaves_nothing_behind(erm, latentdr, tmp_path):
     assert left == {*now.tables, *now.figures, now.page, tmp_path / "files.json", own}
 
 
-def test_a_list_of_files_from_elsewhere_removes_nothing_outside(latentdr, tmp_path):
+def test_a_list_of_files_from_elsewhere_removes_nothing_outside(tmp_path):
     outside = tmp_path / "outside.csv"
     outside.write_text("kept")
     out = tmp_path / "out"
-    out.mkdir()
-    (out / "files.json").write_text('["../outside.csv", "figures/../../outside.csv"]')
-    module.analyze([latentdr], out, QUICK)
+    (out / "figures").mkdir(parents=True)
+    (out / "a.csv").touch()
+    (out / "config.yaml").touch()
+    named = ["../outside.csv", "figures/../../outside.csv", str(outside), "config.yaml", "a.csv"]
+    (out / "files.json").write_text(json.dumps(named))
+    write_made(out, Document("title", "kicker"), {})
     assert outside.is_file()
+    assert (out / "config.yaml").is_file()
+    assert not (out / "a.csv").exists()
 
 
 def test_a_run_that_is_given_and_in_a_sweep_too_is_analysed_once(erm, latentdr):
