@@ -27,20 +27,14 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Written:
-    """What an analysis wrote.
+class Written(Made):
+    """What an analysis wrote, and what it found.
 
     Attributes:
-        page: `analysis.html`.
-        figures: The files of figures, svg and pdf.
-        tables: The csv files.
         verdict: The conclusions of the page.
         notes: What to know about it.
     """
 
-    page: Path
-    figures: tuple[Path, ...]
-    tables: tuple[Path, ...]
     verdict: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -80,7 +74,7 @@ def analyze(
     found = Analysis(looked.measured, looked.facts, looked.pictures, sweeps, notes)
     done("figures")
     document, lines = analysis_page(found)
-    made: Made = write_made(Path(out), document, lines)
+    made = write_made(Path(out), document, lines)
     verdict = tuple(conclusions(found).items)
     return Written(made.page, made.figures, made.tables, verdict, notes)
 

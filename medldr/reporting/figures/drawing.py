@@ -13,7 +13,7 @@ import logging
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import Number
@@ -67,12 +67,6 @@ STYLE: dict[str, Any] = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
 }  # fmt: skip
 
-PAPER_STYLE: dict[str, Any] = {
-    "svg.fonttype": "path",  # readers of a paper may lack the font
-    "pdf.fonttype": 42,  # journals refuse Type 3 fonts
-    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), PAPER),
-}
-
 
 def draw(
     name: str,
@@ -108,8 +102,8 @@ def draw(
 def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float]) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    with _styled(STYLE):
-        figure = _figure(size)
+    with styled(STYLE):
+        figure = new_figure(size)
         canvas = FigureCanvasSVG(figure)
         paint(figure)
         buffer = io.StringIO()
@@ -118,36 +112,15 @@ def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float
     return clean_svg(buffer.getvalue(), name)
 
 
-def for_paper(drawing: Drawing, kind: Literal["svg", "pdf"]) -> bytes:
-    """A figure as a file that a paper can include: on white, with fonts of its own.
-
-    Args:
-        drawing: One that could be drawn.
-        kind: What to write; it holds no date.
-
-    Raises:
-        ValueError: If there is nothing to draw it with.
-    """
-    if drawing.paint is None or drawing.error:
-        raise ValueError(f"the figure {drawing.name!r} cannot be drawn again")
-    nothing = {"svg": dict.fromkeys(("Creator", "Date", "Format", "Type")),
-               "pdf": dict.fromkeys(("Creator", "Producer", "CreationDate"))}[kind]  # fmt: skip
-    buffer = io.BytesIO()
-    with _styled({**STYLE, **PAPER_STYLE}):
-        figure = _figure(drawing.size)
-        drawing.paint(figure)
-        figure.savefig(buffer, format=kind, metadata=nothing)
-    return buffer.getvalue()
-
-
-def _figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure of a width and a height in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, layout="constrained")
 
 
 @contextlib.contextmanager
-def _styled(style: dict[str, Any]) -> Iterator[None]:
+def styled(style: dict[str, Any]) -> Iterator[None]:
     """Our style alone, whatever the user's is, until the figure is drawn."""
     import matplotlib as mpl
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from medldr.folders.files import atomic
 from medldr.reporting.document import Document, Drawing, Figures
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 
 KINDS: Final = ("svg", "pdf")
 

@@ -6,7 +6,7 @@ import pytest
 
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.representation.centres import Centres
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.centres import centres_figure
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from medldr.evaluation.estimate import Estimate
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.geometry import latent_metrics
 
 FOUND = {

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation.maps import Map, Maps
-from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE, for_paper
+from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.maps import map_figures
 from medldr.reporting.figures.latents.scatter import MOST_POINTS, colours_of, name_colours
 

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.evaluation.representation.neighbours import SAME_CLASS, neighbours
 from medldr.evaluation.representation.options import Options
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.neighbours import across_figure, shares_figure
 
 OPTIONS = Options(neighbours=5, draws=50)

@@ -16,7 +16,7 @@ from medldr.evaluation.representation.pictures import (
     Shown,
     pictured_neighbours,
 )
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.pictures import _pixels, neighbour_pictures
 
 QUERY = Shown(0, "cat", "photo", unseen=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from medldr.evaluation.representation.queries import Queries, Scene
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.queries import queries_figure
 
 

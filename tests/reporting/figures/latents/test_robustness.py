@@ -2,7 +2,7 @@
 
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.robustness import robustness
-from medldr.reporting.figures.drawing import for_paper
+from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.robustness import robustness_figure
 
 
