@@ -27,7 +27,7 @@ class Measured:
     Attributes:
         geometry: Alignment and uniformity; a mean over seeds where several runs were given.
         classified: What the run's classifier makes of degraded and restored latents.
-        probes: Whether class and domain can be told.
+        probes: How well linear probes predict class and domain.
         neighbours: What nearest neighbours share with their query.
         robustness: Whether neighbours follow the class or the domain.
         centres: Distances between domains.

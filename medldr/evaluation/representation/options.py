@@ -1,4 +1,4 @@
-"""What an analysis of latents can be told."""
+"""Settings of an analysis of latents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can class and domain be told from latents? Linear probes of z, D(z) and R(D(z), z)."""
+"""Linear probes: how well class and domain are predicted from z, D(z) and R(D(z), z)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from medldr.metrics import metric_facts
 
 METRIC = metric_facts("balanced_accuracy")
 LABELS = "labels"
-"""In place of a view: the domain as told from the class of an image, without its latents."""
+"""In place of a view: the domain as predicted from the class of an image, without its latents."""
 PAIRS = ((RESTORED, DEGRADED), (ORIGINAL, DEGRADED), (RESTORED, ORIGINAL))
 """Views that are compared: the first minus the second."""
 NOT_FINITE = "the latents are not all finite numbers"
@@ -30,20 +30,20 @@ NOT_FINITE = "the latents are not all finite numbers"
 
 @dataclass(frozen=True)
 class Probed:
-    """How well one thing, class or domain, is told from latents.
+    """How well a linear probe predicts the class or the domain of images from their latents.
 
     Attributes:
-        names: What is told apart.
+        names: The classes or domains that are predicted.
         left_out: Classes or domains with too few groups to be tested apart from training.
-        images: Images that are told.
+        images: Images whose class or domain is predicted.
         groups: Groups that they are of; None where the data name no groups.
         training: How many of the images the network was trained on.
         folds: Parts that the images are cut into, with groups in one part each.
-        accuracy: Balanced accuracy by view; also of `LABELS`, where domains are told and images
-            have one label each.
+        accuracy: Balanced accuracy by view; also of `LABELS`, where domains are predicted and
+            images have one label each.
         differences: Paired differences of balanced accuracy, (one, other): one minus other.
         unfinished: Fits that did not converge.
-        reason: Why nothing could be told; empty where it could.
+        reason: Why there is no prediction; else empty.
         measured: The same with all draws, for comparisons of runs.
         key: Equal where two runs were probed on the same images.
     """
@@ -82,7 +82,7 @@ class Probed:
 
 @dataclass(frozen=True)
 class Probes:
-    """What can be told from the latents of a run.
+    """What linear probes predict from the latents of a run.
 
     Attributes:
         of_class: The class of an image.
@@ -94,7 +94,7 @@ class Probes:
 
 
 def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.01) -> Probes:
-    """Tell class and domain from z, z_d and z_r by logistic regression, groups apart.
+    """Predict class and domain from z, z_d and z_r by logistic regression, groups apart.
 
     A probe sees standardised latents and is tested on groups that it was not fitted on, all images
     being tested once. All images in ``latents`` take part, at most ``options.items``, which
@@ -164,12 +164,12 @@ def _probed(latents: Latents, options: Options, target: str, folds: int, c: floa
         for name, x in features.items()
         if np.isfinite(x).all()
     }
-    told = {name: predicted for name, (predicted, _) in fitted.items()}
+    predictions = {name: predicted for name, (predicted, _) in fitted.items()}
     names = list(features)
     if target == "domain" and not latents.spec.multi_label:
         names.append(LABELS)
-        told[LABELS] = from_labels(latents.label.astype(np.int64), truth)
-    measured = _measured(told, truth, unit, options, target)
+        predictions[LABELS] = from_labels(latents.label.astype(np.int64), truth)
+    measured = _measured(predictions, truth, unit, options, target)
     missing = Estimate(reason=NOT_FINITE)
     pairs = [*PAIRS, *((view, LABELS) for view in features)]
     return Probed(
@@ -203,7 +203,7 @@ def _key(latents: Latents, unit: Units, truth: NDArray[np.int64]) -> int:
 
 
 def _measured(
-    told: Mapping[str, NDArray[np.int64]],
+    predictions: Mapping[str, NDArray[np.int64]],
     truth: NDArray[np.int64],
     unit: Units,
     options: Options,
@@ -215,11 +215,11 @@ def _measured(
         f"{name}/": class_counts(truth, eye[predicted], "multi-class", 0).by_group(
             unit.number, unit.count
         )
-        for name, predicted in told.items()
+        for name, predicted in predictions.items()
     }
     found = in_draws(parts, unit, options, f"probes/{target}")
     sample = sample_of(unit)
-    return {name: Drawn(*found[f"{name}/{METRIC.name}"], sample) for name in told}
+    return {name: Drawn(*found[f"{name}/{METRIC.name}"], sample) for name in predictions}
 
 
 def from_labels(label: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[np.int64]:

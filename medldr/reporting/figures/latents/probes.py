@@ -1,4 +1,4 @@
-"""How well class and domain are told from latents, by linear probes."""
+"""How well linear probes predict class and domain from latents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medldr.reporting.figures.latents.dots import ALONE, GUESSING, Panel, dots_f
 
 
 def probes_figure(found: Mapping[str, Probes]) -> Drawing | None:
-    """Balanced accuracy of class and of domain; None where neither can be told of any run.
+    """Balanced accuracy of class and of domain; None where neither is predicted for any run.
 
     Args:
         found: Probes of runs by their heading.

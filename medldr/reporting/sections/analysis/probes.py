@@ -20,7 +20,7 @@ TARGETS = ("class", "domain")
 
 
 def probes_section(found: Mapping[str, Probes]) -> Section | None:
-    """Figure, balanced accuracies, and paired differences; None where nothing could be told.
+    """Figure, balanced accuracies, and paired differences; None where there is no prediction.
 
     Args:
         found: Probes of runs by their heading; the first is the reference.
@@ -129,7 +129,7 @@ def _minus(one: Probed, base: Probed) -> Estimate | None:
 
 
 def _made(found: Mapping[str, Probes]) -> str:
-    """How many images were told, in how many folds, in words."""
+    """How many images were predicted, in how many folds, in words."""
     said = grouped((_sizes(probes), heading) for heading, probes in found.items())
     one = len(said) == 1
     return " ".join(
@@ -156,7 +156,7 @@ def _sizes(probes: Probes) -> str:
 
 
 def _notes(found: Mapping[str, Probes]) -> list[str]:
-    """What could not be told, what was left out, and fits that did not converge."""
+    """What could not be predicted, what was left out, and fits that did not converge."""
     said: list[tuple[str, str]] = []
     for heading, probes in found.items():
         for target, probed in _targets(probes).items():

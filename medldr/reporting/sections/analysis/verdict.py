@@ -154,8 +154,8 @@ def _separable(heading: str, probed: Probed) -> str:
             "higher": "degraded latents are more class-separable than original ones",
         }
         shares = f"{_share(accuracy[DEGRADED])} against {_share(accuracy[ORIGINAL])}"
-        told = _said(turned(original), words, "degraded and original latents")
-        parts.append(f"{told}, {shares}")
+        text = _said(turned(original), words, "degraded and original latents")
+        parts.append(f"{text}, {shares}")
     if restored is not None:
         words = {
             "higher": "restored latents are more class-separable than degraded ones",
@@ -164,13 +164,13 @@ def _separable(heading: str, probed: Probed) -> str:
             "lower": "restored latents are less class-separable than degraded ones",
         }
         shares = f"{_share(accuracy[RESTORED])} against {_share(accuracy[DEGRADED])}"
-        told = _said(restored, words, "restored and degraded latents")
-        parts.append(f"{told}, {shares}")
+        text = _said(restored, words, "restored and degraded latents")
+        parts.append(f"{text}, {shares}")
     return f"{heading}, by a linear probe: {'; '.join(parts)}." if parts else ""
 
 
 def _domains(found: Mapping[str, Probed]) -> str:
-    """Whether domain is told less well than from the latents of the reference."""
+    """Whether the domain is predicted less well than from the latents of the reference."""
     held = {heading: probed for heading, probed in found.items() if not probed.reason}
     if not held:
         return ""
