@@ -1,6 +1,7 @@
-"""What holds for every run of the suite: how long hypothesis searches, and what comes first."""
+"""What holds for every run of the suite: hypothesis, precision, and what comes first."""
 
 import gc
+import os
 
 from hypothesis import settings
 
@@ -11,6 +12,20 @@ settings.load_profile("quick")  # `.ci/run` asks for the other with --hypothesis
 # A million objects of imported libraries and collected tests stay to the end. Looking through them
 # again and again for garbage would take a tenth of the time.
 gc.disable()
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--auto-precision",
+        choices=("float32", "bfloat16"),
+        help="what `precision: auto` means, on whatever processor the tests run",
+    )
+
+
+def pytest_configure(config):
+    # Also for the commands that tests start, and for the workers of xdist.
+    if chosen := config.getoption("--auto-precision"):
+        os.environ["MEDLDR_AUTO_PRECISION"] = chosen
 
 
 def pytest_collection_modifyitems(items):

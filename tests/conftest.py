@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import sys
 from dataclasses import dataclass
@@ -21,6 +22,17 @@ REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread():
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c():
+    """Ctrl-C does what it does at a terminal, also under cron, nohup and in background jobs.
+
+    Those start programs with SIGINT ignored, which Python and its child processes then keep.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,13 @@ from medldr.models._cosine_head import CosineHead as CosineHead
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
-NARROW = 8
-"""With fewer channels in a stage, pictures are channels first; see `FeatureModel.memory_format`."""
+NARROW = 16
+"""With fewer channels in a stage, pictures are channels first; see `FeatureModel.memory_format`.
+
+Source:
+    Tried with torch 2.14.1 under a checked heap, in float32 and bfloat16: 4 to 15 channels corrupt
+    memory from 48 pixels on, 16 and more never do.
+"""
 
 Tap = Callable[[Tensor], Tensor]
 """Receives a stage's output and returns the input of the next stage."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Launcher = Literal["script", "spawn"]
 PrecisionName = Literal["float32", "bfloat16", "float16"]
 
+AUTO_PRECISION: Final = "MEDLDR_AUTO_PRECISION"
+"""Environment variable that says what ``precision: auto`` means, whatever the processor."""
+
 NAMES: Final[dict[str, PrecisionName]] = {
     "32-true": "float32",
     "bf16-mixed": "bfloat16",
@@ -120,10 +123,21 @@ def resolve_device(asked: str) -> str:
 def resolve_precision(asked: str, device: str) -> PrecisionName:
     """What ``auto`` means on this device: bfloat16 where the hardware is faster with it.
 
+    The environment variable ``MEDLDR_AUTO_PRECISION`` (``float32`` or ``bfloat16``) decides
+    instead where it is set, so that machines with different processors work alike.
+
     Raises:
-        InputError: If float16 is requested on a device that cannot train in it.
+        InputError: If float16 is requested on a device that cannot train in it, or the variable
+            names another precision.
     """
     if asked == "auto":
+        stated = os.environ.get(AUTO_PRECISION)
+        if stated:
+            if stated not in ("float32", "bfloat16"):
+                raise InputError(
+                    f"{AUTO_PRECISION}={stated}: this environment variable is float32 or bfloat16"
+                )
+            return stated  # type: ignore[return-value]
         return "bfloat16" if has_fast_bfloat16(device) else "float32"
     if asked == "float16" and device != "cuda":
         raise InputError(

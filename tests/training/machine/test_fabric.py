@@ -36,6 +36,7 @@ def test_cuda_multiplies_bfloat16_from_sm_80_on(monkeypatch, capability, native)
 
 
 def test_auto_precision_follows_the_hardware_and_words_are_taken_as_they_are(monkeypatch):
+    monkeypatch.delenv(runtime.AUTO_PRECISION, raising=False)
     for native, expected in ((True, "bfloat16"), (False, "float32")):
         monkeypatch.setattr(runtime, "has_fast_bfloat16", lambda device, n=native: n)
         assert runtime.resolve_precision("auto", "cpu") == expected
@@ -43,6 +44,16 @@ def test_auto_precision_follows_the_hardware_and_words_are_taken_as_they_are(mon
     assert runtime.resolve_precision("float16", "cuda") == "float16"
     with pytest.raises(InputError, match=r"training\.precision: float16 needs a CUDA device"):
         runtime.resolve_precision("float16", "cpu")
+
+
+def test_the_environment_may_say_what_auto_precision_is(monkeypatch):
+    for stated in ("float32", "bfloat16"):
+        monkeypatch.setenv("MEDLDR_AUTO_PRECISION", stated)
+        assert runtime.resolve_precision("auto", "cpu") == stated
+        assert runtime.resolve_precision("float32", "cpu") == "float32"
+    monkeypatch.setenv("MEDLDR_AUTO_PRECISION", "half")
+    with pytest.raises(InputError, match=r"MEDLDR_AUTO_PRECISION=half: .* float32 or bfloat16"):
+        runtime.resolve_precision("auto", "cpu")
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
