@@ -17,7 +17,7 @@ from medldr.reporting import report_folder
 from medldr.run import evaluate_run, load_model, train_run
 from medldr.run_result import RunResult
 from medldr.sweeps.command import run_sweep
-from medldr.sweeps.run.launch import SweepResult
+from medldr.sweeps.launch import SweepResult
 
 __all__ = [
     "RunResult",

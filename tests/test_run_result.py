@@ -9,7 +9,7 @@ import pytest
 from medldr.folders.files import RunFolder
 from medldr.reporting import printed_tables, write_sweep_report
 from medldr.run_result import RunResult
-from medldr.sweeps.run.launch import SweepResult
+from medldr.sweeps.launch import SweepResult
 
 FROZEN = Path(__file__).parent / "frozen"
 

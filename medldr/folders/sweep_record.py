@@ -118,6 +118,7 @@ class SweepFolder:
         self.sweep = self.path / "sweep.json"
         self.configs = self.path / "configs"
         self.logs = self.path / "logs"
+        self.processes = self.logs / "sweeps"
         self.report = self.path / "report.html"
         self.markdown = self.path / "report.md"
         self.csv = self.path / "report.csv"

@@ -11,53 +11,20 @@ from rich.console import Console
 
 from medldr.config.load import refusal
 from medldr.errors import InputError, did_you_mean
+from medldr.folders.standing import standing_of
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import SweepReport, print_sweep, printed_tables, write_sweep_report
-from medldr.sweeps.launchers.base import Launcher
+from medldr.sweeps.launch import SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
 from medldr.sweeps.plan.absent_files import absent_files
 from medldr.sweeps.plan.file import find_sweep
-from medldr.sweeps.run.launch import Plan, SweepResult, make_plan, run_plan
-from medldr.sweeps.same_errors import error_lines
-from medldr.sweeps.show import print_plan, print_status
-from medldr.sweeps.status import standing_of, status_of
+from medldr.sweeps.show import error_lines, print_plan, print_status
+from medldr.sweeps.status import MemberStatus, status_of
 
 LAUNCHERS: Final = ("local", "slurm")
 SOME_MISSING: Final = 3
 """Exit code of a sweep of which something failed or was left out."""
-
-
-def choose_launcher(name: str, plan: Plan, jobs: int | None = None) -> Launcher:
-    """The launcher of that name.
-
-    Args:
-        name: ``local`` or ``slurm``.
-        plan: What it will start.
-        jobs: Maximum number of concurrent runs; unset: the launcher decides.
-
-    Raises:
-        InputError: If there is no such launcher, or it lacks something.
-    """
-    check_launcher(name, jobs)
-    if name == "slurm":
-        return slurm_launcher(plan.folder, plan.slurm, jobs)
-    return local_launcher(jobs)
-
-
-def check_launcher(name: str, jobs: int | None) -> None:
-    """Refuse an unknown launcher and a number of jobs below 1.
-
-    Raises:
-        InputError: Naming the option.
-    """
-    if name not in LAUNCHERS:
-        known = ", ".join(LAUNCHERS)
-        raise InputError(
-            f"--launcher: unknown launcher {name!r}.{did_you_mean(name, LAUNCHERS)} Known: {known}"
-        )
-    if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs: {jobs} is too small; it should be 1 or more")
 
 
 def run_sweep(
@@ -85,8 +52,7 @@ def run_sweep(
         InputError: If anything is wrong with file, members, folder or launcher; nothing started.
         SweepStopped: After SIGINT or SIGTERM; the same call resumes the sweep.
     """
-    result, _ = _run(source, overrides, out, jobs, launcher, only, retry_failed)
-    return result
+    return _run(source, overrides, out, jobs, launcher, only, retry_failed)[0]
 
 
 def _run(
@@ -98,9 +64,12 @@ def _run(
     only: str | None,
     retry_failed: bool,
 ) -> tuple[SweepResult, SweepReport]:
-    check_launcher(launcher, jobs)
+    _check_launcher(launcher, jobs)
     plan = make_plan(source, overrides, out, only)
-    chosen = choose_launcher(launcher, plan, jobs)
+    if launcher == "slurm":
+        chosen = slurm_launcher(plan.folder, plan.slurm, jobs)
+    else:
+        chosen = local_launcher(jobs)
     absent = absent_files(plan.folder, plan.chosen)
     if absent:
         raise refusal(f"the data of the sweep {plan.record.name}", absent)
@@ -109,24 +78,14 @@ def _run(
     return replace(result, tables=tuple(printed_tables(report))), report
 
 
-def dry_run(
-    source: str | Path,
-    overrides: Sequence[str] = (),
-    out: Path | str | None = None,
-    only: str | None = None,
-) -> None:
-    """Print the members of a sweep and the state of each; nothing is written or started.
-
-    Raises:
-        InputError: If there is a mistake in the file, the members or the folder.
-    """
-    plan = make_plan(source, overrides, out, only)
-    said = Console(stderr=True, highlight=False)
-    for note in (*plan.notes, *absent_files(plan.folder, plan.chosen)):
-        said.print(note, soft_wrap=not said.is_terminal, markup=False)
-    members = [entry.member for entry in plan.chosen]
-    standings = [(member, standing_of(plan.folder, member.run)) for member in members]
-    print_plan(plan.record.name, plan.folder.path, standings)
+def _check_launcher(name: str, jobs: int | None) -> None:
+    """Refuse an unknown launcher and a number of jobs below 1."""
+    if name not in LAUNCHERS:
+        near = did_you_mean(name, LAUNCHERS)
+        known = ", ".join(LAUNCHERS)
+        raise InputError(f"--launcher: unknown launcher {name!r}.{near} Known: {known}")
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs: {jobs} is too small; it should be 1 or more")
 
 
 def sweep_command(
@@ -152,21 +111,34 @@ def sweep_command(
         print_status(status_of(SweepFolder(_one_folder(words))))
         return 0
     _refuse_misspelt_status(source)
-    check_launcher(launcher, jobs)
     if dry:
-        dry_run(source, words, out, only)
+        _check_launcher(launcher, jobs)
+        _dry_run(source, words, out, only)
         return 0
     result, report = _run(source, words, out, jobs, launcher, only, retry_failed)
     print_sweep(report)
     if result.complete:
         return 0 if report.sweep.complete else SOME_MISSING
-    console = Console(stderr=True, highlight=False)
-    for line in (*error_lines(result.failed), *error_lines(result.left_out)):
-        console.print(line, soft_wrap=not console.is_terminal, markup=False)
-    text = f"{len(result.failed)} failed, {len(result.left_out)} left out"
+    counts = f"{len(result.failed)} failed, {len(result.left_out)} left out"
     cure = f"Run `medldr sweep status {result.folder}` for details, or add --retry-failed to retry"
-    console.print(f"{text}. {cure}", soft_wrap=not console.is_terminal, markup=False)
+    _print_errors([*error_lines(result.failed), *error_lines(result.left_out), f"{counts}. {cure}"])
     return SOME_MISSING
+
+
+def _dry_run(source: str, overrides: Sequence[str], out: Path | None, only: str | None) -> None:
+    """Print the members of a sweep and the state of each; nothing is written or started."""
+    plan = make_plan(source, overrides, out, only)
+    _print_errors([*plan.notes, *absent_files(plan.folder, plan.chosen)])
+    members = [entry.member for entry in plan.chosen]
+    standings = [MemberStatus(member, standing_of(plan.folder, member.run)) for member in members]
+    print_plan(plan.record.name, plan.folder.path, standings)
+
+
+def _print_errors(lines: Sequence[str]) -> None:
+    """Print lines on standard error."""
+    console = Console(stderr=True, highlight=False)
+    for line in lines:
+        console.print(line, soft_wrap=not console.is_terminal, markup=False)
 
 
 def _refuse_misspelt_status(source: str) -> None:

@@ -1,9 +1,11 @@
-"""Sweeps on the terminal: how far one is, and what it would start; readable at 80 columns."""
+"""Sweeps on the terminal: how far one is, and what it would start; readable at 80 columns.
+
+An error that many runs share is shown once.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -12,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from medldr.folders.standing import AT_WORK, State
 from medldr.folders.sweep_record import Member
 from medldr.reporting.writers.terminal import console
-from medldr.sweeps.same_errors import group_same_errors, some_runs
-from medldr.sweeps.status import AT_WORK, STATES, MemberStatus, Standing, State, SweepStatus
+from medldr.sweeps.status import MemberStatus, SweepStatus, count_states
 
 COLOURS: Final = {
     "failed": "red",
@@ -27,6 +29,8 @@ COLOURS: Final = {
 _PROBLEMS: Final[tuple[State, ...]] = ("failed", "unreadable", "interrupted")
 _SEED_AND_STATE: Final = 25
 """Characters that the other columns of a plan take, gaps included."""
+_NAMES: Final = 3
+_ERRORS: Final = 5
 
 
 def print_status(status: SweepStatus, out: Console | None = None) -> None:
@@ -38,7 +42,7 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     """
     out = out or console()
     soft = not out.is_terminal
-    out.print(Text(f"{status.name}: {counts_line(status)}"), soft_wrap=soft)
+    out.print(Text(_counted(status.name, status.members)), soft_wrap=soft)
     if status.overrides:
         out.print(Text(f"started with {' '.join(status.overrides)}"), soft_wrap=soft)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -72,10 +76,11 @@ def _place(entry: MemberStatus) -> str:
     return f"{entry.member.run} at {entry.position}" if entry.position else entry.member.run
 
 
-def counts_line(status: SweepStatus) -> str:
-    """Members in each state, as text: ``5 runs: 3 done, 1 running, 1 waiting``."""
-    parts = ", ".join(f"{count} {state}" for state, count in status.counts.items())
-    return f"{_runs(len(status.members))}: {parts}"
+def _counted(name: str, members: Sequence[MemberStatus]) -> str:
+    """Members in each state, as text: ``demo: 5 runs: 3 done, 1 running, 1 waiting``."""
+    counts = count_states(members)
+    parts = ", ".join(f"{count} {state}" for state, count in counts.items())
+    return f"{name}: {count_runs(len(members))}: {parts}"
 
 
 def time_line(status: SweepStatus) -> str:
@@ -90,15 +95,14 @@ def time_line(status: SweepStatus) -> str:
 
 
 def _row(entries: Sequence[MemberStatus]) -> tuple[Text, Text, str]:
-    counts = Counter(entry.standing.state for entry in entries)
-    said = Text("\n").join(
-        Text(f"{counts[state]} {state}", style=COLOURS.get(state, ""))
-        for state in STATES
-        if counts[state]
+    """Counts of the runs of a label, how far each is, and the mean time of those that are done."""
+    counts = Text("\n").join(
+        Text(f"{count} {state}", style=COLOURS.get(state, ""))
+        for state, count in count_states(entries).items()
     )
     now = Text("\n".join(filter(None, map(_position, entries))))
     spent = [entry.seconds for entry in entries if entry.standing.state == "done"]
-    return said, now, clock(sum(spent) / len(spent)) if spent else ""
+    return counts, now, clock(sum(spent) / len(spent)) if spent else ""
 
 
 def _position(entry: MemberStatus) -> str:
@@ -112,38 +116,32 @@ def _position(entry: MemberStatus) -> str:
 
 
 def print_plan(
-    name: str,
-    folder: Path,
-    standings: Sequence[tuple[Member, Standing]],
-    out: Console | None = None,
+    name: str, folder: Path, members: Sequence[MemberStatus], out: Console | None = None
 ) -> None:
     """Print the members of a sweep and the state of each.
 
     Args:
         name: Name of the sweep.
         folder: Its folder.
-        standings: Members, in the order in which they start.
+        members: Members, in the order in which they start.
         out: Where to print; unset: standard output.
     """
     out = out or console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    members = [member for member, _ in standings]
-    places = _fitting(members, out.width)
+    places = _fitting([entry.member for entry in members], out.width)
     table.add_column("label", overflow="fold")
     table.add_column("seed", justify="right", no_wrap=True)
     for place in places:
         table.add_column(place, no_wrap=True)
     table.add_column("state", no_wrap=True)
-    for member, standing in standings:
+    for entry in members:
+        member, state = entry.member, entry.standing.state
         texts = [member.label, str(member.seed), *(getattr(member, place) for place in places)]
-        state = Text(standing.state, style=COLOURS.get(standing.state, ""))
-        table.add_row(*map(Text, texts), state)
+        table.add_row(*map(Text, texts), Text(state, style=COLOURS.get(state, "")))
     out.print(table)
-    counts = Counter(standing.state for _, standing in standings)
-    parts = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
     soft = not out.is_terminal
-    out.print(f"{name}: {_runs(len(standings))}: {parts}", markup=False, soft_wrap=soft)
-    all_done = counts["done"] == len(standings)
+    out.print(_counted(name, members), markup=False, soft_wrap=soft)
+    all_done = all(entry.standing.state == "done" for entry in members)
     end = "nothing is left to run" if all_done else "run it without --dry-run to start"
     out.print(f"in {folder}; {end}", markup=False, soft_wrap=soft)
 
@@ -155,7 +153,58 @@ def _fitting(members: Sequence[Member], width: int) -> tuple[str, ...]:
     return ("row", "column") if taken + _SEED_AND_STATE <= width else ()
 
 
-def _runs(count: int) -> str:
+def group_same_errors(errors: Mapping[str, str]) -> dict[str, list[str]]:
+    """Run names by error, in the order in which each error first occurs.
+
+    Args:
+        errors: The error of each run, by name.
+
+    Example:
+        >>> group_same_errors({"a": "no data", "b": "boo", "c": "no data"})
+        {'no data': ['a', 'c'], 'boo': ['b']}
+    """
+    groups: dict[str, list[str]] = {}
+    for name, error in errors.items():
+        groups.setdefault(error, []).append(name)
+    return groups
+
+
+def some_runs(names: Sequence[str]) -> str:
+    """The number of runs and the names of the first few.
+
+    Example:
+        >>> some_runs(["a", "b", "c", "d", "e"])
+        '5 runs: a, b, c and 2 more'
+    """
+    more = len(names) - _NAMES
+    first = ", ".join(names[:_NAMES])
+    return f"{count_runs(len(names))}: {first}" + (f" and {more} more" if more > 0 else "")
+
+
+def error_lines(errors: Mapping[str, str]) -> list[str]:
+    r"""One line for an error of a single run; for a shared error, a second line with the names.
+
+    At most five errors are shown.
+
+    Args:
+        errors: The error of each run, by name.
+
+    Example:
+        >>> error_lines({"a": "no data", "b": "boo", "c": "no data"})
+        ['no data', '  2 runs: a, c', 'b: boo']
+    """
+    groups = group_same_errors(errors)
+    lines: list[str] = []
+    for error, names in list(groups.items())[:_ERRORS]:
+        alone = len(names) == 1
+        lines += [f"{names[0]}: {error}"] if alone else [error, f"  {some_runs(names)}"]
+    if len(groups) > _ERRORS:
+        lines.append(f"and {len(groups) - _ERRORS} more (`medldr sweep status` lists them all)")
+    return lines
+
+
+def count_runs(count: int) -> str:
+    """``1 run``, ``2 runs``."""
     return "1 run" if count == 1 else f"{count} runs"
 
 

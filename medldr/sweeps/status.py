@@ -6,53 +6,17 @@ import contextlib
 import datetime
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final, Literal
+from typing import Any, get_args
 
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.folders import lifecycle
-from medldr.folders.exit_record import read_exit_record
 from medldr.folders.files import RunFolder
-from medldr.folders.run_record import RunRecord, read_run_record
+from medldr.folders.standing import AT_WORK, Standing, State, standing_of
 from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
-from medldr.sweeps.run.launches import is_launched
-
-State = Literal["done", "running", "launched", "interrupted", "failed", "waiting", "unreadable"]
-
-STATES: Final[tuple[State, ...]] = (
-    "done",
-    "running",
-    "launched",
-    "interrupted",
-    "failed",
-    "waiting",
-    "unreadable",
-)
-
-AT_WORK: Final[tuple[State, ...]] = ("running", "launched")
-"""States of a member that another process takes care of."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The state of a run.
-
-    Attributes:
-        state: ``done``, ``running`` (somewhere), ``launched`` (its process is starting, or its job
-            is queued), ``interrupted`` (resumes at the next start), ``failed``, ``waiting`` (never
-            started) or ``unreadable``.
-        error: Why it failed or cannot be read; for an interrupted one, what stopped it, if that
-            was not the user.
-        resumes: Whether the next start of the sweep resumes it without being asked to.
-    """
-
-    state: State
-    error: str = ""
-    resumes: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,44 +57,13 @@ class SweepStatus:
     @property
     def counts(self) -> dict[State, int]:
         """The number of members in each state that occurs."""
-        found = Counter(entry.standing.state for entry in self.members)
-        return {state: found[state] for state in STATES if found[state]}
+        return count_states(self.members)
 
 
-def standing_of(folder: SweepFolder, name: str) -> Standing:
-    """The state of one member; reads two or three small files."""
-    run = folder.run(name)
-    try:
-        record = lifecycle.read_current(run)
-        if record is not None and record.status == "done":
-            # Without its results, the run has to be opened again.
-            return Standing("done") if lifecycle.is_done(run) else _interrupted("")
-        if record is not None and record.status == "running":
-            return Standing("running")
-        if is_launched(folder, name):
-            return Standing("launched")
-        # An exit record comes from a later process than what the run's own folder says.
-        exited = read_exit_record(folder, name)
-    except InputError as error:
-        return Standing("unreadable", str(error))
-    if exited is not None:
-        # A mistake would only repeat; a run that a signal ended may succeed next time.
-        return Standing("failed", exited.error, resumes=exited.code < 0)
-    if record is None:
-        return Standing("waiting", resumes=True)
-    if record.status == "failed":
-        return Standing("failed", record.error or "no error recorded")
-    return _interrupted(_reason(record))
-
-
-def _interrupted(error: str) -> Standing:
-    return Standing("interrupted", error, resumes=True)
-
-
-def _reason(record: RunRecord) -> str:
-    """What stopped a run; nothing if it was asked to stop."""
-    error = record.error or "its process was killed"
-    return "" if error.startswith("stopped by") else error
+def count_states(members: Iterable[MemberStatus]) -> dict[State, int]:
+    """The number of members in each state that occurs, from done to unreadable."""
+    counts = Counter(entry.standing.state for entry in members)
+    return {state: counts[state] for state in get_args(State) if counts[state]}
 
 
 def status_of(folder: SweepFolder) -> SweepStatus:
@@ -157,23 +90,19 @@ def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:
     standing = standing_of(folder, member.run)
     if standing.state in ("launched", "waiting", "unreadable"):
         return MemberStatus(member, standing)
-    run = folder.run(member.run)
-    try:
-        seconds = _seconds(run, standing.state)
-    except InputError as error:  # damaged since its state was read
-        return MemberStatus(member, Standing("unreadable", str(error)))
     shown = standing.state in ("running", "interrupted", "failed")
+    run = folder.run(member.run)
     position = position_of(run, folder.config(member.run)) if shown else ""
-    return MemberStatus(member, standing, position, seconds)
+    return MemberStatus(member, standing, position, _seconds(standing))
 
 
-def _seconds(run: RunFolder, state: State) -> float:
+def _seconds(standing: Standing) -> float:
     """Time spent on a run so far."""
-    if not run.run.exists():
+    if standing.record is None:
         return 0.0
-    times = read_run_record(run).times
+    times = standing.record.times
     seconds = times.seconds
-    if state == "running" and times.latest_start:
+    if standing.state == "running" and times.latest_start:
         began, zone = datetime.datetime.fromisoformat(times.latest_start), datetime.timezone.utc
         began = began if began.tzinfo else began.replace(tzinfo=zone)
         seconds += (datetime.datetime.now(zone) - began).total_seconds()

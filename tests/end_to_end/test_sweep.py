@@ -13,8 +13,8 @@ import time
 import pytest
 
 import medldr as package
+from medldr.folders.standing import standing_of
 from medldr.folders.sweep_record import SweepFolder, read_sweep
-from medldr.sweeps.status import standing_of
 
 EPOCHS = 25
 FILE = """\

@@ -8,9 +8,8 @@ import pytest
 
 import medldr as package
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.sweeps import command
+from medldr.sweeps import command, launch
 from medldr.sweeps.launchers.base import Launcher
-from medldr.sweeps.run import launch
 
 FILE = """\
 # A demonstration.

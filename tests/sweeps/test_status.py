@@ -12,10 +12,11 @@ from rich.console import Console
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.folders.owner import owned
+from medldr.folders.standing import Standing, standing_of
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
-from medldr.sweeps.run.launches import at_work, note_launch
+from medldr.sweeps.shared_folder import at_work, note_launch
 from medldr.sweeps.show import print_plan, print_status
-from medldr.sweeps.status import Standing, standing_of, status_of
+from medldr.sweeps.status import MemberStatus, status_of
 
 
 def _member(label, seed=0):
@@ -203,11 +204,11 @@ def test_printing_says_what_is_not_known(folder):
 def test_a_plan_is_a_row_per_run(folder):
     _run(folder, "erm", 0, "done")
     members = status_of(folder).members
-    text = _printed(print_plan, "demo", folder.path, [(m.member, m.standing) for m in members])
+    text = _printed(print_plan, "demo", folder.path, members)
     assert len(re.findall(r"^(?:erm|mixup) +[012] +", text, re.MULTILINE)) == 6
     assert "demo: 6 runs: 1 done, 5 waiting" in text
     assert text.splitlines()[-1] == f"in {folder.path}; run it without --dry-run to start"
-    text = _printed(print_plan, "demo", folder.path, [(members[0].member, members[0].standing)])
+    text = _printed(print_plan, "demo", folder.path, members[:1])
     assert text.splitlines()[-1] == f"in {folder.path}; nothing is left to run"
 
 
@@ -215,7 +216,9 @@ def test_a_long_label_of_a_plan_stays_in_one_piece_at_80_columns(folder):
     labels = ["dermamnist_224up_latentdr_full_learning_rate", "x" * 60]
     members = [Member(f"{n}-00000000-s12", n, 12, n[-22:], n[:22]) for n in labels]
     waits = Standing("waiting")
-    text = _printed(print_plan, "demo", folder.path, [(member, waits) for member in members])
+    text = _printed(
+        print_plan, "demo", folder.path, [MemberStatus(member, waits) for member in members]
+    )
     lines = text.splitlines()
     assert re.search(rf"^{labels[0]} +12 ", text, re.MULTILINE)
     assert max(map(len, lines[:-1])) <= 80
@@ -225,7 +228,9 @@ def test_a_long_label_of_a_plan_stays_in_one_piece_at_80_columns(folder):
 
 def test_a_plan_shows_places_where_there_is_room(folder):
     member = Member("c_erm-00000000-s1", "c_erm", 1, "erm", "c")
-    text = _printed(print_plan, "demo", folder.path, [(member, Standing("interrupted"))])
+    text = _printed(
+        print_plan, "demo", folder.path, [MemberStatus(member, Standing("interrupted"))]
+    )
     assert re.search(r"^label +seed +row +column +state *$", text, re.MULTILINE)
     assert re.search(r"^c_erm +1 +erm +c +interrupted *$", text, re.MULTILINE)
 

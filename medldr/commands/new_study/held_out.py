@@ -18,7 +18,7 @@ from medldr.data.image_table import ImageTable
 from medldr.data.splits.make import make_splits
 from medldr.data.splits.stratify import class_table
 from medldr.errors import InputError
-from medldr.sweeps.plan.labels import ALLOWED
+from medldr.sweeps.plan.table import ALLOWED
 
 MOST: Final = 8
 

@@ -13,9 +13,9 @@ from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.comparison.runs import run_of
-from medldr.folders.files import read_json
 from medldr.folders.fold_axis import FOLD
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
+from medldr.folders.standing import recorded_standing
 from medldr.folders.sweep_record import Member, Sweep, SweepFolder, read_sweep
 from medldr.metrics import METRICS
 from medldr.reporting.read.held_out_folds import also_planned
@@ -25,9 +25,6 @@ from medldr.reporting.read.run import read_run
 from medldr.reporting.read.searched_settings import chosen_settings
 from medldr.reporting.read.study import Entry, Pick, Study
 from medldr.reporting.read.titles import one_configuration_a_row, printed_titles
-
-STOPPED = (130, 143, -2, -15)
-"""Exit codes of a run that was asked to stop and can continue."""
 
 
 def read_study(folder: SweepFolder) -> Study:
@@ -82,14 +79,11 @@ def _entry(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
 
 def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
     files, record = opened.files, opened.record
-    code, error = _ending(folder, member.run, 0 if record is None else record.times.starts)
-    if record is None:
-        return Entry(member, "failed" if code else "not run", error)
-    state = record.status
-    if state == "interrupted" and code and code not in STOPPED:
-        return Entry(member, "failed", error)
-    if state != "done":
-        return Entry(member, state, record.error or error)
+    if record is None or record.status != "done":
+        standing = recorded_standing(folder, member.run, record)
+        state = {"waiting": "not run", "launched": "running"}.get(standing.state, standing.state)
+        recorded = "" if record is None else record.error or ""
+        return Entry(member, state, standing.error if state == "failed" else recorded)
     absent = [f.name for f in (files.evaluation, files.predictions) if not f.is_file()]
     if absent:
         cure = f"run `medldr evaluate {files.path}`"
@@ -99,17 +93,6 @@ def _read(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:
         raise InputError(f"{files.path} lost files while it was being read. Write the report again")
     run = run_of(files, record, read.evaluation, read.predictions)
     return Entry(member, "done", run=run, files=replace(read, predictions=None))
-
-
-def _ending(folder: SweepFolder, name: str, starts: int) -> tuple[int, str]:
-    """How its last process ended, where that is known and was not overtaken by a later start."""
-    path = folder.ending(name)
-    if not path.is_file():
-        return 0, ""
-    ending = read_json(path)
-    if ending.get("starts", starts) != starts:
-        return 0, ""
-    return int(ending["code"]), str(ending.get("error") or "")
 
 
 def _ids(folder: SweepFolder, entries: Iterable[Entry]) -> frozenset[str]:

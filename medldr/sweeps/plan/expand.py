@@ -1,21 +1,26 @@
-"""From a sweep file to its runs; nothing here reads a run folder or starts anything."""
+"""From a sweep file to its runs, each at its place in the table, and to what the folder records.
+
+Nothing here reads a run folder or starts anything.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from medldr.config import RunConfig, run_hash, run_name
 from medldr.config.load import refusal
+from medldr.config.sections import dataset_name
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.sweep_record import Member, Sweep
-from medldr.sweeps.plan.cases import cases
-from medldr.sweeps.plan.check_cases import Checked, check_cases
-from medldr.sweeps.plan.layout import check_places, layout, place, same_runs
-from medldr.sweeps.plan.parts import SweepFile
+from medldr.folders.sweep_record import Layout, Member, Sweep
+from medldr.folders.table_names import DATA, JOINT, joined
+from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
+from medldr.sweeps.plan.file import SweepFile
+from medldr.sweeps.plan.table import known_names, last_word, methods, side_values
 
 
 @dataclass(frozen=True)
@@ -62,19 +67,22 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
         erm_lr-0.01 1 | erm, lr-0.01 | retinamnist
         latentdr_pool_lr-0.01 1 | latentdr_pool, lr-0.01 | retinamnist
     """
+    replaced = list(dict.fromkeys(replaced_keys(sweep)))
+    if replaced:
+        raise refusal(f"the sweep {sweep.source}", replaced)
     folder = Path(os.path.abspath(Path(out).expanduser()))
     every = cases(sweep)
-    found = check_cases(sweep, every, folder)
-    places = [place(checked.case, checked.config, sweep) for checked in found]
-    problems = check_places(sweep, found, places)
+    found = check_cases(sweep, every, folder, sweep.seeds[0])
+    places = [_place(checked, sweep) for checked in found]
+    problems = [*_shared_cells(found, places), *_titles_of_nothing(sweep, places)]
     planned: list[Planned] = []
     for seed in sweep.seeds:
-        runs: dict[str, str] = {}
-        hashes: list[tuple[str, str]] = []
-        drawn: dict[tuple[str, str], str] = {}
         if sweep.search is not None and sweep.search.per_seed and seed != sweep.seeds[0]:
             found = check_cases(sweep, every, folder, seed)
-        for checked, at in zip(found, places, strict=True):
+        runs: dict[str, str] = {}  # by label
+        labels: dict[str, list[str]] = {}  # by hash
+        drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
+        for checked, place in zip(found, places, strict=True):
             case = checked.case
             before = () if case.before is None else (runs[case.before],)
             config = _seeded(checked, seed, folder, before)
@@ -85,13 +93,14 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
                     runs[case.label] = runs[first]  # what waits for it waits for that one
                     continue
             runs[case.label] = run_name(config)
-            hashes.append((case.label, digits))
+            labels.setdefault(digits, []).append(case.label)
             member = Member(
-                runs[case.label], case.label, seed, *at.texts, before, *at, drawn=checked.drawn
-            )
+                runs[case.label], case.label, seed, joined(place.row), joined(place.column),
+                before, place.row, place.column, checked.drawn,
+            )  # fmt: skip
             planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
-            problems += same_runs(hashes)
+            problems += _same_runs(labels)
     if problems:
         raise refusal(f"the sweep {sweep.source}", problems)
     return planned
@@ -115,8 +124,28 @@ def as_record(sweep: SweepFile, planned: Sequence[Planned]) -> Sweep:
         >>> record.layout.rows, record.layout.columns, record.layout.titles
         ('algorithm', 'data', {'erm': 'ERM'})
     """
+    table = sweep.table
+    titles = {**table.titles}
+    for side in filter(None, (methods(table), table.columns)):
+        for parts in side_values(side, sweep.names):
+            name = JOINT.join(parts)
+            if name not in titles and any(part in titles for part in parts):
+                titles[name] = JOINT.join(titles.get(part, part) for part in parts)
+    layout = Layout(
+        title=sweep.title,
+        rows=JOINT.join(map(last_word, methods(table))),
+        columns=JOINT.join(map(last_word, table.columns or ())) or DATA,
+        reference=table.reference,
+        controls=table.controls,
+        contrasts=table.contrasts,
+        metrics=table.metrics,
+        titles=titles,
+        remark=table.remark,
+        search=tuple(key for key in table.rows or () if key in table.search),
+        search_per_seed=sweep.search is not None and sweep.search.per_seed,
+    )
     members = tuple(entry.member for entry in planned)
-    return Sweep(sweep.name, layout(sweep), members, sweep.overrides)
+    return Sweep(sweep.name, layout, members, sweep.overrides)
 
 
 def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
@@ -163,3 +192,64 @@ def _seeded(checked: Checked, seed: int, folder: Path, before: tuple[str, ...]) 
             update={"init_from": folder / before[0]}
         )
     return checked.config.model_copy(update=changed)
+
+
+class _Place(NamedTuple):
+    """The place of a case in the table: the name of its value on each axis, by axis."""
+
+    row: Mapping[str, str]
+    column: Mapping[str, str]
+
+
+def _place(checked: Checked, sweep: SweepFile) -> _Place:
+    row, column = (
+        {key: checked.case.names[key] for key in keys or ()}
+        for keys in (sweep.table.rows, sweep.table.columns)
+    )
+    if not column:
+        column = {DATA: dataset_name(checked.config.model_dump(mode="json"), {})}
+    return _Place(row, column)
+
+
+def _shared_cells(found: Sequence[Checked], places: Sequence[_Place]) -> Iterator[str]:
+    """One line for cases that share a cell of the table, naming the axes that tell them apart."""
+    owners: dict[tuple[str, str], Case] = {}
+    reported = set()
+    for checked, place in zip(found, places, strict=True):
+        row, column, two = joined(place.row), joined(place.column), checked.case
+        one = owners.setdefault((row, column), two)
+        keys = tuple(key for key in two.names if one.names[key] != two.names[key])
+        if one is not two and keys not in reported:
+            reported.add(keys)
+            yield (
+                f"{one.label} and {two.label} share one cell of the table, row {row!r} and "
+                f"column {column!r}: add {' or '.join(keys)} to table.rows or table.columns"
+            )
+
+
+def _titles_of_nothing(sweep: SweepFile, places: Sequence[_Place]) -> Iterator[str]:
+    if sweep.overrides and not sweep.table.columns:
+        return  # data sets that only the unchanged file has may have titles; unknown here
+    names = known_names(sweep.table, sweep.names) | {joined(place.column) for place in places}
+    for name in sweep.table.titles:
+        if name not in names and name not in sweep.gone:
+            near = did_you_mean(name, sorted(names))
+            yield f"table.titles.{name} ({sweep.source}): no row or column has this name.{near}"
+
+
+def _same_runs(labels: Mapping[str, Sequence[str]]) -> list[str]:
+    """One line per group of labels that mean the same run.
+
+    Args:
+        labels: The labels of the members of one seed by their hash.
+
+    Example:
+        >>> _same_runs({"0a1b2c3d": ["erm", "plain"], "1": ["latentdr"]})[0][:41]
+        'erm and plain are the same run (0a1b2c3d)'
+    """
+    return [
+        f"{' and '.join(named)} are the same run ({digits}); the location of the data and the "
+        "section machine do not distinguish runs. Leave one out"
+        for digits, named in labels.items()
+        if len(named) > 1
+    ]

@@ -9,35 +9,96 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medldr.config import packaged_configs, packaged_names
 from medldr.config.layers import COMMAND_LINE, Layer, Merged
 from medldr.config.load import refusal
-from medldr.config.yaml import Document, KeyPath, plain, read_yaml
+from medldr.config.yaml import Document, KeyPath, parse_value, plain, read_yaml
 from medldr.errors import InputError, did_you_mean
-from medldr.sweeps.plan.key_checks import check_axis, check_entries, check_not_an_axis
-from medldr.sweeps.plan.labels import named_values
-from medldr.sweeps.plan.overrides import sorted_out
-from medldr.sweeps.plan.parts import Axis, Entry, SweepFile, names_of
-from medldr.sweeps.plan.schema import Content, TableContent, checked, head
-from medldr.sweeps.plan.search import Search
-from medldr.sweeps.plan.search_file import read_search
+from medldr.folders.table_names import DRAW, RUN
+from medldr.sweeps.plan.schema import (
+    Axis,
+    Content,
+    Entry,
+    TableContent,
+    check_axis,
+    check_entries,
+    checked,
+    head,
+    not_an_axis,
+)
+from medldr.sweeps.plan.search import Search, read_search
 from medldr.sweeps.plan.table import (
     Names,
     check_metrics,
     check_sides,
     known_names,
     methods,
+    named_values,
     settled_rows,
     side_names,
     with_draws,
     with_sides,
 )
 
-__all__ = ["SweepFile", "find_sweep", "load_sweep"]
+_REFUSED: Final = {
+    "axes": "name the axis: axes.KEY=[...]",
+    "search": "name the key: search.KEY=...",
+    "table": "name the key: table.KEY=...",
+    "slurm": "name the key: slurm.KEY=...",
+    "seed": "a sweep has several seeds: write seeds=[...]",
+    "label": "the labels of a sweep come from its runs and axes; change them in its file",
+    "runs": "change the runs of a sweep in its file; --only selects among them",
+    "common": "leave out 'common.': a key of a run applies to every run",
+    "after": "change the order of runs in the sweep file",
+}
+"""First words of keys that the command line cannot set, unless one of `_INNER` goes on."""
+_INNER: Final = ("axes", "search", "table", "slurm")
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """A sweep file with what the command line changed.
+
+    Attributes:
+        name: Name of the file, without its ending.
+        source: The file, as messages name it.
+        title: Title of the report.
+        common: What all runs share, like a run file.
+        entries: The runs, at least one.
+        axes: What multiplies them, in the order of the file.
+        seeds: The seeds of each.
+        table: How the report lays it out; ``rows`` is set; without ``columns`` they are the data.
+        slurm: Settings for the SLURM launcher.
+        folder: What its relative paths are relative to.
+        names: Names of the values of each axis, of the draws, and of the entries.
+        overrides: Every ``KEY=VALUE`` text.
+        run_overrides: Those among them that go to every run.
+        gone: Names in the file that the command line removed.
+        notes: For the user, what was left out of the table because of that.
+        search: The random search whose draws multiply its runs, if it has one.
+    """
+
+    name: str
+    source: str
+    title: str
+    common: Document
+    entries: tuple[Entry, ...]
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
+    table: TableContent
+    slurm: dict[str, Any]
+    folder: Path
+    names: Names
+    overrides: tuple[str, ...] = ()
+    run_overrides: tuple[str, ...] = ()
+    gone: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    search: Search | None = None
 
 
 def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> SweepFile:
@@ -78,15 +139,15 @@ def find_sweep(source: str | Path) -> Path:
     Raises:
         InputError: If the file does not exist, with the nearest packaged name.
     """
-    known = packaged_names("sweep")
-    if isinstance(source, str) and source in known:
+    packaged = packaged_names("sweep")
+    if isinstance(source, str) and source in packaged:
         return packaged_configs() / "sweep" / f"{source}.yaml"
     path = Path(source).expanduser()
     if path.is_file():
         return path
     if path.is_dir():
         raise InputError(f"{source} is a folder: give a sweep file or the name of a packaged sweep")
-    near = did_you_mean(path.stem, known)
+    near = did_you_mean(path.stem, packaged)
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         raise InputError(f"there is no file {source}{near}")
     if str(source) in packaged_names("run"):
@@ -97,6 +158,68 @@ def find_sweep(source: str | Path) -> Path:
     )
 
 
+@dataclass
+class Overrides:
+    """The command line of a sweep, sorted.
+
+    Attributes:
+        of_sweep: Values by their place in the sweep file; the last one wins.
+        of_runs: Texts that go to every run.
+        problems: What is wrong with the rest, one line each.
+    """
+
+    of_sweep: dict[KeyPath, Any] = field(default_factory=dict)
+    of_runs: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def nested(self) -> dict[str, Any]:
+        """The values for the sweep file, nested like the file."""
+        values: dict[str, Any] = {}
+        for path, value in self.of_sweep.items():
+            inner = values
+            for step in path[:-1]:
+                inner = inner.setdefault(str(step), {})
+            inner[str(path[-1])] = value
+        return values
+
+
+def sorted_overrides(texts: Iterable[str]) -> Overrides:
+    """Sort ``KEY=VALUE`` texts; one of another form goes to the runs, which report it.
+
+    Example:
+        >>> texts = ["seeds=[0, 1]", "axes.training.lr=0.1", "training.epochs=3"]
+        >>> overrides = sorted_overrides(texts)
+        >>> overrides.nested(), overrides.of_runs
+        ({'seeds': [0, 1], 'axes': {'training.lr': 0.1}}, ['training.epochs=3'])
+    """
+    overrides = Overrides()
+    for text in texts:
+        key, equals, value = text.partition("=")
+        first, _, rest = key.strip().partition(".")
+        inner = first in _INNER and bool(rest)
+        if equals and first in _REFUSED and not inner:
+            overrides.problems.append(f"{text!r} ({COMMAND_LINE}): {_REFUSED[first]}")
+        elif not equals or not (inner or key.strip() in ("seeds", "title")):
+            overrides.of_runs.append(text)
+        else:
+            try:
+                read = parse_value(value, f"{text!r} ({COMMAND_LINE})")
+            except InputError as error:
+                overrides.problems.append(f"{error}. Quote the value if it is text")
+            else:
+                overrides.of_sweep[(first, *_steps(first, rest))] = read
+    return overrides
+
+
+def _steps(first: str, rest: str) -> list[str]:
+    """The place in the sweep file below its first key; dotted keys of a run are one step."""
+    if first == "axes":
+        return [rest]
+    if first == "search" and rest.startswith("space."):
+        return ["space", rest.removeprefix("space.")]
+    return rest.split(".") if rest else []
+
+
 class _Reader:
     """Reads one sweep file; problems are collected and reported together."""
 
@@ -105,22 +228,22 @@ class _Reader:
         self.folder = folder
         self.name = name
         self.texts = tuple(texts)
-        self.overrides = sorted_out(texts)
+        self.overrides = sorted_overrides(texts)
         self.problems = list(self.overrides.problems)
         self.faulty: set[str | int] = set()
         self.merged = self._merged()
 
     def read(self) -> SweepFile:
         """The sweep; InputError with all problems."""
-        content = checked(self.merged.values, self.report)
+        content = checked(self.merged.values, Content, self.report)
         axes = self._axes(content)
         search = self._search(content, axes)
+        check_entries(content.runs, self.report)
         entries = tuple(
             Entry(entry.label, entry.after, self._part(("runs", number), ("label", "after")))
             for number, entry in enumerate(content.runs)
         )
-        check_entries([(entry.label, entry.after) for entry in entries], self.report)
-        self.problems += check_not_an_axis(list(content.axes), self.overrides.of_runs)
+        self.problems += not_an_axis(list(content.axes), self.overrides.of_runs)
         for key in ("seed", "label"):
             if key in content.common:
                 self.report(("common", key), "is set by the sweep, from its seeds, axes and labels")
@@ -129,7 +252,9 @@ class _Reader:
                 self.report(("runs", number, "seed"), "a sweep sets seeds, as in seeds: [0, 1, 2]")
         if len(set(content.seeds)) < len(content.seeds):
             self.report(("seeds",), f"contains duplicates: {list(content.seeds)}")
-        names = names_of(self.name, entries, axes, search)
+        names = {axis.key: list(axis.values) for axis in axes}
+        names |= {} if search is None else {DRAW: search.names}
+        names |= {RUN: [entry.label or self.name for entry in entries]}
         sought = content.table if search is None else with_draws(content.table)
         table, gone, notes = self._table(sought, names)
         title = content.title or self.name
@@ -149,6 +274,7 @@ class _Reader:
             table=table,
             slurm=plain(content.slurm),
             folder=self.folder,
+            names=names,
             overrides=self.texts,
             run_overrides=tuple(self.overrides.of_runs),
             gone=gone,
@@ -156,22 +282,20 @@ class _Reader:
             search=search,
         )
 
-    def report(self, path: KeyPath, said: str) -> None:
+    def report(self, path: KeyPath, problem: str) -> None:
         """Add a problem at a place of the file."""
-        self.problems.append(f"{head(path, self.merged)}: {said}")
+        self.problems.append(f"{head(path, self.merged)}: {problem}")
         self.faulty.add(path[0])
 
     def _merged(self) -> Merged:
         """The file under the command line; an axis of the command line replaces the file's."""
         values = dict(self.document.values)
-        if isinstance(values.get("axes"), Mapping):
-            replaced = {path[1] for path in self.overrides.of_sweep if path[0] == "axes"}
-            values["axes"] = {k: None if k in replaced else v for k, v in values["axes"].items()}
+        of_sweep = self.overrides.of_sweep
+        values["axes"] = _without(values.get("axes"), {p[1] for p in of_sweep if p[0] == "axes"})
         search = values.get("search")
-        if isinstance(search, Mapping) and isinstance(search.get("space"), Mapping):
-            drawn = {path[2] for path in self.overrides.of_sweep if path[:2] == ("search", "space")}
-            space = {k: None if k in drawn else v for k, v in search["space"].items()}
-            values["search"] = {**search, "space": space}
+        if isinstance(search, Mapping):
+            drawn = {path[2] for path in of_sweep if path[:2] == ("search", "space")}
+            values["search"] = {**search, "space": _without(search.get("space"), drawn)}
         file = Layer(self.document.source, self.folder, values, self.document.lines)
         return Merged([file, Layer(COMMAND_LINE, Path.cwd(), self.overrides.nested())])
 
@@ -195,21 +319,24 @@ class _Reader:
 
     def _axes(self, content: Content) -> tuple[Axis, ...]:
         of_file = self.document.values.get("axes")
-        found = []
+        axes = []
         for key, written in content.axes.items():
             place: KeyPath = ("axes", key)
             check_axis(key, written, self.report)
+            by_file, values = place not in self.overrides.of_sweep, written
             named = of_file.get(key) if isinstance(of_file, Mapping) else None
-            chosen = _chosen(written, named) if place in self.overrides.of_sweep else None
-            by_file = chosen is not None or place not in self.overrides.of_sweep
+            if not by_file and isinstance(named, Mapping):
+                words = written if isinstance(written, list) else [written]
+                if words and all(isinstance(word, str) and word in named for word in words):
+                    by_file, values = True, {word: named[word] for word in words}
             try:
-                values = named_values(key, written if chosen is None else chosen)
+                values = named_values(key, values)
             except ValueError as error:
                 self.report(place, str(error))
                 continue
             folder = self.folder if by_file else Path.cwd()
-            found.append(Axis(key, values, self.merged.where(place), folder))
-        return tuple(found)
+            axes.append(Axis(key, values, self.merged.where(place), folder))
+        return tuple(axes)
 
     def _search(self, content: Content, axes: tuple[Axis, ...]) -> Search | None:
         if content.search is None or "search" in self.faulty:
@@ -236,17 +363,13 @@ class _Reader:
             return table, frozenset(), ()
         sided = with_sides(table, names)
         rows = side_names(methods(sided), names)
-        gone_rows, gone = self._gone(rows, known_names(sided, names))
+        gone_rows, gone = set[str](), frozenset[str]()
+        if self._before is not None:
+            before = known_names(self._before.table, self._before.names)
+            gone_rows = _rows(self._before) - set(rows)
+            gone = frozenset(before - known_names(sided, names))
         settled, notes = settled_rows(sided, rows, gone_rows, self.report)
         return settled, gone, notes
-
-    def _gone(self, rows: Sequence[str], there: set[str]) -> tuple[set[str], frozenset[str]]:
-        """Rows, and names of any kind, that only the file without the command line has."""
-        before = self._before
-        if before is None:
-            return set(), frozenset()
-        known = known_names(before.table, before.names)
-        return _rows(before) - set(rows), frozenset(known - there)
 
     def _other_methods(self, table: TableContent, names: Names) -> bool:
         """Whether the command line left other methods than the file has."""
@@ -269,11 +392,8 @@ def _rows(sweep: SweepFile) -> set[str]:
     return set(side_names(methods(sweep.table), sweep.names))
 
 
-def _chosen(written: Any, named: Any) -> dict[str, Any] | None:
-    """The values of the file's axis that the command line selects by name, if it does."""
-    words = written if isinstance(written, list) else [written]
-    if not words or not isinstance(named, Mapping):
-        return None
-    if not all(isinstance(word, str) and word in named for word in words):
-        return None
-    return {word: named[word] for word in words}
+def _without(values: Any, keys: Collection[str | int]) -> Any:
+    """A mapping with nothing under these keys; anything else as it is."""
+    if not isinstance(values, Mapping):
+        return values
+    return {key: None if key in keys else value for key, value in values.items()}

@@ -1,20 +1,28 @@
-"""The content of a sweep file, and the messages about values of a wrong type."""
+"""The content of a sweep file: its keys, what their values may be, and what is said if they differ.
+
+Types and ranges are pydantic's; the functions below check what several keys must agree on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from medldr.config import PLUGIN_SECTIONS, RunConfig
 from medldr.config.layers import Merged
 from medldr.config.messages.problems import trimmed
 from medldr.config.messages.suggest import dotted
-from medldr.config.schema import RunConfig
-from medldr.config.yaml import KeyPath
+from medldr.config.yaml import Document, KeyPath
 from medldr.errors import did_you_mean
 
-_SAID: Final = {
+Report = Callable[[KeyPath, str], None]
+"""Takes the place of a problem in the file, and what is wrong there."""
+
+_WORDS: Final = {
     "bool_type": "should be true or false",
     "dict_type": "should be a mapping",
     "greater_than": "should be 1 or more",
@@ -30,6 +38,9 @@ _SAID: Final = {
     "too_short": "needs at least one value",
     "tuple_type": "should be a list",
 }
+"""Our words for kinds of pydantic's errors."""
+
+_SEEDS: Final = "seeds have their own key: seeds: [0, 1, 2]"
 
 
 def _several(value: Any) -> Any:
@@ -85,6 +96,17 @@ class SearchContent(_Content):
     space: dict[str, Any] = {}
 
 
+class SearchPart(_Content):
+    """A part that a search extends, such as ``search/domainbed``.
+
+    In runs of its ``protocol``, whose search it is, drawn values do not count as modified.
+    """
+
+    extends: Texts = ()
+    protocol: str = ""
+    space: dict[str, Any] = {}
+
+
 class EntryContent(_Content):
     """One of the runs: like a run file, with a label and the run it comes after."""
 
@@ -107,21 +129,100 @@ class Content(_Content):
     slurm: dict[str, Any] = {}
 
 
-def checked(values: Mapping[str, Any], report: Callable[[KeyPath, str], None]) -> Content:
-    """The content of a sweep file; what is wrong is reported and left at its default.
+@dataclass(frozen=True)
+class Entry:
+    """One of the runs of a sweep file, before axes and seeds multiply it.
+
+    Attributes:
+        label: Its label; None if it is the only one and has none.
+        after: Label of the entry that must be done first.
+        document: Its content, like a run file.
+    """
+
+    label: str | None
+    after: str | None
+    document: Document
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key and the values that it takes.
+
+    Attributes:
+        key: Dotted key of a run, or a section.
+        values: Values by the name that labels and tables use.
+        where: File and line, or ``command line``.
+        folder: What relative paths among the values are relative to.
+    """
+
+    key: str
+    values: dict[str, Any]
+    where: str
+    folder: Path
+
+
+C = TypeVar("C", Content, SearchPart)
+
+
+def checked(values: Mapping[str, Any], kind: type[C], report: Report) -> C:
+    """The content of a sweep file or of a part; what is wrong is reported and left at its default.
 
     Args:
-        values: What the file and the command line set.
-        report: Called with the place and the words of each problem.
+        values: What the file, and for a sweep the command line, set.
+        kind: What it should be.
+        report: Called with each problem.
     """
     rest = dict(values)
     try:
-        return Content.model_validate(rest)
+        return kind.model_validate(rest)
     except ValidationError as error:
-        for path, said in dict(_faults(error, values)).items():
-            report(path, said)
+        for path, problem in dict(_faults(error, values, kind)).items():
+            report(path, problem)
             rest.pop(str(path[0]), None)
-        return Content.model_validate(rest)
+        return kind.model_validate(rest)
+
+
+def _faults(
+    error: ValidationError, values: Mapping[str, Any], kind: type[BaseModel]
+) -> Iterator[tuple[KeyPath, str]]:
+    faults = [(trimmed(fault["loc"], values), fault) for fault in error.errors()]
+    for path, fault in faults:
+        if fault["type"] == "too_short" and any(
+            len(inner) > len(path) and inner[: len(path)] == path for inner, _ in faults
+        ):
+            continue  # the list is not too short: its wrong items are reported
+        if fault["type"] == "extra_forbidden":
+            yield path, _unknown(path, kind)
+        else:
+            yield path, _WORDS.get(fault["type"], fault["msg"].replace("Input should", "should"))
+
+
+def _unknown(path: KeyPath, kind: type[BaseModel]) -> str:
+    key = str(path[-1])
+    if len(path) > 1:
+        kind = SearchContent if path[0] == "search" else TableContent
+    elif kind is Content and key in {*RunConfig.model_fields, "extends"} and key != "seed":
+        return "a key that all runs share belongs under common"
+    return f"there is no such key.{nearest(key, kind.model_fields)}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The nearest known name, if any is near, and all of them.
+
+    Example:
+        >>> nearest("row", ["rows", "columns"])
+        " Did you mean 'rows'? Known: rows, columns"
+    """
+    names = list(known)
+    return f"{did_you_mean(name, names)} Known: {', '.join(names)}"
+
+
+def no_such_section(key: str) -> str:
+    """What is wrong with a dotted key whose first word is no key of a run; empty if it is one."""
+    section = key.partition(".")[0]
+    if section in RunConfig.model_fields:
+        return ""
+    return f"a run has no key {section!r}.{did_you_mean(section, RunConfig.model_fields)}"
 
 
 def head(path: KeyPath, merged: Merged) -> str:
@@ -137,24 +238,83 @@ def head(path: KeyPath, merged: Merged) -> str:
     return f"{dotted(path)}{shown} ({merged.where(path)})"
 
 
-def _faults(error: ValidationError, values: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
-    faults = [(trimmed(fault["loc"], values), fault) for fault in error.errors()]
-    for path, fault in faults:
-        if fault["type"] == "too_short" and any(
-            len(inner) > len(path) and inner[: len(path)] == path for inner, _ in faults
-        ):
-            continue  # the list is not too short: its wrong items are reported
-        if fault["type"] == "extra_forbidden":
-            yield path, _unknown(path)
-        else:
-            yield path, _SAID.get(fault["type"], fault["msg"].replace("Input should", "should"))
+def where(document: Document, *path: str) -> str:
+    """File and line of a place of a document, or of the nearest place around it."""
+    for end in range(len(path), 0, -1):
+        line = document.lines.get(path[:end])
+        if line is not None:
+            return f"{document.source}:{line}"
+    return document.source
 
 
-def _unknown(path: KeyPath) -> str:
-    inner = SearchContent if path[0] == "search" else TableContent
-    known = Content if len(path) == 1 else inner
-    key = str(path[-1])
-    if known is Content and key in {*RunConfig.model_fields, "extends"} and key != "seed":
-        return "a key that all runs share belongs under common"
-    near = " Did you mean 'seeds'?" if key == "seed" else did_you_mean(key, known.model_fields)
-    return f"there is no such key.{near} Known: {', '.join(known.model_fields)}"
+def check_entries(entries: Sequence[EntryContent], report: Report) -> None:
+    """Report missing and repeated labels, and an ``after`` that leads nowhere or in a circle."""
+    first: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        if entry.label is None and len(entries) > 1:
+            report(("runs", number), "needs a label, because there are several runs")
+        elif entry.label in first:
+            problem = f"run {first[entry.label] + 1} of the list already has it"
+            report(("runs", number, "label"), problem)
+        elif entry.label is not None:
+            first[entry.label] = number
+    earlier = {entry.label: entry.after for entry in entries if entry.label is not None}
+    for number, entry in enumerate(entries):
+        label, after = entry.label, entry.after
+        if after is None:
+            continue
+        if after not in earlier:
+            labels = f" Labels: {', '.join(earlier)}" if earlier else ""
+            problem = f"no run has this label.{did_you_mean(after, earlier)}{labels}"
+            report(("runs", number, "after"), problem)
+            continue
+        chain = [] if label is None else _chain(label, earlier)
+        if len(chain) > 1 and chain[-1] == label == min(chain):  # report a circle once
+            circle = " -> ".join(chain)
+            report(("runs", number, "after"), f"the runs wait for each other in a circle: {circle}")
+
+
+def _chain(label: str, earlier: Mapping[str, str | None]) -> list[str]:
+    """The label, what it comes after, and so on, up to a label that was met before."""
+    chain = [label]
+    while (after := earlier.get(chain[-1])) is not None:
+        chain.append(after)
+        if after in chain[:-1]:
+            break
+    return chain
+
+
+def check_axis(key: str, written: Any, report: Report) -> None:
+    """Report an axis over something that is not a key of a run, or indented instead of dotted."""
+    lists = isinstance(written, dict) and [k for k, v in written.items() if isinstance(v, list)]
+    if key == "seed":
+        report(("axes", key), _SEEDS)
+    elif key == "label":
+        report(("axes", key), "labels are built from the axes and the labels of the runs")
+    elif key != "extends" and (problem := no_such_section(key)):
+        report(("axes", key), problem)
+    elif lists and key in RunConfig.model_fields and key not in PLUGIN_SECTIONS:
+        report(("axes", key), f"an axis is a dotted key: write {key}.{lists[0]}: [...]")
+
+
+def not_an_axis(keys: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    """One line per ``KEY=VALUE`` text that would give every run the same value of an axis."""
+    for text in texts:
+        key = text.partition("=")[0].strip()
+        if key in keys:
+            yield (
+                f"{text!r} (command line): {key} is an axis of this sweep; write axes.{text} "
+                "to select its values"
+            )
+
+
+def not_drawn(key: str) -> str:
+    """Why a key of a run cannot be drawn; empty if it can."""
+    section, _, rest = key.partition(".")
+    if key == "seed":
+        return _SEEDS
+    if problem := no_such_section(key):
+        return problem
+    if not rest or rest == "name":
+        return f"only single keys are drawn (training.lr); make it an axis: axes.{section}: [...]"
+    return ""

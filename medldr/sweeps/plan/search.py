@@ -1,15 +1,39 @@
-"""A random search: how many draws, of which keys, and the values that a draw gives a run."""
+"""A random search: how many draws, of which keys, and the values that a draw gives a run.
+
+Its space comes from the sweep file and from parts that it extends (``search/domainbed``). Keys of
+the file replace those of parts; ``null`` removes one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from medldr.config import PLUGIN_SECTIONS
-from medldr.config.layers import lookup
-from medldr.sweeps.plan.distributions import Distribution, number_of
+from medldr import plugins
+from medldr.config import PLUGIN_SECTIONS, packaged_configs, packaged_names
+from medldr.config.layers import COMMAND_LINE, Merged, lookup
+from medldr.config.messages.suggest import dotted
+from medldr.config.yaml import KeyPath, plain, read_yaml
+from medldr.errors import InputError
+from medldr.folders.sweep_record import Member
+from medldr.folders.table_names import DRAW
+from medldr.sweeps.plan.distributions import Distribution, distribution, number_of
+from medldr.sweeps.plan.schema import (
+    Axis,
+    SearchContent,
+    SearchPart,
+    checked,
+    nearest,
+    no_such_section,
+    not_drawn,
+    where,
+)
+
+_FILE_ENTRY: Final = re.compile(r"^[./~]|\.ya?ml$")
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -48,6 +72,13 @@ class Variable:
         return all(_stated(values, key) in allowed for key, allowed in self.when.items())
 
 
+def _stated(values: Mapping[str, Any], key: str) -> Any:
+    try:
+        return lookup(values, f"{key}.name" if key in PLUGIN_SECTIONS else key)
+    except KeyError:
+        return None
+
+
 @dataclass(frozen=True)
 class Search:
     """A random search, checked.
@@ -76,22 +107,22 @@ class Search:
         """
         return [f"d{number:02d}" for number in range(self.draws)]
 
-    def of(self, values: Mapping[str, Any]) -> dict[str, Variable]:
+    def variables(self, values: Mapping[str, Any]) -> dict[str, Variable]:
         """The keys that are drawn for a run, and from what.
 
         Args:
             values: The run's sections, before anything is drawn.
         """
-        found = {
-            key: next((variable for variable in several if variable.holds(values)), None)
-            for key, several in self.space.items()
-        }
-        return {key: variable for key, variable in found.items() if variable is not None}
+        chosen = {}
+        for key, variables in self.space.items():
+            for variable in variables:
+                if variable.holds(values):
+                    chosen[key] = variable
+                    break
+        return chosen
 
-    def drawn(
-        self, variables: Mapping[str, Variable], draw: int, run_seed: int
-    ) -> dict[str, Any] | None:
-        """The values of a draw by key; None for the draw that keeps the run as it is.
+    def drawn(self, variables: Mapping[str, Variable], draw: int, run_seed: int) -> dict[str, Any]:
+        """The values of a draw by key; none for the draw that keeps the run as it is.
 
         Args:
             variables: The keys that are drawn for the run.
@@ -99,7 +130,7 @@ class Search:
             run_seed: Seed of the run, which matters only if each has draws of its own.
         """
         if draw == 0 and self.defaults_first:
-            return None
+            return {}
         own = run_seed if self.per_seed else None
         return {
             key: variable.distribution.at(number_of(self.seed, draw, key, own))
@@ -107,8 +138,195 @@ class Search:
         }
 
 
-def _stated(values: Mapping[str, Any], key: str) -> Any:
+def read_search(
+    content: SearchContent, merged: Merged, folder: Path, axes: Sequence[Axis], report: Report
+) -> Search:
+    """The random search of a sweep file.
+
+    Args:
+        content: What the file and the command line say of it.
+        merged: The sweep file under the command line.
+        folder: Of the sweep file.
+        axes: The axes of the sweep, whose keys cannot be drawn as well.
+        report: Called with each problem, a line.
+    """
+
+    def beside(place: str) -> Path:
+        return Path.cwd() if place == COMMAND_LINE else folder
+
+    space: dict[str, tuple[Variable, ...]] = {}
+    place = merged.where(("search", "extends"))
+    for entry in content.extends:
+        try:
+            space |= _space_of(entry, place, beside(place), (), report)
+        except InputError as error:
+            report(str(error))
+    for key, written in content.space.items():
+        place = merged.where(("search", "space", key))
+        space[key] = _variables(key, written, place, beside(place), "", report)
+    space = {key: variables for key, variables in space.items() if variables}
+    if not content.extends and all(written is None for written in content.space.values()):
+        parts = ", ".join(_parts())
+        place = merged.where(("search",))
+        report(f"search ({place}): there is nothing to draw: give search.space, or extend {parts}")
+    for key, variables in space.items():
+        for problem in _conflicts(key, [*space], axes):
+            report(f"search.space.{key} ({variables[0].where}): {problem}")
+    return Search(
+        draws=int(content.draws),
+        seed=int(content.seed),
+        defaults_first=content.defaults_first,
+        per_seed=content.per_seed,
+        space=space,
+    )
+
+
+def _parts() -> list[str]:
+    """Names of the packaged parts."""
+    return [f"search/{name}" for name in packaged_names("search")]
+
+
+def _space_of(
+    entry: str, place: str, folder: Path, reading: tuple[Path, ...], report: Report
+) -> dict[str, tuple[Variable, ...]]:
+    """The space of a part on top of what it extends."""
+    if _FILE_ENTRY.search(entry):
+        path = folder / Path(entry).expanduser()
+        if not path.is_file():
+            raise InputError(f"search.extends = {entry!r} ({place}): there is no file {path}")
+    elif entry in _parts():
+        path = packaged_configs() / f"{entry}.yaml"
+    else:
+        raise InputError(
+            f"search.extends = {entry!r} ({place}): there is no such packaged part."
+            f"{nearest(entry, _parts())}"
+        )
+    real = path.resolve()
+    if real in reading:
+        chain = " -> ".join(map(str, [*reading[reading.index(real) :], real]))
+        raise InputError(f"parts of a search extend each other in a circle: {chain}")
+    part = read_yaml(path)
+
+    def report_key(key: KeyPath, problem: str) -> None:
+        report(f"{dotted(key)} ({where(part, *map(str, key))}): {problem}")
+
+    content = checked(part.values, SearchPart, report_key)
+    space: dict[str, tuple[Variable, ...]] = {}
+    for inner in content.extends:
+        space |= _space_of(inner, where(part, "extends"), path.parent, (*reading, real), report)
+    for key, written in content.space.items():
+        line = where(part, "space", key)
+        space[key] = _variables(key, written, line, path.parent, content.protocol, report)
+    return space
+
+
+def _variables(
+    key: str, written: Any, place: str, folder: Path, protocol: str, report: Report
+) -> tuple[Variable, ...]:
+    """What a key is drawn from: one distribution, or several of which the first that holds counts.
+
+    Empty for ``null``, and for what is reported.
+    """
+    if written is None:
+        return ()
+    choices = written if isinstance(written, list) else [written]
+    if not choices:
+        report(f"search.space.{key} = [] ({place}): needs at least one distribution")
+    variables = []
+    for number, choice in enumerate(choices):
+        name = f"search.space.{key}" + (f"[{number}]" if choices is written else "")
+        if not isinstance(choice, Mapping):
+            report(
+                f"{name} = {choice!r} ({place}): should be a mapping such as "
+                "{log_uniform: [1e-5, 1e-3]} or {choice: [0, 0.1]}"
+            )
+            return ()
+        when = choice.get("when")
+        problems = list(_faults_of_when(when))
+        if when is None and number + 1 < len(choices):
+            problems.append("holds for every run, so that what follows it never counts: add when:")
+        try:
+            source = distribution({k: v for k, v in choice.items() if k != "when"})
+        except ValueError as error:
+            problems.append(str(error))
+        for problem in problems:
+            report(f"{name} ({place}): {problem}")
+        if problems:
+            return ()
+        allowed = {str(k): tuple(plain(_listed(value))) for k, value in (when or {}).items()}
+        variables.append(Variable(key, source, allowed, place, folder, protocol))
+    return tuple(variables)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _faults_of_when(when: Any) -> Iterator[str]:
+    """What is wrong with the runs that a distribution is for."""
+    if when is None:
+        return
+    if not isinstance(when, Mapping) or not when:
+        yield "when should be a mapping such as {algorithm: [dann, cdann]}"
+        return
+    for key, value in when.items():
+        if problem := no_such_section(str(key)):
+            yield f"when.{key}: {problem}"
+        elif key in PLUGIN_SECTIONS:
+            kind = PLUGIN_SECTIONS[key]
+            known = plugins.names(kind)
+            for name in _listed(value):
+                if name not in known and "." not in str(name):
+                    what = f"there is no such {plugins.SINGULAR[kind]}"
+                    yield f"when.{key} = {name!r}: {what}.{nearest(str(name), known)}"
+
+
+def _conflicts(key: str, keys: Sequence[str], axes: Sequence[Axis]) -> Iterator[str]:
+    """Why a key cannot be drawn."""
+    if problem := not_drawn(key):
+        yield problem
+    for axis in axes:
+        inside = key.removeprefix(f"{axis.key}.")
+        if axis.key == key or axis.key.startswith(f"{key}."):
+            yield f"is an axis as well ({axis.where}): keep one of the two"
+        elif inside != key and any(_holds(value, inside) for value in axis.values.values()):
+            yield f"is set by axes.{axis.key} as well ({axis.where}): keep one of the two"
+    for other in keys:
+        if other.startswith(f"{key}."):
+            yield f"contains {other}, which is drawn as well: keep one of the two"
+
+
+def _holds(value: Any, key: str) -> bool:
     try:
-        return lookup(values, f"{key}.name" if key in PLUGIN_SECTIONS else key)
+        lookup(value, key)
     except KeyError:
-        return None
+        return False
+    return True
+
+
+def search_notes(search: Search | None, members: Sequence[Member], own_file: str) -> Iterator[str]:
+    """What a user should know about the draws of a search before they start.
+
+    Draws that were left out because they repeat others, and keys that no run draws. A part may have
+    keys of methods that this sweep lacks; those of the file are meant for it.
+
+    Args:
+        search: The search of a sweep; None where it has none.
+        members: All runs of the sweep.
+        own_file: The sweep file, as messages name it.
+    """
+    if search is None:
+        return
+    cells = set()
+    for member in members:
+        values = {**member.row_values, **member.column_values, DRAW: ""}
+        cells.add((*values.items(), member.seed))
+    count = len(cells) * search.draws - len(members)
+    if count:
+        what = "draw of the search is" if count == 1 else "draws of the search are"
+        yield f"{count} {what} left out: the same values as an earlier draw of the same method"
+    drawn = {key for member in members for key in member.drawn}
+    for key, variables in search.space.items():
+        place = variables[0].where
+        if key not in drawn and (place == COMMAND_LINE or place.startswith(own_file)):
+            yield f"search.space.{key} ({place}) is for no run of this sweep"

@@ -1,20 +1,109 @@
-"""Rows and columns of a sweep's table, by name, before anything is expanded."""
+"""Names: of the values of an axis, and of the rows and columns of the table that they make.
+
+All of it is known by name before anything is expanded.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
-from medldr.config.yaml import KeyPath
+from medldr.config import PLUGIN_SECTIONS
 from medldr.errors import did_you_mean
 from medldr.folders.fold_axis import FOLD
 from medldr.folders.table_names import DRAW, JOINT, RUN
 from medldr.metrics import ALIASES, METRICS
-from medldr.sweeps.plan.labels import last_word
-from medldr.sweeps.plan.schema import TableContent
+from medldr.sweeps.plan.schema import Report, TableContent
 
 Names = Mapping[str, Sequence[str]]
-Report = Callable[[KeyPath, str], None]
+"""Names of the values of each axis, of the draws, and under ``run`` of the entries."""
+ALLOWED: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+"""A valid name; any of them may begin a label."""
+LONGEST: Final = 200
+"""Maximum length of a label; hash and seed follow it in the name of a folder."""
+
+
+def last_word(key: str) -> str:
+    """The last word of a dotted key.
+
+    Example:
+        >>> last_word("training.batch_size")
+        'batch_size'
+    """
+    return key.rsplit(".", 1)[-1]
+
+
+def value_name(key: str, value: Any) -> str:
+    """Name of an axis value that was not given one.
+
+    Args:
+        key: The axis, a key of a run.
+        value: A text, number, boolean, None or a list of these. A section's bare word stays as
+            it is; all others are prefixed with the last word of the key. Numbers stay as written.
+
+    Raises:
+        ValueError: If the value is too complex to be its own name.
+
+    Example:
+        >>> value_name("algorithm", "latentdr_pool"), value_name("training.batch_size", 12)
+        ('latentdr_pool', 'batch_size-12')
+        >>> value_name("training.milestones", [50, 75]), value_name("training.clip_norm", None)
+        ('milestones-50-75', 'clip_norm-null')
+    """
+    if isinstance(value, str) and key in PLUGIN_SECTIONS and ALLOWED.fullmatch(value):
+        return value
+    items = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(item, (dict, list, tuple)) for item in items):
+        raise ValueError(
+            "a mapping or a list of lists has no name; write the axis as a mapping, NAME: value"
+        )
+    text = "-".join(_written(item) for item in items) or "empty"
+    return f"{last_word(key)}-{text}"
+
+
+def named_values(key: str, written: Any) -> dict[str, Any]:
+    """Values of an axis by name.
+
+    Args:
+        key: The axis, a key of a run.
+        written: A list of values, a mapping of names to values, or one value alone.
+
+    Raises:
+        ValueError: If there is no value, two have the same name, or a name cannot be in a label.
+
+    Example:
+        >>> named_values("seedless", [1, 2])
+        {'seedless-1': 1, 'seedless-2': 2}
+        >>> named_values("training", {"short": {"epochs": 1}})
+        {'short': {'epochs': 1}}
+    """
+    if isinstance(written, Mapping):
+        for name in written:
+            if not ALLOWED.fullmatch(str(name)):
+                raise ValueError(
+                    f"{name!r} cannot be part of a label: it should begin with a letter or a "
+                    "digit; letters, digits and _ . + - may follow"
+                )
+        values = {str(name): value for name, value in written.items()}
+    else:
+        values = {}
+        listed = isinstance(written, (list, tuple))
+        for value in written if listed else [] if written is None else [written]:
+            name = value_name(key, value)
+            if name in values:
+                raise ValueError(f"two values have the same name {name!r}")
+            values[name] = value
+    if not values:
+        raise ValueError("has no value")
+    return values
+
+
+def _written(item: Any) -> str:
+    words = {True: "true", False: "false", None: "null"}
+    plain = words[item] if item is None or isinstance(item, bool) else str(item)
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", plain).strip("-") if isinstance(item, str) else plain
 
 
 def with_draws(table: TableContent) -> TableContent:
@@ -111,23 +200,33 @@ def check_sides(table: TableContent, names: Names, report: Report) -> None:
         keys = getattr(table, side) or ()
         for number, key in enumerate(keys):
             if key in keys[:number]:
-                said = f"{key!r} appears twice"
+                problem = f"{key!r} appears twice"
             elif key not in names:
-                near = [name for name in names if last_word(name) == key]
-                hint = f" Did you mean {near[0]!r}?" if near else did_you_mean(key, names)
-                said = f"{key!r} is not an axis of this sweep.{hint} Known: {', '.join(names)}"
+                dotted = [name for name in names if last_word(name) == key]
+                near = f" Did you mean {dotted[0]!r}?" if dotted else did_you_mean(key, names)
+                problem = f"{key!r} is not an axis of this sweep.{near} Known: {', '.join(names)}"
             elif side != "columns" and key == FOLD:
-                said = (
+                problem = (
                     f"{key!r} makes no {side}: its folds are pooled for each method. Leave it out, "
                     f"or set table.columns: {key} to show each fold by itself"
                 )
             elif side == "columns" and key in (table.rows or ()):
-                said = f"{key!r} already makes the rows"
+                problem = f"{key!r} already makes the rows"
             elif side == "search" and key in (table.columns or ()):
-                said = f"{key!r} makes the columns and cannot be a setting of a row as well"
+                problem = f"{key!r} makes the columns and cannot be a setting of a row as well"
             else:
                 continue
-            report(("table", side), said)
+            report(("table", side), problem)
+
+
+def check_metrics(table: TableContent, report: Report) -> None:
+    """Report metrics that do not exist."""
+    metrics = [*METRICS, *ALIASES]
+    for number, metric in enumerate(table.metrics):
+        key = last_word(metric.replace("/", "."))
+        if key not in metrics:
+            problem = f"{metric!r} is not a metric.{did_you_mean(key, metrics)}"
+            report(("table", "metrics", number), problem)
 
 
 def settled_rows(
@@ -143,41 +242,29 @@ def settled_rows(
     """
     left_out: list[str] = []
 
-    def holds(key: str, number: int | None, named: Sequence[str]) -> bool:
-        path: KeyPath = ("table", key) if number is None else ("table", key, number)
+    def exist(what: str, named: Sequence[str], *place: str | int) -> bool:
         missing = [name for name in named if name not in rows]
         for name in missing:
             if name not in gone:
                 near = did_you_mean(name, rows)
-                report(path, f"{name!r} is not a row of this sweep.{near} Rows: {'; '.join(rows)}")
+                problem = f"{name!r} is not a row of this sweep.{near} Rows: {'; '.join(rows)}"
+                report(("table", *place), problem)
         if missing:
-            left_out.append(f"{key.removesuffix('s')} {' - '.join(named)}")
+            left_out.append(f"{what} {' - '.join(named)}")
         return not missing
 
     reference = table.reference
-    if reference is not None and not holds("reference", None, [reference]):
+    if reference is not None and not exist("reference", [reference], "reference"):
         reference = None
-    controls = [row for n, row in enumerate(table.controls) if holds("controls", n, [row])]
-    contrasts = [pair for n, pair in enumerate(table.contrasts) if holds("contrasts", n, pair)]
+    controls = tuple(
+        row for n, row in enumerate(table.controls) if exist("control", [row], "controls", n)
+    )
+    contrasts = tuple(
+        pair for n, pair in enumerate(table.contrasts) if exist("contrast", pair, "contrasts", n)
+    )
     for number, (one, other) in enumerate(table.contrasts):
         if one == other:
             report(("table", "contrasts", number), f"{one!r} is compared with itself")
     note = f"left out of the table: {', '.join(left_out)}, because this selection lacks these rows"
-    settled = table.model_copy(
-        update={
-            "reference": reference,
-            "controls": tuple(controls),
-            "contrasts": tuple(contrasts),
-        }
-    )
-    return settled, (note,) if left_out else ()
-
-
-def check_metrics(table: TableContent, report: Report) -> None:
-    """Report metrics that do not exist."""
-    known = [*METRICS, *ALIASES]
-    for number, metric in enumerate(table.metrics):
-        key = last_word(metric.replace("/", "."))
-        if key not in known:
-            near = did_you_mean(key, known)
-            report(("table", "metrics", number), f"{metric!r} is not a metric.{near}")
+    changed = {"reference": reference, "controls": controls, "contrasts": contrasts}
+    return table.model_copy(update=changed), (note,) if left_out else ()

@@ -14,6 +14,7 @@ import pytest
 
 from medldr.sweeps.launchers import forked
 from medldr.sweeps.launchers.base import Job
+from medldr.sweeps.launchers.forked import ForkServer
 from medldr.sweeps.launchers.local import LocalProcess, Shares
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="members are forked on Linux alone")
@@ -61,6 +62,63 @@ state = {
 }
 print(state)
 """
+
+
+class Members:
+    """Members of a sweep whose program is `played`.
+
+    Args:
+        folder: Where their logs go.
+        until: The fixture.
+        modules: What its server imports.
+    """
+
+    def __init__(self, folder, until, modules=()):
+        self.folder = folder
+        self.until = until
+        self.server = ForkServer("played", modules)
+        self.handles = []
+
+    def job(self, name, code, **facts):
+        command = (sys.executable, "-m", "played", code)
+        return Job(name, command, self.folder / f"{name}.log", **facts)
+
+    def start(self, name, code, *, forked=True, **facts):
+        job = self.job(name, code, **facts)
+        handle = LocalProcess(job, Shares([]), self.server if forked else None)
+        self.handles.append(handle)
+        return handle
+
+    def end(self, handle):
+        self.until(lambda: handle.poll() is not None)
+        return handle.poll()
+
+    def log(self, name):
+        path = self.folder / f"{name}.log"
+        return path.read_text() if path.exists() else ""
+
+    def says(self, name, text):
+        self.until(lambda: text in self.log(name))
+
+
+@pytest.fixture
+def play(tmp_path, monkeypatch, until):
+    """Make `Members`; none of them outlives the test."""
+    (tmp_path / "played.py").write_text("import sys\nexec(sys.argv[1])\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    made = []
+
+    def make(*modules):
+        made.append(Members(tmp_path, until, modules))
+        return made[-1]
+
+    yield make
+    for members in made:
+        for handle in members.handles:
+            handle.kill()
+            members.end(handle)
+        members.server.close()
 
 
 def _pids(members, name):
@@ -294,7 +352,7 @@ def test_our_own_plugins_are_shared_and_those_from_outside_are_not(monkeypatch):
 
 @pytest.mark.slow
 def test_a_forked_run_has_the_numbers_of_one_by_itself_to_the_last_bit(tmp_path, until):
-    server = forked.ForkServer()
+    server = ForkServer()
     words = "train phantom_fracture_erm data.patients=16 data.size=8 model.width=0.125"
     words += " training.epochs=2 training.batch_size=16 machine.device=cpu machine.threads=2"
     runs = []

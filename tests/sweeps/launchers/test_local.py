@@ -1,12 +1,13 @@
 """Real processes: their devices, their output, how they are stopped, whom they do not outlive."""
 
+import os
 import signal
+import subprocess
 import sys
-import time
 
 import pytest
 
-from medldr.sweeps.launchers import local
+from medldr.sweeps.launchers import dies_with_parent, local
 from medldr.sweeps.launchers.base import Job
 
 SLOW = "import signal, sys, time; {}; print('ready', flush=True); time.sleep(60)"
@@ -18,59 +19,43 @@ def _job(tmp_path, code, **facts):
     return Job("a", (sys.executable, "-c", code), tmp_path / "a.log", **facts)
 
 
-def _until(happened, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-
-
-def _end(handle):
-    _until(lambda: handle.poll() is not None)
-    return handle.poll()
-
-
-def _says(path, text):
-    return lambda: path.exists() and text in path.read_text()
-
-
 @pytest.mark.parametrize(("code", "ending"), [("pass", 0), ("raise SystemExit(3)", 3)])
-def test_the_exit_code_is_the_processs_own(tmp_path, code, ending):
+def test_the_exit_code_is_the_processs_own(tmp_path, end_of, code, ending):
     (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
-    assert _end(handle) == ending
+    assert end_of(handle) == ending
 
 
-def test_what_it_prints_is_added_to_its_log(tmp_path):
+def test_what_it_prints_is_added_to_its_log(tmp_path, end_of):
     (tmp_path / "a.log").write_text("before\n")
     code = "import sys; print('out', flush=True); print('err', file=sys.stderr)"
     (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
-    _end(handle)
+    end_of(handle)
     assert (tmp_path / "a.log").read_text() == "before\nout\nerr\n"
 
 
-def test_it_is_a_session_of_its_own_reads_nothing_and_is_deaf_to_sigusr2(tmp_path):
+def test_it_is_a_session_of_its_own_reads_nothing_and_is_deaf_to_sigusr2(tmp_path, end_of):
     code = (
         "import os, signal, sys; print(os.getsid(0) == os.getpid(), sys.stdin.read() == '', "
         "signal.getsignal(signal.SIGUSR2) == signal.SIG_IGN)"
     )
     (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
-    assert _end(handle) == 0
+    assert end_of(handle) == 0
     assert (tmp_path / "a.log").read_text() == "True True True\n"
 
 
-def test_stopping_lets_it_save_and_killing_does_not(tmp_path):
+def test_stopping_lets_it_save_and_killing_does_not(tmp_path, says, end_of):
     (handle,) = local.local_launcher(1).start([_job(tmp_path, SLOW.format(SAVES))])
-    _until(_says(tmp_path / "a.log", "ready"))
+    says(tmp_path / "a.log", "ready")
     assert handle.poll() is None
     handle.stop()
-    assert _end(handle) == 143
+    assert end_of(handle) == 143
     assert "saved" in (tmp_path / "a.log").read_text()
     (tmp_path / "a.log").unlink()
     (handle,) = local.local_launcher(1).start([_job(tmp_path, SLOW.format(DEAF))])
-    _until(_says(tmp_path / "a.log", "ready"))
+    says(tmp_path / "a.log", "ready")
     handle.stop()
     handle.kill()
-    assert _end(handle) == -signal.SIGKILL
+    assert end_of(handle) == -signal.SIGKILL
     handle.stop()  # nothing is left to be stopped
     handle.kill()
 
@@ -129,7 +114,7 @@ def test_the_users_choice_of_devices_is_kept(monkeypatch, given, count, names):
     assert local.visible_devices() == names
 
 
-def test_each_process_sees_its_own_devices_only(tmp_path, monkeypatch):
+def test_each_process_sees_its_own_devices_only(tmp_path, monkeypatch, end_of):
     monkeypatch.setattr(local, "visible_devices", lambda: ["4", "7"])
     launcher = local.local_launcher()
     assert launcher.slots == 2
@@ -138,7 +123,7 @@ def test_each_process_sees_its_own_devices_only(tmp_path, monkeypatch):
     jobs = [Job(n, words, tmp_path / n, devices=d) for n, d in [("a", 1), ("b", 1), ("c", 2)]]
     handles = launcher.start(jobs)
     for handle in handles:
-        _end(handle)
+        end_of(handle)
     assert [(tmp_path / n).read_text().strip() for n in "abc"] == ["4", "7", "4,7"]
 
 
@@ -147,3 +132,59 @@ def test_cores_are_shared_out_among_the_slots(monkeypatch):
     monkeypatch.setattr(local, "visible_devices", list)
     assert [local.local_launcher(jobs).cores for jobs in (None, 2, 3, 100)] == [8, 4, 2, 1]
     assert local.local_launcher().slots == 1
+
+
+def test_it_is_the_same_process_with_the_same_words(tmp_path):
+    code = "import os, sys; print(os.getpid(), sys.argv[1:])"
+    command = dies_with_parent.dies_with_parent([sys.executable, "-c", code, "a b", "--c"])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    said, _ = process.communicate()
+    assert said == f"{process.pid} ['a b', '--c']\n"
+    assert process.returncode == 0
+
+
+def test_a_program_that_is_not_there_is_an_error():
+    ended = subprocess.run(
+        dies_with_parent.dies_with_parent(["no-such-program"]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "FileNotFoundError" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the end of a parent")
+def test_it_is_told_when_who_started_it_is_killed(tmp_path, says):
+    log = tmp_path / "a.log"
+    code = SLOW.format(SAVES)
+    parent = (
+        "import subprocess, sys, time\n"
+        "from medldr.sweeps.launchers import dies_with_parent\n"
+        f"words = dies_with_parent.dies_with_parent([sys.executable, '-c', {code!r}])\n"
+        "subprocess.Popen(words, "
+        f"stdout=open({str(log)!r}, 'w'), start_new_session=True)\n"
+        "time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", parent])
+    says(log, "ready")
+    process.kill()
+    process.wait()
+    says(log, "saved")
+
+
+def test_a_parent_that_is_gone_already_ends_it(monkeypatch):
+    monkeypatch.setattr(os, "execvp", lambda *words: pytest.fail("it went on"))
+    before = signal.getsignal(signal.SIGUSR2)
+    monkeypatch.setattr(dies_with_parent.ctypes, "CDLL", lambda *_, **__: _NoSystem())
+    try:
+        with pytest.raises(SystemExit) as end:
+            dies_with_parent.become(-1, ["anything"])
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert end.value.code == 143
+
+
+class _NoSystem:
+    def prctl(self, *words):
+        return 0

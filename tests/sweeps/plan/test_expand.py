@@ -1,10 +1,9 @@
 """A sweep file becomes its runs: every combination once, in order, each at its own place."""
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from medldr.config import load_config, run_hash, run_name
 from medldr.errors import InputError
@@ -288,23 +287,59 @@ def test_a_pattern_that_means_nothing_is_an_error_with_the_nearest_label(small):
         select(planned, "")
 
 
-@settings(deadline=None, max_examples=10)
-@given(
-    rates=st.lists(st.integers(1, 9), min_size=1, max_size=3, unique=True),
-    words=st.lists(
-        st.sampled_from(["erm", "latentdr_pool", "latentdr_sa"]), max_size=3, unique=True
-    ),
-    entries=st.integers(1, 2),
-    seeds=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=3, unique=True),
-)
-def test_there_are_as_many_runs_as_the_product_says(rates, words, entries, seeds):
-    axes = {"training.lr": rates, **({"algorithm": words} if words else {})}
-    content = {"common": BASE, "runs": RUNS[:entries], "axes": axes, "seeds": seeds}
+def test_there_are_as_many_runs_as_the_product_says():
+    axes = {"training.lr": [1, 2, 3], "algorithm": ["erm", "latentdr_sa"]}
+    content = {"common": BASE, "runs": RUNS, "axes": axes, "seeds": [7, 0]}
     planned = expand(load_sweep(content), "out")
-    assert len(planned) == len(rates) * max(1, len(words)) * entries * len(seeds)
     members = [p.member for p in planned]
+    assert len(members) == 3 * 2 * 2 * 2
     assert len({m.run for m in members}) == len(members)
     assert len({(m.label, m.seed) for m in members}) == len(members)
     assert len({(m.row, m.column, m.seed) for m in members}) == len(members)
-    assert [m.seed for m in members] == sorted((m.seed for m in members), key=seeds.index)
+    assert [m.seed for m in members] == [7] * 12 + [0] * 12
     assert expand(load_sweep(content), "out") == planned
+
+
+SETS = "common:\n  extends: [recipe/medmnist, data/retinamnist]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            SETS + "  model:\n    width: 0.125\naxes:\n  model: [resnet18, resnet50]\n",
+            r"model\.width \(.*mine\.yaml:4\) would be lost: axes\.model \(.*mine\.yaml:6\)",
+        ),
+        (
+            "common:\n  extends: [recipe/medmnist, algorithm/erm]\n  data: {root: here}\n"
+            "axes:\n  data: [retinamnist, breastmnist]\n",
+            r"data\.root \(.*mine\.yaml:3\) would be lost.*data\.root=\.\.\.",
+        ),
+        (
+            SETS + "runs:\n  - algorithm: {lr_scale: 0.5}\naxes:\n  algorithm: [erm, mixup]\n",
+            r"algorithm\.lr_scale .* would be lost",
+        ),
+        (
+            SETS + "  algorithm: {name: erm, lr_scale: 0.5}\n"
+            "axes:\n  algorithm: {a: {name: erm}, b: {name: mixup}}\n",
+            r"algorithm\.lr_scale .* would be lost",
+        ),
+    ],
+)
+def test_a_key_that_an_axis_would_drop_is_an_error(write, refusal, text, message):
+    assert re.search(message, refusal(write("mine.yaml", text)))
+
+
+def test_values_without_another_name_are_merged_into_the_section(write):
+    text = SETS + "  algorithm: {name: latentdr, keep: 0.3}\n"
+    text += "axes:\n  algorithm: {sa: {degrade: attention}, pool: {degrade: pool}}\n"
+    planned = expand(load_sweep(write("mine.yaml", text)), "out")
+    algorithms = [p.config.algorithm for p in planned]
+    assert [(a.degrade, a.keep) for a in algorithms] == [("attention", 0.3), ("pool", 0.3)]
+
+
+def test_what_parts_brought_may_go_and_the_command_line_reaches_every_value(write):
+    text = SETS.replace("]", ", algorithm/latentdr_pool]") + "axes:\n  algorithm: [erm, mixup]\n"
+    planned = expand(load_sweep(write("mine.yaml", text), ["algorithm.lr_scale=0.5"]), "out")
+    algorithms = [p.config.algorithm for p in planned]
+    assert [(a.name, a.lr_scale) for a in algorithms] == [("erm", 0.5), ("mixup", 0.5)]

@@ -9,7 +9,7 @@ from medldr.config import packaged_names, run_hash
 from medldr.config.load import find_config
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
-from medldr.sweeps.plan.search_notes import search_notes
+from medldr.sweeps.plan.search import search_notes
 
 RATE = {"log_uniform": [1e-4, 1e-2]}
 SPACE = {
@@ -29,6 +29,11 @@ search:
     training.lr: {log_uniform: [1e-4, 1e-2]}
     algorithm.dropout: {when: {algorithm: latentdr}, choice: [0.2, 0.5, 0.7]}
 """
+
+
+def notes(sweep):
+    members = as_record(sweep, expand(sweep, "out")).members
+    return list(search_notes(sweep.search, members, sweep.source))
 
 
 def sweep_of(*texts, draws=3, space=SPACE, axes=AXES, search=(), **more):
@@ -123,10 +128,8 @@ def test_the_command_line_changes_draws_and_space():
 def test_a_draw_that_repeats_another_is_left_out_and_counted():
     space = {"training.batch_size": {"choice": [16, 32]}}
     sweep = sweep_of(draws=5, space=space, axes={})
-    planned = expand(sweep, "out")
-    assert [p.config.training.batch_size for p in planned] == [32, 16]
-    members = as_record(sweep, planned).members
-    assert list(search_notes(sweep, members)) == [
+    assert [p.config.training.batch_size for p in expand(sweep, "out")] == [32, 16]
+    assert notes(sweep) == [
         "3 draws of the search are left out: the same values as an earlier draw of the same method"
     ]
 
@@ -300,16 +303,15 @@ def test_mistakes_in_files_are_told_with_their_lines(write, refusal):
     write("part.yaml", "space:\n  training.lr: {uniform: [1]}\nspase: {}\n")
     text = refusal(write("t.yaml", TEXT.replace("draws: 3", "extends: ./part.yaml")))
     assert "part.yaml:2): uniform = [1]: should be two numbers" in text
-    assert "part.yaml:3): a part of a search has no such key. Did you mean 'space'?" in text
+    assert "part.yaml:3): there is no such key. Did you mean 'space'?" in text
 
 
 def test_a_key_of_the_file_that_no_run_draws_is_noted(write):
     path = write("s.yaml", TEXT)
-    sweep = load_sweep(path, ["axes.algorithm=erm"])
-    (note,) = search_notes(sweep, as_record(sweep, expand(sweep, "out")).members)
+    (note,) = notes(load_sweep(path, ["axes.algorithm=erm"]))
     assert note.startswith("search.space.algorithm.dropout (")
     assert note.endswith("s.yaml:8) is for no run of this sweep")
-    assert list(search_notes(load_sweep({"common": COMMON}), [])) == []
+    assert notes(load_sweep({"common": COMMON})) == []
 
 
 def test_the_readmes_example_is_a_search(write):

@@ -18,12 +18,10 @@ from medldr.reporting.table import CHANCE, Table
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
 from medldr.sweeps.plan.file import load_sweep
-from medldr.sweeps.plan.search_notes import search_notes
-from medldr.sweeps.run.launches import at_work
-from medldr.sweeps.run.progress import SweepProgress
-from medldr.sweeps.run.scheduler import Outcome, Scheduler
-from medldr.sweeps.run.shared_folder import left_behind, note_plan, refuse_others
-from medldr.sweeps.run.stopping import StopWatch, SweepStopped
+from medldr.sweeps.plan.search import search_notes
+from medldr.sweeps.progress import SweepProgress
+from medldr.sweeps.scheduler import Outcome, Scheduler, StopWatch, SweepStopped
+from medldr.sweeps.shared_folder import at_work, left_behind, note_plan, refuse_others
 
 
 @dataclass(frozen=True)
@@ -114,9 +112,9 @@ def make_plan(
     chosen = planned if only is None else tuple(select(list(planned), only))
     check_machines(planned)
     refuse_others(folder, record)
-    notes = (*sweep.notes, *search_notes(sweep, record.members))
-    notes += tuple(filter(None, [left_behind(folder, record)]))
-    return Plan(folder, record, planned, chosen, sweep.slurm, notes)
+    notes = [*sweep.notes, *search_notes(sweep.search, record.members, sweep.source)]
+    notes += filter(None, [left_behind(folder, record)])
+    return Plan(folder, record, planned, chosen, sweep.slurm, tuple(notes))
 
 
 def write_plan(plan: Plan) -> None:

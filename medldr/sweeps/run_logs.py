@@ -1,4 +1,4 @@
-"""The log of a member's process, and in words how it ended; see `medldr.folders.exit_record`."""
+"""The log of a run's process, and in words how the process ended."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import signal
 from pathlib import Path
 
 from medldr.folders import provenance
-from medldr.folders.exit_record import ExitRecord, write_exit_record
 from medldr.folders.files import append_line
-from medldr.folders.run_record import starts
+from medldr.folders.standing import write_exit_record
 from medldr.folders.sweep_record import SweepFolder
 
 HEADER = "=== "
@@ -34,17 +33,17 @@ def last_line(path: Path) -> str:
             lines = file.read().decode(errors="replace").splitlines()
     except FileNotFoundError:
         return ""
-    said: list[str] = []
+    printed: list[str] = []
     for line in lines:
         if line.startswith(HEADER):
-            said = []
-        elif line.startswith("  ") and said and said[-1].startswith("error: "):
-            said[-1] += f" {line.strip()}"
+            printed = []
+        elif line.startswith("  ") and printed and printed[-1].startswith("error: "):
+            printed[-1] += f" {line.strip()}"
         elif line.strip():
-            said.append(line.strip())
-    errors = [line.removeprefix("error: ") for line in said if line.startswith("error: ")]
-    found = (errors or said or [""])[-1]
-    return found if len(found) <= _LONGEST else f"{found[:_LONGEST]} ..."
+            printed.append(line.strip())
+    errors = [line.removeprefix("error: ") for line in printed if line.startswith("error: ")]
+    last = (errors or printed or [""])[-1]
+    return last if len(last) <= _LONGEST else f"{last[:_LONGEST]} ..."
 
 
 def describe(code: int, line: str) -> str:
@@ -68,6 +67,5 @@ def describe(code: int, line: str) -> str:
 def write_ending(folder: SweepFolder, name: str, code: int) -> str:
     """Record how a member's process ended, and return that in words."""
     error = describe(code, last_line(folder.log(name)))
-    record = ExitRecord(code=code, error=error, starts=starts(folder.run(name)))
-    write_exit_record(folder, name, record)
+    write_exit_record(folder, name, code, error)
     return error

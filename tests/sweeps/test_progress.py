@@ -5,7 +5,7 @@ import re
 
 from rich.console import Console
 
-from medldr.sweeps.run.progress import SweepProgress
+from medldr.sweeps.progress import SweepProgress
 
 
 def _play(console):
@@ -15,7 +15,7 @@ def _play(console):
             failed={f"bad{n}": "an error [of it]" for n in range(7)}
             | {f"odd{n}": f"error {n}" for n in range(5)},
             left_out={},
-            elsewhere=["far"],
+            elsewhere=1,
         )
         progress.started("near [bold]")
         progress.started("next")

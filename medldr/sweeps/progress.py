@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from medldr.sweeps.same_errors import error_lines
+from medldr.sweeps.show import clock, count_runs, error_lines
 
 _NAMES_WIDTH: Final = 32
 
@@ -64,7 +63,7 @@ class SweepProgress:
         done: int,
         failed: Mapping[str, str],
         left_out: Mapping[str, str],
-        elsewhere: Sequence[str],
+        elsewhere: int,
     ) -> None:
         """Show what is known before anything starts."""
         self._ended = done + len(failed) + len(left_out)
@@ -73,7 +72,7 @@ class SweepProgress:
         self._list("failed before; add --retry-failed to retry", failed)
         self._list("left out", left_out)
         if elsewhere:
-            self._say(f"{_runs(len(elsewhere))} in progress in another process; waiting")
+            self._say(f"{count_runs(elsewhere)} in progress in another process; waiting")
         self._show()
 
     def started(self, name: str) -> None:
@@ -112,7 +111,9 @@ class SweepProgress:
     def stopping(self, running: int) -> None:
         """A signal arrived."""
         if running:
-            self._say(f"stopping: {_runs(running)} saving state; press Ctrl-C again to stop now")
+            self._say(
+                f"stopping: {count_runs(running)} saving state; press Ctrl-C again to stop now"
+            )
 
     def note(self, text: str) -> None:
         """A note for the user."""
@@ -126,14 +127,14 @@ class SweepProgress:
     def _end(self, name: str, text: str, *, shown: bool) -> None:
         self._ended += 1
         begun = self._begun.pop(name, None)
-        took = "" if begun is None else f" ({_clock(time.monotonic() - begun)})"
+        took = "" if begun is None else f" ({clock(time.monotonic() - begun)})"
         if shown:
             self._say(f"{name} {text}{took}")
         self._show()
 
     def _list(self, what: str, errors: Mapping[str, str]) -> None:
         if errors:
-            self._say(f"{_runs(len(errors))} {what}:")
+            self._say(f"{count_runs(len(errors))} {what}:")
         for line in error_lines(errors):
             self._say(f"  {line}")
 
@@ -146,14 +147,6 @@ class SweepProgress:
         self._bar.update(self._task, completed=self._ended, description=names)
 
     def _say(self, text: str) -> None:
-        elapsed = "" if self._bar is not None else f"[{_clock(time.monotonic() - self._start)}] "
+        elapsed = "" if self._bar is not None else f"[{clock(time.monotonic() - self._start)}] "
         soft = not self._console.is_terminal
         self._console.print(elapsed + text, soft_wrap=soft, markup=False)
-
-
-def _clock(seconds: float) -> str:
-    return str(timedelta(seconds=round(seconds)))
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"

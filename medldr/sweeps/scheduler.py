@@ -2,28 +2,89 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 from medldr.folders.owner import says_owned
 from medldr.folders.run_record import starts
+from medldr.folders.standing import AT_WORK, Standing, standing_of
 from medldr.folders.sweep_record import Member, SweepFolder
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
-from medldr.sweeps.run.exit_records import begin_log, last_line, write_ending
-from medldr.sweeps.run.launches import forget_launch, note_launch
-from medldr.sweeps.run.progress import SweepProgress
-from medldr.sweeps.run.stopping import StopWatch
-from medldr.sweeps.status import AT_WORK, standing_of
+from medldr.sweeps.progress import SweepProgress
+from medldr.sweeps.run_logs import begin_log, last_line, write_ending
+from medldr.sweeps.shared_folder import forget_launch, note_launch
+from medldr.training.machine.signals import SIGNALS
 
 STOPPED_CODES: Final = (130, 143, -signal.SIGINT, -signal.SIGTERM)
 """Exit codes of a run that was asked to stop."""
 
 SAVING_S: Final = 30.0
 """Seconds that a run may still be working after its cluster job has ended."""
+
+
+class SweepStopped(BaseException):
+    """A signal stopped the sweep; finished runs stay finished.
+
+    Attributes:
+        signum: Number of the signal.
+    """
+
+    def __init__(self, signum: int, done: int, interrupted: int) -> None:
+        super().__init__(
+            f"stopped: {done} done, {interrupted} interrupted. Run the same command to resume"
+        )
+        self.signum = signum
+
+
+class StopWatch:
+    """Counts signals that ask to stop.
+
+    Attributes:
+        received: Number of the first one, or 0.
+        count: How many have arrived.
+    """
+
+    def __init__(self) -> None:
+        self.received = 0
+        self.count = 0
+
+    def note(self, signum: int, frame: FrameType | None = None) -> None:
+        """Record a signal."""
+        self.received = self.received or signum
+        self.count += 1
+
+    def wait(self, seconds: float) -> None:
+        """Wait, but stop soon after a signal (its handler must not wait for a lock)."""
+        end = time.monotonic() + seconds
+        while not self.received and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, 0.1))
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[StopWatch]:
+        """Handle SIGINT and SIGTERM within the block; only the main thread can.
+
+        Example:
+            >>> with StopWatch().watching() as watch:
+            ...     signal.raise_signal(signal.SIGTERM)
+            >>> watch.received == signal.SIGTERM, watch.count
+            (True, 1)
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = {number: signal.signal(number, self.note) for number in SIGNALS}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @dataclass
@@ -92,7 +153,12 @@ class Scheduler:
 
         After a signal, every process is asked to save and end; a second signal kills them.
         """
-        self._report_start()
+        self.progress.begin(
+            done=len(self.outcome.done),
+            failed=self.outcome.failed,
+            left_out=self.outcome.left_out,
+            elsewhere=len(self.elsewhere),
+        )
         if not (self.pending or self.elsewhere):
             return self.outcome
         try:
@@ -130,15 +196,6 @@ class Scheduler:
         self.folder.ending(name).unlink(missing_ok=True)
         self.outcome.done.append(name)
 
-    def _report_start(self) -> None:
-        """Report what is known before anything starts."""
-        self.progress.begin(
-            done=len(self.outcome.done),
-            failed=self.outcome.failed,
-            left_out=self.outcome.left_out,
-            elsewhere=sorted(self.elsewhere),
-        )
-
     def _start(self) -> None:
         slots = self.launcher.slots
         free = len(self.pending) if slots is None else slots - len(self.running)
@@ -175,17 +232,24 @@ class Scheduler:
     def _is_missing(self, name: str) -> bool:
         """Whether a member still has to be started; another sweep may have done so."""
         standing = standing_of(self.folder, name)
+        if not self._settled(name, standing):
+            if standing.resumes or name in self.retried:
+                return True
+            self._failed(name, standing.error)
+        self.pending.remove(name)
+        return False
+
+    def _settled(self, name: str, standing: Standing) -> bool:
+        """Whether a member is done, or another process takes care of it; then that is noted."""
         if standing.state == "done":
             self._done(name)
             self.progress.done(name)
         elif standing.state in AT_WORK:
-            self._wait_for(name)
-        elif standing.resumes or name in self.retried:
-            return True
+            self.elsewhere.add(name)
+            self.progress.elsewhere(name)
         else:
-            self._failed(name, standing.error)
-        self.pending.remove(name)
-        return False
+            return False
+        return True
 
     def _collect(self) -> None:
         """Check the running processes."""
@@ -200,13 +264,10 @@ class Scheduler:
     def _ended(self, name: str, code: int) -> None:
         forget_launch(self.mine, name)
         standing = standing_of(self.folder, name)
-        if standing.state == "done":
-            self._done(name)
-            self.progress.done(name)
-        elif standing.state == "running" and self.watch.received and code != 2:
+        if standing.state == "running" and self.watch.received and code != 2:
             self._interrupted(name)  # it is still saving
-        elif standing.state in AT_WORK:
-            self._wait_for(name)
+        elif self._settled(name, standing):
+            return
         elif standing.state == "unreadable" or (standing.state == "failed" and self._began(name)):
             self._failed(name, standing.error)
         elif code == 2 and says_owned(last_line(self.folder.log(name))):
@@ -219,10 +280,6 @@ class Scheduler:
     def _began(self, name: str) -> bool:
         """Whether the run has started since it was launched; if not, its `run.json` is older."""
         return starts(self.folder.run(name)) != self.starts[name]
-
-    def _wait_for(self, name: str) -> None:
-        self.elsewhere.add(name)
-        self.progress.elsewhere(name)
 
     def _failed(self, name: str, error: str) -> None:
         self.outcome.failed[name] = error
@@ -240,12 +297,9 @@ class Scheduler:
             if standing.state in AT_WORK:
                 continue
             self.elsewhere.discard(name)
-            if standing.state == "done":
-                self._done(name)
-                self.progress.done(name)
-            elif standing.state in ("interrupted", "waiting"):
+            if standing.state in ("interrupted", "waiting"):
                 self.pending.append(name)
-            else:
+            elif not self._settled(name, standing):
                 self._failed(name, standing.error)
 
     def _pause(self) -> None:

@@ -14,10 +14,10 @@ from medldr.config import load_config, run_name
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import SweepFolder, read_sweep
+from medldr.sweeps import launch
 from medldr.sweeps.launchers.base import Launcher
 from medldr.sweeps.launchers.local import local_launcher
-from medldr.sweeps.run import launch
-from medldr.sweeps.run.stopping import SweepStopped
+from medldr.sweeps.scheduler import SweepStopped
 
 CONTENT = {
     "common": {"extends": ["run/retinamnist_erm"], "training": {"epochs": 1}},

@@ -2,14 +2,22 @@
 
 import dataclasses
 import json
+import os
 
 import pytest
 
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
+from medldr.folders.standing import standing_of
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.sweeps.run.launches import at_work
-from medldr.sweeps.run.shared_folder import left_behind, note_plan, refuse_others
+from medldr.sweeps.shared_folder import (
+    at_work,
+    forget_launch,
+    left_behind,
+    note_launch,
+    note_plan,
+    refuse_others,
+)
 
 PLAN = Sweep(
     "demo",
@@ -96,3 +104,55 @@ def test_finished_runs_that_a_plan_leaves_out_are_counted(folder):
     )
     write_sweep(folder, dataclasses.replace(PLAN, overrides=()))
     assert left_behind(folder, OTHER).endswith("plan was: the sweep without changes)")
+
+
+def _is_launched(folder, name):
+    return standing_of(folder, name).state == "launched"
+
+
+def _started(folder, name, times):
+    run = folder.run(name)
+    run.path.mkdir(parents=True, exist_ok=True)
+    run.run.write_text(json.dumps({"status": "interrupted", "times": {"starts": times}}))
+
+
+def test_a_member_is_launched_until_its_process_has_ended(folder):
+    assert not _is_launched(folder, "a")
+    with at_work(folder) as mine:
+        assert not _is_launched(folder, "a")
+        note_launch(mine, "a", 0)
+        assert _is_launched(folder, "a")
+        assert not _is_launched(folder, "b")
+        forget_launch(mine, "a")
+        assert not _is_launched(folder, "a")
+
+
+def test_a_run_that_has_started_since_tells_for_itself(folder):
+    _started(folder, "a", 2)
+    with at_work(folder) as mine:
+        note_launch(mine, "a", 2)
+        assert _is_launched(folder, "a")
+        _started(folder, "a", 3)
+        assert not _is_launched(folder, "a")
+
+
+def test_a_sweep_that_has_ended_leaves_nothing(folder):
+    with at_work(folder) as mine:
+        note_launch(mine, "a", 0)
+    assert not _is_launched(folder, "a")
+    assert not list((folder.logs / "sweeps").iterdir())
+
+
+def test_a_killed_sweep_launches_nothing_and_hides_no_living_one(folder):
+    with at_work(folder) as one, at_work(folder) as two:
+        note_launch(one, "a", 0)
+        note_launch(one, "b", 0)
+        note_launch(two, "b", 0)
+        owner = json.loads((one / "owner.json").read_text())
+        assert owner["pid"] == os.getpid()
+        (one / "owner.json").write_text(json.dumps(owner | {"start": "another process"}))
+        assert not _is_launched(folder, "a")
+        assert _is_launched(folder, "b")
+        with at_work(folder):
+            assert two.exists()
+            assert not one.exists()

@@ -1,1 +1,0 @@
-"""Starting the runs of a sweep and following them until they end."""
