@@ -74,7 +74,7 @@ def methods():
     for planned in expand(sweep, "out"):
         config = planned.config
         if planned.member.label.endswith("_d01"):
-            variables = sweep.search.of({"algorithm": {"name": config.algorithm.name}})
+            variables = sweep.search.variables({"algorithm": {"name": config.algorithm.name}})
             found[planned.member.row_values["algorithm"]] = (variables, planned)
     return found
 
