@@ -1,9 +1,11 @@
 """How a bundle reads a file: the rules of `preprocessing.json` as transforms of MONAI.
 
+Volumes in NIfTI files and pictures of 8 bits can be read with MONAI's transforms as medldr reads
+them; a bundle for anything else is refused, never made with something similar.
+
 Source:
     Only MONAI, torch, NumPy and Pillow are used, the libraries that medldr itself reads and resizes
-    with, so that numbers agree. What cannot be said with them is a limit, in words, and is never
-    replaced by something similar.
+    with, so that numbers agree.
 """
 
 from __future__ import annotations
@@ -30,11 +32,6 @@ _FINITE: Final = (
 _SPACED: Final = (
     "$lambda image: monai.transforms.Resize([max(1, round(n * float(mm) / to)) for n, mm, to in "
     "zip(image.shape[1:], image.pixdim, {spacing})], mode='trilinear', anti_aliasing=True)(image)"
-)
-_STRETCHED: Final = (
-    "$lambda image: image if tuple(image.shape[1:]) == {size} else torch.nn.functional.interpolate("
-    "image.as_tensor()[None], size={size}, mode='bilinear', antialias=True, align_corners=False)"
-    "[0].clamp(0, 1)"
 )
 _TURNED: Final = (
     "$lambda image: monai.transforms.Orientation(axcodes='RAS', labels=(('L', 'R'), ('P', 'A'), "
@@ -66,7 +63,7 @@ def reading_steps(record: Preprocessing) -> Steps:
     """The steps for what a record says of its files.
 
     Raises:
-        InputError: If the record does not say how files were read.
+        InputError: If the record does not say how files were read, or MONAI cannot read them so.
     """
     values = dict(record.reading)
     kind = values.pop("kind", None)
@@ -87,9 +84,25 @@ def reading_steps(record: Preprocessing) -> Steps:
             f"preprocessing.json: {key}: {first['msg']}. Write the file again with "
             "`medldr evaluate` on the run"
         ) from error
+    if reason := _unreadable(rules):
+        raise InputError(
+            f"preprocessing.json: reading: {reason}, which MONAI's transforms cannot do. Use "
+            "--format onnx or torch, and give that network images prepared as the card says"
+        )
+    return _pictures(rules) if rules.eight_bit else _volumes(rules, record)
+
+
+def _unreadable(rules: Rules) -> str | None:
+    """What a bundle cannot do of these rules; None: it can do all of them."""
+    if rules.crop is not None:
+        return "crop: each scan was cut around a mask or a point"
     if rules.eight_bit:
-        return _pictures(rules)
-    return _volumes(rules, record) if rules.dims == 3 else _deep_pictures(rules)
+        return None
+    if rules.dims == 2:
+        return "pictures of more than 8 bits became numbers from 0 to 1"
+    if rules.window == "file":
+        return "window: the window that each DICOM file recommends was taken"
+    return None
 
 
 def _step(name: str, **arguments: Any) -> dict[str, Any]:
@@ -118,40 +131,19 @@ def _pictures(rules: Rules) -> Steps:
         "Pictures of more than 8 bits, DICOM files and slices of volumes are not read as medldr "
         "reads them: save them as pictures of 8 bits."
     )
-    limits = (_transparent(rules.ground), deep, *_cropped(rules))
-    return Steps(PICTURES, [*steps, _floats()], limits)
-
-
-def _deep_pictures(rules: Rules) -> Steps:
-    """Pictures whose values become numbers from 0 to 1."""
-    turn = "ImageOps.exif_transpose(picture)" if rules.exif else "picture"
-    converter = (
-        f"$lambda picture: {turn} if picture.mode[0] in 'IF' else "
-        f"{turn}.convert('L' if picture.mode in ('1', 'L', 'LA') else 'RGB')"
-    )
-    sixteen = "image.meta['mode'].startswith('I;16')"
-    steps = [*_load(_picture_reader(converter)), *_unit(rules, sixteen), *_channels(rules)]
-    if rules.size is not None and rules.pad:
-        steps.append(_step("ResizeWithPadOrCropd", spatial_size=list(rules.size)))
-    elif rules.size is not None:
-        steps.append(_step("Lambdad", func=_STRETCHED.format(size=rules.size)))
-    limits = [
-        _transparent(rules.ground),
-        "DICOM files are not read: medldr applies their own lookup tables and turns MONOCHROME1 "
-        "round, which MONAI does not. Slices of volumes are not chosen.",
-        *_windowed(rules),
-        *_cropped(rules),
-    ]
-    if rules.spacing is not None:
-        limits.append(f"Pictures do not say their spacing: give them at {rules.spacing} mm.")
-    return Steps(PICTURES, [*steps, _floats()], tuple(limits))
+    return Steps(PICTURES, [*steps, _floats()], (_transparent(rules.ground), deep))
 
 
 def _volumes(rules: Rules, record: Preprocessing) -> Steps:
     """Volumes of NIfTI files."""
-    sixteen = "image.dtype == torch.int32 and int(image.meta['datatype']) == 512"
-    turned = _step("Lambdad", func=_TURNED)
-    steps = [*_load("NibabelReader"), turned, *_unit(rules, sixteen), *_channels(rules)]
+    steps = [
+        # The stored type is kept: it tells how many bits are in use.
+        _step("LoadImaged", reader="NibabelReader", dtype=None),
+        _step("EnsureChannelFirstd"),
+        _step("Lambdad", func=_TURNED),
+        *_unit(rules),
+        _channels(rules),
+    ]
     if rules.spacing is not None:
         steps.append(_step("Lambdad", func=_SPACED.format(spacing=rules.spacing)))
     if rules.size is not None and rules.pad:
@@ -166,9 +158,9 @@ def _volumes(rules: Rules, record: Preprocessing) -> Steps:
         "and knows from them that a scan is a CT or an MR. Convert them, and compare some answers.",
         "A header that contradicts itself, with an sform or a qform that maps no voxel to a place, "
         "is taken as it is; medldr tells it.",
-        *_windowed(rules),
-        *_cropped(rules),
     ]
+    if rules.window == "auto":
+        limits.append("Values above the bits in use are cut off; medldr refuses such a file.")
     if rules.window == "auto" and "CT" in record.training.modalities:
         limits.append(
             "Training scans were CT in DICOM, of which -1000 to 1000 HU became 0 to 1. A NIfTI "
@@ -180,59 +172,42 @@ def _volumes(rules: Rules, record: Preprocessing) -> Steps:
     return Steps(VOLUMES, [*steps, _floats()], tuple(limits))
 
 
-def _load(reader: Any) -> list[dict[str, Any]]:
-    # The stored type is kept: it tells how many bits are in use.
-    return [_step("LoadImaged", reader=reader, dtype=None), _step("EnsureChannelFirstd")]
-
-
-def _picture_reader(converter: str) -> dict[str, Any]:
-    # Rows first, as medldr has them.
-    return {"_target_": "PILReader", "converter": converter, "reverse_indexing": False}
-
-
 def _load_picture(mode: str, turned: bool, then: str) -> list[dict[str, Any]]:
     opened = "ImageOps.exif_transpose(picture)" if turned else "picture"
     converter = f"$lambda picture: {opened}.convert('{mode}'){then}"
-    read = _step("LoadImaged", reader=_picture_reader(converter))
-    return [read, _step("EnsureChannelFirstd")]
+    # Rows first, as medldr has them.
+    reader = {"_target_": "PILReader", "converter": converter, "reverse_indexing": False}
+    return [_step("LoadImaged", reader=reader), _step("EnsureChannelFirstd")]
 
 
-def _unit(rules: Rules, sixteen: str) -> list[dict[str, Any]]:
+def _unit(rules: Rules) -> list[dict[str, Any]]:
     """Finite, and on a scale from 0 to 1."""
-    first = [_step("Lambdad", func=_FINITE)]
-    window = rules.window
-    if isinstance(window, str) and window in WINDOWS:
-        window = WINDOWS[window]
-    if window == "file":
-        window = (0.0, 1.0)
-    if isinstance(window, tuple):
-        return [*first, _step("ScaleIntensityRanged", **_scale(*window))]
+    first = _step("Lambdad", func=_FINITE)
+    window = WINDOWS.get(rules.window) if isinstance(rules.window, str) else rules.window
+    if window is not None:
+        ends = {"a_min": window[0], "a_max": window[1], "b_min": 0.0, "b_max": 1.0, "clip": True}
+        return [first, _step("ScaleIntensityRanged", **ends)]
     low, high = rules.percentiles
     keys = f"lower={low}, upper={high}, b_min=0.0, b_max=1.0, clip=True"
     # Where both percentiles are one number, the lowest and the greatest value take their place.
-    percentile = (
+    scaled = (
         f"(monai.transforms.ScaleIntensityRangePercentiles({keys}) if numpy.ptp(numpy.percentile("
         f"image.numpy(), [{low}, {high}])) > 0 else monai.transforms.ScaleIntensity(0.0, 1.0))("
         "image.float())"
     )
-    if window == "percentile":
-        return [*first, _step("Lambdad", func=f"$lambda image: {percentile}")]
-    func = f"$lambda image: image / 255.0 if image.dtype == torch.uint8 else {percentile}"
-    if rules.bit_depth is not None:
-        deep = f"(image / {2.0**rules.bit_depth - 1}).clamp(0, 1) if {sixteen} else {percentile}"
-        func = f"$lambda image: image / 255.0 if image.dtype == torch.uint8 else {deep}"
-    return [*first, _step("Lambdad", func=func)]
+    if rules.window == "auto":  # by the bits that a file has, where it declares them
+        if rules.bit_depth is not None:
+            sixteen = "image.dtype == torch.int32 and int(image.meta['datatype']) == 512"
+            top = 2.0**rules.bit_depth - 1
+            scaled = f"(image / {top}).clamp(0, 1) if {sixteen} else {scaled}"
+        scaled = f"image / 255.0 if image.dtype == torch.uint8 else {scaled}"
+    return [first, _step("Lambdad", func=f"$lambda image: {scaled}")]
 
 
-def _scale(low: float, high: float) -> dict[str, Any]:
-    return {"a_min": low, "a_max": high, "b_min": 0.0, "b_max": 1.0, "clip": True}
-
-
-def _channels(rules: Rules) -> list[dict[str, Any]]:
+def _channels(rules: Rules) -> dict[str, Any]:
     if rules.channels == 1:
-        return [_step("Lambdad", func=_GREY)]
-    axes = ", ".join(["-1"] * rules.dims)
-    return [_step("Lambdad", func=f"$lambda image: image.expand({rules.channels}, {axes})")]
+        return _step("Lambdad", func=_GREY)
+    return _step("Lambdad", func=f"$lambda image: image.expand({rules.channels}, -1, -1, -1)")
 
 
 def _floats() -> dict[str, Any]:
@@ -243,25 +218,4 @@ def _transparent(ground: str) -> str:
     return (
         f"Transparent pixels are not blended on {ground}, as medldr blends them: give pictures "
         "without transparency."
-    )
-
-
-def _windowed(rules: Rules) -> tuple[str, ...]:
-    if rules.window == "file":
-        return (
-            "medldr took the window that each DICOM file recommends: give values on which it was "
-            "applied already, from 0 to 1.",
-        )
-    if rules.window == "auto":
-        return ("Values above the bits in use are cut off; medldr refuses such a file.",)
-    return ()
-
-
-def _cropped(rules: Rules) -> tuple[str, ...]:
-    if rules.crop is None:
-        return ()
-    what = "a mask" if rules.crop.mask is not None else "a point"
-    return (
-        f"medldr cut each scan around {what} (reading.crop in preprocessing.json): give scans that "
-        "are cut already.",
     )

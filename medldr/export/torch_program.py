@@ -10,8 +10,7 @@ from torch import Tensor
 
 from medldr.errors import InputError
 from medldr.export.agreement import Answers, Difference, check
-from medldr.export.exportable import INPUT, Exportable
-from medldr.export.free_batch import FreeBatch
+from medldr.export.exportable import INPUT, Exportable, FreeBatch
 from medldr.folders.files import atomic
 from medldr.folders.preprocessing_record import Stored
 

@@ -211,14 +211,3 @@ def volumes(tmp_path):
     save("f.nii", smooth(shape, 5, 200).astype(np.uint8), slope=2)
     save("g.nii", smooth(shape, 6, 3000).astype(np.float64), None)
     return folder
-
-
-@pytest.fixture
-def deep_pictures(tmp_path):
-    """Grey pictures of 16 bits and of 8, and one in colour."""
-    folder = tmp_path / "deep"
-    folder.mkdir()
-    Image.fromarray(smooth((40, 31), 7, 4000).astype(np.uint16)).save(folder / "16.png")
-    picture((20, 31), 8).convert("L").save(folder / "8.png")
-    picture((28, 45), 11).save(folder / "colour.png")
-    return folder

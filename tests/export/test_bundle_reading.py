@@ -11,7 +11,7 @@ from medldr.data.reading.own_picture import OwnRules, decode_own
 from medldr.data.reading.picture import decode
 from medldr.data.scans.make import make_image
 from medldr.data.scans.source import Source
-from medldr.export.bundle_config import inference
+from medldr.export.bundle import inference
 from medldr.export.bundle_reading import reading_steps
 
 pytestmark = [
@@ -57,15 +57,6 @@ SCANS = {
     "pictures as they are": ("pictures", None, 3, "uint8", {}),
     "pictures": ("pictures", (28, 24), 3, "uint8", {"exif": False}),
     "pictures, padded": ("pictures", (28, 45), 1, "uint8", {"pad": True}),
-    "floats": ("deep_pictures", (28, 45), 1, "float32", {"bit_depth": 12}),
-    "floats, padded": (
-        "deep_pictures",
-        (28, 45),
-        3,
-        "float32",
-        {"window": (5.0, 99.0), "pad": True},
-    ),
-    "floats, percentiles": ("deep_pictures", (9, 9), 1, "float32", {"window": "percentile"}),
 }
 
 
@@ -90,7 +81,7 @@ def test_scans(tmp_path, request, record_of, rules, case):
             np.testing.assert_allclose(image, expected, rtol=0, atol=2e-6)
         assert np.ptp(image) > 0.02
         seen.append(file)
-    assert len(seen) == {"volumes": 7, "pictures": 4, "deep_pictures": 3}[kind]
+    assert len(seen) == {"volumes": 7, "pictures": 4}[kind]
 
 
 @pytest.mark.parametrize("exif", [True, False])

@@ -6,7 +6,7 @@ import pytest
 
 from medldr.data.scans.config import CropConfig
 from medldr.errors import InputError
-from medldr.export.bundle_config import inference, metadata
+from medldr.export.bundle import inference, metadata
 from medldr.export.bundle_reading import reading_steps
 from medldr.folders.preprocessing_record import Training
 
@@ -53,24 +53,27 @@ def test_the_table_names_its_columns_as_csv_does(record_of):
     ("size", "dtype", "keys", "limit"),
     [
         ((8, 8, 8), "float32", {}, "NIfTI files alone are read"),
-        ((8, 8, 8), "float32", {"window": "file"}, "window that each DICOM file recommends"),
         ((8, 8, 8), "float32", {"spacing": (1.0, 1.0, 2.0)}, "read as mm"),
-        ((8, 8, 8), "float32", {"crop": CropConfig(mask="m")}, "each scan around a mask"),
-        (
-            (8, 8, 8),
-            "float32",
-            {"crop": CropConfig(point=("x", "y", "z"), size=(9, 9, 9))},
-            "around a point",
-        ),
         ((8, 8), "uint8", {}, "not blended on white"),
         ((8, 8), "uint8", {"ground": "black"}, "not blended on black"),
-        ((8, 8), "float32", {}, "MONOCHROME1"),
-        ((8, 8), "float32", {"spacing": (1.0, 2.0)}, r"give them at (1.0, 2.0) mm"),
     ],
 )
-def test_what_monai_cannot_do_is_a_limit(record_of, rules, size, dtype, keys, limit):
+def test_what_a_bundle_reads_otherwise_is_a_limit(record_of, rules, size, dtype, keys, limit):
     steps = reading_steps(read_as(record_of, rules, size, 1, dtype, **keys))
     assert sum(limit in said for said in steps.limits) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "keys", "reason"),
+    [
+        ((8, 8, 8), {"window": "file"}, "window: .* each DICOM file recommends"),
+        ((8, 8, 8), {"crop": CropConfig(mask="m")}, "crop: "),
+        ((8, 8), {}, "pictures of more than 8 bits"),
+    ],
+)
+def test_what_monai_cannot_read_alike_is_refused(record_of, rules, size, keys, reason):
+    with pytest.raises(InputError, match=rf"reading: {reason}.*--format onnx or torch"):
+        reading_steps(read_as(record_of, rules, size, 1, "float32", **keys))
 
 
 @pytest.mark.parametrize(("window", "told"), [("auto", True), ("ct", False)])
