@@ -50,8 +50,7 @@ def new(
     """
     import sys
 
-    from medldr.commands.new_study.ask import Asker
-    from medldr.commands.new_study.options import Options
+    from medldr.commands.new_study.asking import Asker, Options
     from medldr.commands.new_study.study import make_study
     from medldr.errors import InputError
 

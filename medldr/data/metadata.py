@@ -1,7 +1,7 @@
 """Columns that a data set lacks (sex, age, device), from a table of the user's own.
 
-Values are text as written, see `medldr.data.sheets`. They never reach a network; results are
-reported by them.
+Values are text as written, see `medldr.data.listing.tables`. They never reach a network; results
+are reported by them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
+from medldr.data.listing.tables import read_sheet
 from medldr.data.metadata_columns import check_columns, choose
-from medldr.data.sheets import read_sheet
 from medldr.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
     Args:
         table: The data set.
         path: The file: a header with ``id`` or ``group``, and a row per item or per patient; of any
-            kind that `medldr.data.sheets` reads.
+            kind that `medldr.data.listing.tables` reads.
         config: What to divide results by.
 
     Returns:

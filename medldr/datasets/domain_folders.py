@@ -33,11 +33,12 @@ Source:
     its aspect ratio is relative to that; at validation there is no difference where `size` is
     `transform.size`.
     Truncated pictures are refused, where published codes fill them with grey.
-    Names of folders count as equal where a person reads the same; see `_domain_folders.names`.
+    Names of folders count as equal where a person reads the same; see `medldr.data.listing.names`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -45,7 +46,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import some
 from medldr.data.image_table import Looks
+from medldr.data.listing.frame import Listing, texts
+from medldr.data.listing.names import composed, groups_by_pattern
 from medldr.data.reading.own_picture import OwnRules
 from medldr.data.reading.picture import ABSENT
 from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
@@ -54,13 +58,7 @@ from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
 from medldr.datasets._domain_folders.config import Config
 from medldr.datasets._domain_folders.location import find, locate
 from medldr.datasets._domain_folders.proof import Proven, judge
-from medldr.datasets._domain_folders.rows import (
-    domains_and_labels,
-    groups,
-    per_domain,
-    without_blacklist,
-)
-from medldr.datasets._domain_folders.tree import Tree, domain_names, read_tree
+from medldr.datasets._domain_folders.tree import domain_names, list_pictures, without_blacklist
 from medldr.datasets.base import BadFile, ImageTable, Seen, check_held_out
 from medldr.errors import InputError
 
@@ -82,13 +80,15 @@ def load(config: Config) -> ImageTable:
         InputError: If there is no such tree, it has another layout, a picture is broken
             and may not be left out, or blacklist or group pattern do not match it.
     """
-    tree = _tree(config)
-    pictures = _pictures(config, tree)
+    listing = _listed(config)
+    pictures = _pictures(config, listing)
     examined = pictures.examined()
-    proven = _proven(config, tree, examined)
-    table = _table(config, tree, _scaled(config, pictures, proven), proven.bad)
+    proven = _proven(config, listing, examined)
+    table = _table(config, listing, _scaled(config, pictures, proven), proven.bad)
     out = {file.path for file in proven.bad}
-    good = [one for path, one in zip(tree.paths, examined, strict=True) if path not in out]
+    good = [
+        one for path, one in zip(listing.ids.tolist(), examined, strict=True) if path not in out
+    ]
     notes = tuple(f"{table.name}: {note}" for note in proven.notes)
     return replace(table, looks=Looks(looks_of(table.ids.tolist(), good), notes))
 
@@ -99,42 +99,55 @@ def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
     Raises:
         InputError: As `load`; but only `LazyImages.stamp` shows whether a picture was replaced.
     """
-    tree = _tree(config)
-    return _table(config, tree, _pictures(config, tree), bad_files)
+    listing = _listed(config)
+    return _table(config, listing, _pictures(config, listing), bad_files)
 
 
 def _table(
-    config: Config, tree: Tree, pictures: PictureFiles, bad: tuple[BadFile, ...]
+    config: Config, listing: Listing, pictures: PictureFiles, bad: tuple[BadFile, ...]
 ) -> ImageTable:
-    name, paths, notes = config.set or config.name, tree.paths, list(tree.notes)
+    name = config.set or config.name
+    # What identifies the release is what is there, whether or not it can be read.
+    release = (compare(SETS[config.set], per_domain(listing)),) if config.set else ()
     if bad:
-        _refuse_bad(config, tree, bad)
+        _refuse_bad(config, listing, bad)
         out = {file.path for file in bad}
-        kept = np.array([row for row, path in enumerate(paths) if path not in out], dtype=np.int64)
-        pictures, paths = pictures.take(kept), [path for path in paths if path not in out]
-        notes.append(
-            f"{len(bad):,} of {len(tree.paths):,} pictures were left out because they cannot be "
+        kept = np.flatnonzero([path not in out for path in listing.ids.tolist()])
+        note = (
+            f"{len(bad):,} of {len(listing):,} pictures were left out because they cannot be "
             "used (data.on_bad_file=skip); this changes the seeded split of the others."
         )
-    domains, labels = domains_and_labels(paths, tree.class_names)
-    release = (compare(SETS[config.set], per_domain(tree.paths)),) if config.set else ()
+        pictures, listing = pictures.take(kept), listing.take(kept).noting(note)
     if config.set is None and config.group_pattern is None:
-        notes.append(_NO_PATIENTS)
-    return ImageTable(
+        listing = listing.noting(_NO_PATIENTS)
+    if config.group_pattern is not None:
+        listing = replace(listing, groups=_groups(config, listing, config.group_pattern))
+    return listing.table(
         name=name,
         task="multi-class",
-        class_names=tree.class_names,
         images=pictures,
-        labels=labels,
-        ids=np.array(paths, dtype=np.str_),
-        splits=np.full(len(paths), "", dtype="<U1"),
-        domains=domains,
-        groups=groups(paths, config.group_pattern, config.group_scope),
-        notes=(*release, *(f"{name}: {note}" for note in notes)),
+        notes=(*release, *(f"{name}: {note}" for note in listing.notes)),
         hashes={_how(config): pictures.digest()},
         bad_files=bad,
         reading=pictures.reading,
     )
+
+
+def _groups(config: Config, listing: Listing, pattern: str) -> NDArray[np.str_]:
+    """The group of each picture, searched in what follows its class."""
+    paths = listing.ids.tolist()
+    inside = [composed(path).split("/", 2)[2] for path in paths]
+    at = [f"{name!r} of {path}" for name, path in zip(inside, paths, strict=True)]
+    groups = groups_by_pattern(pattern, inside, str(listing.root), at)
+    if config.group_scope == "domain":
+        pairs = zip(listing.domains.tolist(), groups, strict=True)
+        groups = [f"{domain}/{group}" for domain, group in pairs]
+    return texts(groups)
+
+
+def per_domain(listing: Listing) -> Counter[str]:
+    """Number of pictures by domain."""
+    return Counter(listing.domains.tolist())
 
 
 def _how(config: Config) -> str:
@@ -146,21 +159,21 @@ def _how(config: Config) -> str:
     return f"own pictures at {size}, on {config.ground}, {turned}, bit_depth {config.bit_depth}"
 
 
-def _tree(config: Config) -> Tree:
+def _listed(config: Config) -> Listing:
     known = SETS[config.set] if config.set else None
     folder = locate(config.set, config.root)
-    tree = read_tree(folder, known, nested=config.group_pattern is not None)
+    listing = list_pictures(folder, known, nested=config.group_pattern is not None)
     if config.blacklist is None:
-        return tree
-    return without_blacklist(tree, config.blacklist, known.folder if known else folder.name)
+        return listing
+    return without_blacklist(listing, config.blacklist, known.folder if known else folder.name)
 
 
-def _pictures(config: Config, tree: Tree) -> PictureFiles:
+def _pictures(config: Config, listing: Listing) -> PictureFiles:
     own = OwnRules(config.ground, config.exif) if config.set is None else None
     edge = config.size or _WHOLE
     return PictureFiles(
-        tree.folder,
-        tree.paths,
+        listing.root,
+        listing.ids.tolist(),
         (edge, edge),
         resize=True,
         own=own,
@@ -168,10 +181,11 @@ def _pictures(config: Config, tree: Tree) -> PictureFiles:
     )
 
 
-def _proven(config: Config, tree: Tree, examined: Sequence[Examined]) -> Proven:
+def _proven(config: Config, listing: Listing, examined: Sequence[Examined]) -> Proven:
+    paths = listing.ids.tolist()
     if config.set is not None:
-        return Proven(unusable(tree.paths, examined), 8, ())
-    return judge(tree.paths, examined, config.bit_depth, config.ground)
+        return Proven(unusable(paths, examined), 8, ())
+    return judge(paths, examined, config.bit_depth, config.ground)
 
 
 def _scaled(config: Config, pictures: PictureFiles, proven: Proven) -> PictureFiles:
@@ -181,17 +195,16 @@ def _scaled(config: Config, pictures: PictureFiles, proven: Proven) -> PictureFi
     return pictures.with_rules(OwnRules(config.ground, config.exif, proven.depth))
 
 
-def _refuse_bad(config: Config, tree: Tree, bad: tuple[BadFile, ...]) -> None:
-    if config.on_bad_file == "skip" and len(bad) < len(tree.paths):
+def _refuse_bad(config: Config, listing: Listing, bad: tuple[BadFile, ...]) -> None:
+    if config.on_bad_file == "skip" and len(bad) < len(listing):
         return
-    listed = ", ".join(f"{file.path} ({file.reason})" for file in bad[:_LISTED])
-    more = ", ..." if len(bad) > _LISTED else ""
+    listed = some((f"{file.path} ({file.reason})" for file in bad), _LISTED)
     cure = "Put intact copies in place of damaged ones"
     if config.on_bad_file != "skip":
         cure += ", or leave all of them out with data.on_bad_file=skip"
     raise InputError(
-        f"{tree.folder}: {len(bad):,} of {len(tree.paths):,} pictures cannot be used: {listed}"
-        f"{more}. {cure}"
+        f"{listing.root}: {len(bad):,} of {len(listing):,} pictures cannot be used: {listed}. "
+        f"{cure}"
     )
 
 
@@ -229,41 +242,42 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
     Raises:
         InputError: If there is no such tree, or it has another layout.
     """
-    tree = _tree(config)
-    pictures = _pictures(config, tree)
+    listing = _listed(config)
+    paths = listing.ids.tolist()
+    pictures = _pictures(config, listing)
     shown = np.zeros(len(pictures), dtype=bool)
 
     def look(row: int, pixels: NDArray[np.uint8]) -> None:
         shown[row] = True
-        seen(tree.paths[row], pixels)
+        seen(paths[row], pixels)
 
-    proven = _proven(config, tree, pictures.examined(seen=look, title="decoding the pictures"))
-    bad, scaled = proven.bad, _scaled(config, pictures, proven)
-    out = {file.path for file in bad}
+    examined = pictures.examined(seen=look, title="decoding the pictures")
+    proven = _proven(config, listing, examined)
+    scaled = _scaled(config, pictures, proven)
+    out = {file.path for file in proven.bad}
     for row in np.flatnonzero(~shown).tolist():  # their scale follows from all the others
-        if tree.paths[row] not in out:
-            seen(tree.paths[row], scaled[row])
-    found = per_domain([path for path in tree.paths if path not in out])
+        if paths[row] not in out:
+            seen(paths[row], scaled[row])
+    counts = per_domain(listing)
+    usable = per_domain(listing.take(np.flatnonzero([path not in out for path in paths])))
     published: dict[str, int] = {}
     if config.set:
         known = SETS[config.set]
-        published = dict(
-            zip(known.domains, nearest(known, per_domain(tree.paths)).counts, strict=True)
-        )
+        published = dict(zip(known.domains, nearest(known, counts).counts, strict=True))
     return {
-        "folder": str(tree.folder),
+        "folder": str(listing.root),
         "counts": [
             {
                 "split": "",
                 "domain": domain,
-                "found": found.get(domain, 0),
+                "found": usable[domain],
                 "published": published.get(domain),
             }
-            for domain in tree.domains
+            for domain in counts
         ],
-        "missing": [file.path for file in bad if file.reason == ABSENT],
-        "unreadable": [tuple(file) for file in bad if file.reason != ABSENT],
-        "extra": sorted(tree.strays),
+        "missing": [file.path for file in proven.bad if file.reason == ABSENT],
+        "unreadable": [tuple(file) for file in proven.bad if file.reason != ABSENT],
+        "extra": sorted(listing.unused),
     }
 
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from medldr.data.listing.folders import walk
+from medldr.data.listing.kinds import TABLES, is_scan, is_slice
+from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.scans.scan import ScanError
 from medldr.data.scans.source import DICOM, Source
-from medldr.data.sheets import Sheet, read_sheet
-from medldr.datasets._table.folders import is_item, is_slice
 from medldr.errors import InputError, did_you_mean
 
-TABLES: Final = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 _PATHS: Final = ("path", "file", "image", "scan", "filename")
 
 
@@ -52,26 +52,26 @@ def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = Non
     Raises:
         InputError: If nothing is named, a folder holds no scan, or a table has no column of files.
     """
-    found: list[Item] = []
+    items: list[Item] = []
     for text in map(str, inputs):
         if not text:
             raise InputError("an empty path names nothing. Name files, folders, or a table")
         path = Path(text)
         if path.name.lower().endswith(TABLES):
-            found += _of_table(path, column)
+            items += _of_table(path, column)
         elif os.path.isdir(path):
-            inside = list(_of_folder(path, dims, ()))
+            inside = list(_of_folder(path, dims))
             if not inside:
                 raise InputError(
                     f"{path} holds no scan: no file in this folder or its subfolders has a scan's "
                     "extension (.nii.gz, .dcm, .png, .npy ...)"
                 )
-            found += inside
+            items += inside
         else:
-            found.append(_of_text(text, Path()))
-    if not found:
+            items.append(_of_text(text, Path()))
+    if not items:
         raise InputError("nothing to predict: name files, folders, or a table with a path column")
-    return _apart(found)
+    return _apart(items)
 
 
 def _apart(items: list[Item]) -> list[Item]:
@@ -126,28 +126,16 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _of_folder(folder: Path, dims: int, above: tuple[str, ...]) -> Iterable[Item]:
-    files: list[str] = []
-    folders: list[str] = []
-    real = os.path.realpath(folder)
-    if real in above:  # a link to a folder above it
-        return
-    try:
-        with os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda one: one.name):
-                if not entry.name.startswith("."):
-                    (folders if entry.is_dir() else files).append(entry.name)
-    except OSError as error:
-        yield Item(str(folder), reason=f"the folder cannot be listed ({error.strerror})")
-        return
-    slices = [name for name in files if dims == 3 and is_slice(name)]
-    if slices:
-        yield from _series(folder, slices)
-    for name in files:
-        if name not in slices and is_item(name, files):
-            yield Item(str(folder / name), Source(folder / name))
-    for name in folders:
-        yield from _of_folder(folder / name, dims, (*above, real))
+def _of_folder(top: Path, dims: int) -> Iterable[Item]:
+    for folder in walk(top, lenient=True):
+        if folder.fault:
+            yield Item(str(folder.path), reason=folder.fault)
+        slices = [name for name in folder.files if dims == 3 and is_slice(name)]
+        if slices:
+            yield from _series(folder.path, slices)
+        for name in folder.files:
+            if name not in slices and is_scan(name, folder.files):
+                yield Item(str(folder.path / name), Source(folder.path / name))
 
 
 def _series(folder: Path, slices: Sequence[str]) -> Iterable[Item]:
@@ -186,17 +174,16 @@ def _of_table(path: Path, column: str | None) -> Iterable[Item]:
 
 
 def _column(sheet: Sheet, path: Path, column: str | None) -> str:
-    known = list(sheet.names)
     if column is not None:
-        if column not in known:
+        if column not in sheet.names:
             raise InputError(
-                f"{path} has no column {column!r}.{did_you_mean(column, known)} "
-                f"Columns: {', '.join(known)}"
+                f"{path} has no column {column!r}.{did_you_mean(column, sheet.names)} "
+                f"Columns: {', '.join(sheet.names)}"
             )
         return column
-    said = [name for name in known if name.casefold() in _PATHS]
-    if len(said) == 1:
-        return said[0]
+    suited = [name for name in sheet.names if name.casefold() in _PATHS]
+    if len(suited) == 1:
+        return suited[0]
     raise InputError(
-        f"{path}: say which column names the files, with --path. Columns: {', '.join(known)}"
+        f"{path}: say which column names the files, with --path. Columns: {', '.join(sheet.names)}"
     )

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import load_config
+from medldr.data.listing.frame import Listing
 from medldr.data.reading.new_item import NewItem
 from medldr.datasets import table as table_plugin
-from medldr.datasets._table.describe import Described
-from medldr.datasets._table.items import sources
 from medldr.errors import InputError
 from medldr.evaluation import recalibration
 from medldr.evaluation.predictions.table import read_predictions
@@ -87,20 +86,18 @@ def validate(
     (trained,) = load_runs(run, device)
     files = RunFolder(run)
     config = _site_config(trained, Path(table), overrides)
-    described = table_plugin.describe_rows(config.data)
-    root = config.data.root or Path(table).parent
-    places = sources(described, config.data.crop, root)
+    listing = table_plugin.list_items(config.data)
     digest = hashlib.sha256()
 
     def told(item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
         del item, prob
         digest.update(np.ascontiguousarray(images[0].image).data)
 
-    items = [Item(str(row), source) for row, source in enumerate(places)]
+    items = [Item(str(row), source) for row, source in enumerate(listing.sources)]
     answers = predict_items([trained], items, told=told)
     unreadable = (
-        *(Unreadable(one.path, one.reason) for one in described.skipped),
-        *(Unreadable(str(described.ids[int(one.name)]), one.reason) for one in answers.unreadable),
+        *(Unreadable(one.path, one.reason) for one in listing.skipped),
+        *(Unreadable(str(listing.ids[int(one.name)]), one.reason) for one in answers.unreadable),
     )
     if not len(answers):
         raise InputError(
@@ -108,8 +105,8 @@ def validate(
             f"{unreadable[0].reason}"
         )
     name = site or folder.name
-    tables = {**_own_validation(files, trained), "test": _scored(described, answers, name, trained)}
-    content = evaluated(trained, files, tables, described.notes, len(unreadable))
+    tables = {**_own_validation(files, trained), "test": _scored(listing, answers, name, trained)}
+    content = evaluated(trained, files, tables, listing.notes, len(unreadable))
     with whole_folder(folder) as made:
         write_validation(RunFolder(made), trained, files, tables, content, name, digest.hexdigest())
     return Validated(folder, len(answers), unreadable, sum(map(bool, answers.warnings)))
@@ -166,11 +163,11 @@ def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any
     return load_config(values, overrides)
 
 
-def _scored(described: Described, answers: Answers, site: str, trained: Trained) -> Predictions:
+def _scored(listing: Listing, answers: Answers, site: str, trained: Trained) -> Predictions:
     """The site's predictions, without a name of the site's own but those of its domains."""
     rows = np.array([int(name) for name in answers.names], dtype=np.int64)
-    labels: Any = described.labels[rows]
-    domains = described.domains[rows]
+    labels: Any = listing.labels[rows]
+    domains = listing.domains[rows]
     multi = trained.record.task == "multi-label"
     return Predictions(
         task=trained.record.task,
@@ -178,7 +175,7 @@ def _scored(described: Described, answers: Answers, site: str, trained: Trained)
         id=np.array([f"item {row + 1:06}" for row in rows.tolist()]),
         split=np.full(len(rows), "test"),
         domain=np.where(domains == "", site, domains),
-        group=numbered(described.groups[rows]),
+        group=numbered(listing.groups[rows]),
         label=labels.astype(np.float64 if multi else np.int64),
         prob=answers.prob,
     )

@@ -419,9 +419,8 @@ def test_a_file_that_exists_is_not_replaced(new, tmp_path):
 
 
 def test_on_a_terminal_it_asks_and_the_file_says_who_answered(tmp_path):
-    from medldr.commands.new_study.ask import Asker
+    from medldr.commands.new_study.asking import Asker, Options
     from medldr.commands.new_study.document import text
-    from medldr.commands.new_study.options import Options
     from medldr.commands.new_study.study import make_study
 
     class Answers(Asker):
@@ -442,11 +441,11 @@ def test_on_a_terminal_it_asks_and_the_file_says_who_answered(tmp_path):
 
 
 def test_wrong_answers_are_asked_again(monkeypatch):
-    from medldr.commands.new_study import ask
+    from medldr.commands.new_study import asking
 
     given = iter(["micrscopy", "microscopy"])
-    monkeypatch.setattr(ask.typer, "prompt", lambda *_, **__: next(given))
-    answer = ask.Asker(interactive=True).choose("Which", ["scan", "microscopy"], "scan")
+    monkeypatch.setattr(asking.typer, "prompt", lambda *_, **__: next(given))
+    answer = asking.Asker(interactive=True).choose("Which", ["scan", "microscopy"], "scan")
     assert answer == ("microscopy", "As you said.")
 
 

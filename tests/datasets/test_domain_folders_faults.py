@@ -209,7 +209,8 @@ def test_a_group_pattern_that_cannot_work_is_refused_as_a_key(tree, pattern, mes
 
 @pytest.mark.parametrize("pattern", [r"^(P\d+)", r"^(x?)\d"])
 def test_an_image_without_a_group_is_named(tree, pattern):
-    refuses("matches no group in 80 of 80 images, such as '000.png'", tree, group_pattern=pattern)
+    said = "finds no group in 80 of 80 paths: '000.png' of a/no/000.png"
+    refuses(said, tree, group_pattern=pattern)
 
 
 # ---------------------------------------------------------------- held-out domains

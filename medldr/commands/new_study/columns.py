@@ -3,22 +3,51 @@
 Source:
     Our choice: a column is taken for what its name says, if its cells could be that (every row in a
     known split, at least two domains). Named columns win over guesses; no column is used twice.
+
+    Words are those of common tables (ISIC, NIH, CheXpert, TCIA, HAM10000, WILDS). A name matches by
+    all of its words or by its last one, for ``image_label`` is a label, but ``label_source`` is
+    none.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from medldr.commands.new_study.ask import TOLD, Asker
-from medldr.commands.new_study.finding import Finding, remark
-from medldr.commands.new_study.words import SUBGROUPS, Role, are_splits, rank, words
+from medldr.commands.new_study.asking import TOLD, Asker, Finding, Role, remark
 from medldr.data.counting import some
+from medldr.data.listing.names import split_of
+from medldr.data.listing.tables import Sheet
 from medldr.data.metadata_columns import MOST_VALUES, is_number
-from medldr.data.sheets import Sheet
-from medldr.datasets._table.split_words import split_of
 from medldr.errors import InputError, did_you_mean
+
+# fmt: off
+ROLES: Final[dict[Role, frozenset[str]]] = {
+    "path": frozenset({
+        "path", "file", "filename", "filepath", "image", "img", "scan", "series", "volume",
+    }),
+    "label": frozenset({
+        "label", "class", "diagnosis", "diagnose", "target", "y", "finding", "dx", "category",
+    }),
+    "domain": frozenset({
+        "site", "hospital", "centre", "center", "scanner", "lab", "laboratory", "institution",
+        "institute", "vendor", "manufacturer", "domain", "clinic", "klinik", "source",
+    }),
+    "group": frozenset({"patient", "subject", "case", "slide", "pid", "participant", "person"}),
+    "split": frozenset({"split", "set", "subset", "partition", "fold", "phase"}),
+}
+_SUFFIXES: Final = frozenset({"id", "ids", "name", "names", "no", "nr", "number", "code", "key"})
+SUBGROUPS: Final = frozenset({
+    "sex", "gender", "age", "race", "ethnicity", "device", "model", "magnification", "stain",
+})
+_CLASSES: Final = frozenset({
+    "normal", "abnormal", "benign", "malignant", "healthy", "control", "negative", "positive",
+    "tumor", "tumour", "cancer", "disease", "lesion", "fracture", "pneumonia", "atypical",
+    "carcinoma", "melanoma", "nevus", "adenoma", "nodule", "grade", "class",
+})
+# fmt: on
 
 _MOST_CLASSES: Final = 20
 """Values of a column that is taken for the label although its name doesn't say so."""
@@ -189,3 +218,69 @@ def looks_ordinal(classes: Sequence[str], label: str) -> bool:
     graded = not {"grade", "stage", "score", "severity"}.isdisjoint(words(label))
     numbers = all(is_number(name) for name in classes)
     return 2 < len(classes) <= MOST_VALUES and (graded or numbers)
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, in small letters.
+
+    Example:
+        >>> words("patientID"), words("Image-Label"), words("published_split")
+        (['patient', 'id'], ['image', 'label'], ['published', 'split'])
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[\W_]+", parted.casefold()) if word]
+
+
+def rank(name: str, role: Role) -> int | None:
+    """How well the name of a column suits a role: 0 by all of it, 1 by its last word.
+
+    Example:
+        >>> rank("Patient_ID", "group"), rank("published_split", "split"), rank("age", "group")
+        (0, 1, None)
+        >>> rank("labels", "label"), rank("dx_type", "label")
+        (0, None)
+    """
+    found = words(name)
+    while len(found) > 1 and found[-1] in _SUFFIXES:
+        found.pop()
+    known = ROLES[role]
+    if not found:
+        return None
+    if "".join(found) in known or _one(found) in known:
+        return 0
+    return 1 if found[-1] in known or found[-1].removesuffix("s") in known else None
+
+
+def _one(found: Sequence[str]) -> str:
+    return found[0].removesuffix("s") if len(found) == 1 else ""
+
+
+def like_classes(names: Sequence[str]) -> int:
+    """How many names read like those of classes.
+
+    Example:
+        >>> like_classes(["benign", "malignant_tumour", "site_a"])
+        2
+    """
+    return sum(not _CLASSES.isdisjoint(words(name)) for name in names)
+
+
+def like_domains(names: Sequence[str]) -> int:
+    """How many names read like those of hospitals or scanners.
+
+    Example:
+        >>> like_domains(["site_a", "Hospital 2", "benign"])
+        2
+    """
+    return sum(not ROLES["domain"].isdisjoint(words(name)) for name in names)
+
+
+def are_splits(names: Sequence[str]) -> bool:
+    """Whether all of several names are those of splits, and not of one alone.
+
+    Example:
+        >>> are_splits(["train", "Test"]), are_splits(["train", "site_a"])
+        (True, False)
+    """
+    meant = {split_of(name) for name in names}
+    return len(meant) > 1 and None not in meant

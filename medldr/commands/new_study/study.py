@@ -6,23 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from medldr.commands.new_study.ask import GUESS, TOLD, Asker
-from medldr.commands.new_study.cautions import cautions
+from medldr.commands.new_study.asking import GUESS, TOLD, Asker, Finding, Options, settings
 from medldr.commands.new_study.columns import looks_ordinal
-from medldr.commands.new_study.finding import Finding, settings
-from medldr.commands.new_study.held_out import HeldOut, choose_held_out
-from medldr.commands.new_study.images import dims_of, image_keys
-from medldr.commands.new_study.kind import Kind, kind_of_images
-from medldr.commands.new_study.options import Options
-from medldr.commands.new_study.patients import group_pattern
-from medldr.commands.new_study.shared import held_out_keys, shared_groups
-from medldr.commands.new_study.source import data_keys
+from medldr.commands.new_study.held_out import (
+    HeldOut,
+    cautions,
+    choose_held_out,
+    group_pattern,
+    held_out_keys,
+    shared_groups,
+)
+from medldr.commands.new_study.images import Kind, dims_of, image_keys, kind_of_images
+from medldr.commands.new_study.tables import data_keys
 from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.data.scans.images import ScanImages
 from medldr.data.scans.resolve import resolve
 from medldr.data.two_classes import swapped, task_of
-from medldr.datasets._table.describe import NO_LABEL
+from medldr.datasets._table.faults import NO_LABEL
 from medldr.datasets.table import Config, load
 from medldr.errors import InputError, did_you_mean
 

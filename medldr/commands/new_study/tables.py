@@ -1,4 +1,4 @@
-"""Which file of a folder is the table of its scans, and what is in it."""
+"""Where the scans of a study are and what is known of them: its table, or its tree of folders."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from medldr.commands.new_study.ask import Asker
-from medldr.commands.new_study.words import rank
-from medldr.data.sheets import Sheet, read_sheet
-from medldr.datasets._domain_folders.location import Listing
+from medldr.commands.new_study.asking import TOLD, Asker, Finding, Options, Role, remark
+from medldr.commands.new_study.columns import guess_columns, rank
+from medldr.commands.new_study.levels import guess_tree
+from medldr.data.listing.folders import read_folder
+from medldr.data.listing.kinds import ARCHIVE, TABLES, names_scan
+from medldr.data.listing.places import find_places, near_root
+from medldr.data.listing.tables import Sheet, read_sheet
+from medldr.data.listing.trees import fault_of_levels
 from medldr.datasets._medmnist.npz import NpzFile
-from medldr.datasets._table.archive import IMAGES, read_archive
-from medldr.datasets._table.columns import ENDINGS, Columns
-from medldr.datasets._table.places import find_places, near_root
-from medldr.datasets._table.split_words import split_of
+from medldr.datasets._table.archive import IMAGES, parts_of, read_archive
+from medldr.datasets.table import Config
 from medldr.errors import InputError, did_you_mean
 
-_TEXT: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
-_ARCHIVE: Final = ".npz"
 _LOOKED_AT: Final = 20
 
 
@@ -47,18 +47,82 @@ class FoundTable(NamedTuple):
         return self.sheet.path
 
 
-def read_table(file: Path, root: Path | None = None, path: str | None = None) -> FoundTable:
+def data_keys(options: Options, asker: Asker) -> list[Finding]:
+    """Table or tree, and the keys that describe it.
+
+    Args:
+        options: What the user said.
+        asker: Who decides what cannot be seen.
+
+    Raises:
+        InputError: If there is nothing that could be read; says what was found.
+    """
+    place = options.place.expanduser()
+    if not place.exists():
+        raise InputError(f"there is no {place}. Name the folder of your scans, or their table")
+    if options.folders:
+        fault = fault_of_levels(options.folders)
+        if fault:
+            raise InputError(f"--folders {fault}")
+        if options.table is not None or not place.is_dir():
+            raise InputError("--folders is for a folder without a table: leave out one of the two")
+        return [Finding("root", place, ""), Finding("folders", list(options.folders), TOLD)]
+    file = place if place.is_file() else None
+    if file is None and options.table is not None:
+        file = options.table.expanduser()
+        file = file if file.exists() or file.is_absolute() else place / file
+    if file is not None:
+        return _of_table(_read_table(file, options.columns.get("path")), options, asker, [])
+    table, remarks = _find_table(place, asker)
+    if table is not None:
+        return _of_table(table, options, asker, remarks)
+    if options.columns:
+        wanted = ", ".join(f"--{role}" for role in options.columns)
+        raise InputError(
+            f"{wanted}: no table in {place} names its scans. {' '.join(remarks)} Say which one "
+            "with --table FILE"
+        )
+    return [*map(remark, remarks), *guess_tree(place, asker)]
+
+
+def _of_table(
+    table: FoundTable, options: Options, asker: Asker, remarks: list[str]
+) -> list[Finding]:
+    """The keys that describe a table."""
+    sheet = table.sheet
+    what = "images" if not table.path else "rows"
+    why = f"{len(sheet):,} {what}, {len(sheet.names):,} columns: {', '.join(sheet.names)}."
+    keys = [Finding("file", table.file, " ".join([*remarks, why]))]
+    if table.root != table.file.parent:
+        keys.append(Finding("root", table.root, "The files are found below this folder."))
+    taken = [table.path or sheet.names[0]]
+    if table.path:
+        keys.append(Finding("path", table.path, "The column whose cells exist as files."))
+    given: dict[Role, str] = {
+        role: name for role, name in options.columns.items() if role != "path"
+    }
+    if table.split:
+        taken.append(table.split)
+        keys.append(remark("The names of the arrays say which images train and test."))
+    label = None
+    if table.labels and "label" not in given:
+        taken += table.label_names
+        why = f"An array of {len(table.label_names):,} labels for each image."
+        label = Finding("label", table.labels, why)
+    return [*keys, *guess_columns(sheet, taken, given, asker, label=label)]
+
+
+def _read_table(file: Path, path: str | None = None) -> FoundTable:
     """A table that is named.
 
     Args:
         file: A table or an archive.
-        root: Folder of its files; None: that of the table, or one near it.
         path: The column with the files; None: the one whose cells are files.
 
     Raises:
         InputError: If it cannot be read, or no column holds files that exist.
     """
-    if file.suffix.lower() == _ARCHIVE:
+    if file.suffix.lower() == ARCHIVE:
         return _archive(file)
     sheet = read_sheet(file)
     if path is not None and path not in sheet.names:
@@ -66,19 +130,19 @@ def read_table(file: Path, root: Path | None = None, path: str | None = None) ->
             f"--path: {file} has no column {path!r}.{did_you_mean(path, sheet.names)} Columns: "
             f"{', '.join(sheet.names)}"
         )
-    found = _files(sheet, root or file.parent, (path,) if path else sheet.names)
+    found = _files(sheet, file.parent, (path,) if path else sheet.names)
     if found is not None:
         return FoundTable(sheet, *found)
     named = path or next((name for name in sheet.names if rank(name, "path") is not None), None)
     example = f", such as {sheet.column(named)[0]!r} of {named!r}" if named else ""
     raise InputError(
-        f"{file}: no column holds files or folders that exist below {root or file.parent}{example}."
+        f"{file}: no column holds files or folders that exist below {file.parent}{example}."
         " Paths are relative to the table's folder and end as the files do (.png, .nii.gz, ...). "
         f"Columns: {', '.join(sheet.names)}"
     )
 
 
-def find_table(folder: Path, asker: Asker) -> tuple[FoundTable | None, list[str]]:
+def _find_table(folder: Path, asker: Asker) -> tuple[FoundTable | None, list[str]]:
     """The table at the top of a folder.
 
     Args:
@@ -90,25 +154,25 @@ def find_table(folder: Path, asker: Asker) -> tuple[FoundTable | None, list[str]
         name no files.
     """
     candidates: list[FoundTable] = []
-    said: list[str] = []
-    for name in Listing(folder).files:
+    remarks: list[str] = []
+    for name in read_folder(folder).files:
         file = folder / name
-        if not name.lower().endswith((*_TEXT, _ARCHIVE)):
+        if not name.lower().endswith((*TABLES, ARCHIVE)):
             continue
         try:
-            candidates.append(read_table(file))
+            candidates.append(_read_table(file))
         except InputError:
             # Text of another kind, or an archive that is a scan itself: the folders tell then.
-            said.append(f"{name} is not a table whose rows name scans.")
+            remarks.append(f"{name} is not a table whose rows name scans.")
     if not candidates:
-        return None, said
+        return None, remarks
     by_name = {one.file.name: one for one in candidates}
     if len(by_name) == 1:
-        return candidates[0], said
+        return candidates[0], remarks
     best = max(candidates, key=lambda one: len(one.sheet)).file.name
     answer = asker.choose("Which table lists the scans", list(by_name), best)
     counts = ", ".join(f"{name} with {len(one.sheet):,} rows" for name, one in by_name.items())
-    return by_name[answer.value], [*said, f"Tables found: {counts}. {answer.why}"]
+    return by_name[answer.value], [*remarks, f"Tables found: {counts}. {answer.why}"]
 
 
 def _files(sheet: Sheet, root: Path, names: Sequence[str]) -> tuple[str, Path] | None:
@@ -126,7 +190,7 @@ def _files(sheet: Sheet, root: Path, names: Sequence[str]) -> tuple[str, Path] |
 
 
 def _most_exist(cells: Sequence[str], root: Path) -> bool:
-    """Whether at least half of some paths do; the others are absent, which is said later."""
+    """Whether at least half of some paths do; the others are absent, which is remarks later."""
     return bool(cells) and 2 * len(find_places(cells, root).absent) <= len(cells)
 
 
@@ -136,8 +200,7 @@ def _examples(cells: Sequence[str]) -> list[str]:
     Names of domains may be those of folders, too; the folders of series differ row by row.
     """
     different = list(dict.fromkeys(cell for cell in cells if cell))
-    files = all(cell.partition("#")[0].lower().endswith(ENDINGS) for cell in different)
-    if files or 10 * len(different) >= 9 * len(cells):
+    if all(map(names_scan, different)) or 10 * len(different) >= 9 * len(cells):
         return different[:_LOOKED_AT]
     return []
 
@@ -150,11 +213,10 @@ def _archive(file: Path) -> FoundTable:
     if label is None:
         raise InputError(f"{file} holds no value for each of its images")
     rest = tuple(name for name in names if name != label)
-    sheet, columns = read_archive(file, Columns(label=label, columns=rest))
-    several = columns.label if isinstance(columns.label, tuple) else ()
-    return FoundTable(
-        sheet, "", file.parent, label * bool(several), several, columns.split or ""
-    )  # fmt: skip
+    sheet, config = read_archive(file, Config(label=label, columns=rest))
+    several = () if isinstance(config.label, str) else config.label
+    split = config.split or ""
+    return FoundTable(sheet, "", file.parent, label if several else "", several, split)
 
 
 def _rank(name: str) -> int:
@@ -164,19 +226,13 @@ def _rank(name: str) -> int:
 
 def _columns(shapes: dict[str, tuple[int, ...]]) -> list[str]:
     """Names of arrays with a value for each image, without the split that they begin with."""
-    parts = [
-        key.removesuffix(IMAGES)
-        for key in shapes
-        if key.endswith(f"_{IMAGES}") and split_of(key.removesuffix(f"_{IMAGES}"))
-    ] or ([""] if IMAGES in shapes else [])
-    found: list[str] = []
-    for key in shapes:
-        if not parts or not key.startswith(parts[0]) or key == parts[0] + IMAGES:
-            continue
-        name = key.removeprefix(parts[0])
-        if all(_per_image(shapes, part, name) for part in parts):
-            found.append(name)
-    return found
+    parts = list(parts_of(shapes, IMAGES))
+    names = [key.removeprefix(part) for part in parts[:1] for key in shapes if key.startswith(part)]
+    return [
+        name
+        for name in names
+        if name != IMAGES and all(_per_image(shapes, part, name) for part in parts)
+    ]
 
 
 def _per_image(shapes: dict[str, tuple[int, ...]], part: str, name: str) -> bool:

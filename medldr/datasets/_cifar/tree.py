@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.counting import counted, some
+from medldr.data.listing.trees import Tree as FolderTree
+from medldr.data.listing.trees import list_tree
 from medldr.data.reading.picture import decode
 from medldr.data.reading.threads import in_threads
 from medldr.data.scans.scan import ScanError
@@ -50,35 +52,29 @@ def read_tree(folder: Path, known: Published) -> Tree:
     Raises:
         InputError: If it lacks classes or pictures, or a picture cannot be used.
     """
-    names = _class_names(folder, known)
-    paths, labels = [], []
+    tree = list_tree(folder, ("split", "label"), endings=PICTURES, only=PARTS)
+    names = _class_names(folder, known, tree)
+    by_class: dict[tuple[str, ...], list[str]] = {}
+    for item in tree.items:
+        if item.path.count("/") == len(item.names):
+            by_class.setdefault(item.names, []).append(item.path)
+    paths: list[str] = []
+    labels: list[int] = []
     for part in PARTS:
         for label, name in enumerate(names):
-            found = sorted(
-                path.name
-                for path in (folder / part / name).iterdir()
-                if path.suffix.lower() in PICTURES and not path.name.startswith(".")
-            )
-            if not found:
+            pictures = by_class.get((part, name), [])
+            if not pictures:
                 raise InputError(
                     f"{folder / part / name} has no picture ({', '.join(PICTURES)}). Every class "
                     f"of {known.title} needs some in {' and in '.join(PARTS)}"
                 )
-            paths += [f"{part}/{name}/{picture}" for picture in found]
-            labels += [label] * len(found)
+            paths += pictures
+            labels += [label] * len(pictures)
     return Tree(names, _decoded(folder, paths), np.array(labels, dtype=np.int64), paths)
 
 
-def _class_names(folder: Path, known: Published) -> tuple[str, ...]:
-    found = {
-        part: {
-            path.name
-            for path in (folder / part).iterdir()
-            if path.is_dir() and not path.name.startswith(".")
-        }
-        for part in PARTS
-    }
-    train, test = (found[part] for part in PARTS)
+def _class_names(folder: Path, known: Published, tree: FolderTree) -> tuple[str, ...]:
+    train, test = ({name for at, name in tree.folders if at == part} for part in PARTS)
     if train != test:
         only = sorted(train ^ test)
         raise InputError(

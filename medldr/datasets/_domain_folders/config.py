@@ -7,8 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from medldr.datasets._domain_folders.names import composed
-from medldr.datasets._domain_folders.rows import check_group_pattern
+from medldr.data.listing.names import check_group_pattern, composed
 from medldr.datasets.base import DatasetConfig
 
 
@@ -72,6 +71,4 @@ class Config(DatasetConfig):
     @field_validator("group_pattern")
     @classmethod
     def _has_a_group(cls, value: str | None) -> str | None:
-        if value is not None:
-            check_group_pattern(value)
-        return value
+        return None if value is None else check_group_pattern(value)

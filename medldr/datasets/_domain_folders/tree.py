@@ -9,49 +9,30 @@ Source:
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+import numpy as np
+
+from medldr.data.counting import some
+from medldr.data.listing.folders import describe_folder, holds_packs, read_folder
+from medldr.data.listing.frame import Listing, texts
+from medldr.data.listing.kinds import OWN_PICTURES, PICTURES
+from medldr.data.listing.names import composed, look_alikes, spelled_plainly, split_of
+from medldr.data.listing.trees import Tree, list_tree
 from medldr.datasets._domain_folders.benchmarks import Known
-from medldr.datasets._domain_folders.location import (
-    LAYOUT,
-    MORE_PICTURES,
-    PICTURES,
-    Listing,
-    holds_packs,
-    is_hidden,
-    is_picture,
-)
-from medldr.datasets._domain_folders.names import composed, require_domains, spelled_plainly
+from medldr.datasets._domain_folders.location import LAYOUT
 from medldr.errors import InputError, did_you_mean
 
 _LISTED: Final = 5
 
-
-class Tree(NamedTuple):
-    """What a tree holds.
-
-    Attributes:
-        folder: Its top.
-        domains: Folders with pictures, sorted; their names in composed form.
-        class_names: Of all domains, sorted; the number of one is its label. In composed form too.
-        paths: ``(N,)`` path of each picture below `folder`, in row order.
-        strays: Files that are not rows, as paths below `folder`.
-        notes: What readers should know; without file names, which may identify patients.
-    """
-
-    folder: Path
-    domains: tuple[str, ...]
-    class_names: tuple[str, ...]
-    paths: list[str]
-    strays: list[str]
-    notes: tuple[str, ...]
+ByClass = dict[str, dict[str, list[str]]]
+"""Paths of pictures by domain and class."""
 
 
-def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
+def list_pictures(folder: Path, known: Known | None, *, nested: bool) -> Listing:
     """List every picture of a tree; none is opened.
 
     Args:
@@ -59,41 +40,59 @@ def read_tree(folder: Path, known: Known | None, *, nested: bool) -> Tree:
         known: What is known about the set beforehand; None for any tree.
         nested: Whether all pictures may be in folders below their class.
 
+    Returns:
+        The pictures, without groups; ids are paths below the folder. Unused are files that are in
+        no class folder or no pictures by their names.
+
     Raises:
         InputError: If it has another layout; says what was found.
     """
-    top = Listing(folder)
     notes: list[str] = []
-    names = _domain_folders(top, known, notes)
-    # Files next to the domains are not part of the set, but a picture there was meant to be.
-    strays = [name for name in top.files if is_picture(name, known)]
-    by_class: dict[str, dict[str, list[str]]] = {}
-    for name in names:
-        beside = _read_domain(folder, name, known, by_class.setdefault(composed(name), {}))
-        strays += beside
+    names = _domain_folders(folder, known, notes)
+    endings = PICTURES if known is not None else OWN_PICTURES
+    tree = list_tree(folder, ("domain", "label"), endings=endings, only=names)
+    by_class: ByClass = {composed(name): {} for name in names}
+    for domain, name in tree.folders:
+        by_class[composed(domain)].setdefault(composed(name), [])
+    for item in sorted(tree.items, key=lambda one: one.path.rpartition("/")[0]):
+        domain, name = map(composed, item.names)
+        by_class[domain][name].append(item.path)
     # Labels must not depend on which domain lacks a class, hence over all of them.
-    _require_layout(folder, by_class, strays, known, nested=nested)
-    domains = tuple(domain for domain, classes in by_class.items() if any(classes.values()))
-    if len(domains) < len(by_class):
-        empty = ", ".join(domain for domain in by_class if domain not in domains)
+    _require_layout(folder, by_class, tree, known, nested=nested)
+    filled = [domain for domain, classes in by_class.items() if any(classes.values())]
+    if len(filled) < len(by_class):
+        empty = ", ".join(domain for domain in by_class if domain not in filled)
         notes.append(f"no picture in {empty}, so it is not a domain.")
     class_names = _classes(by_class, known, notes)
-    notes += _lacks(by_class, domains, class_names)
-    paths = [
-        path
-        for domain in domains
-        for name in class_names
+    notes += _lacks(by_class, filled, class_names)
+    rows = [
+        (path, domain, label)
+        for domain in filled
+        for label, name in enumerate(class_names)
         for path in by_class[domain].get(name, ())
     ]
-    deeper = [path for path in paths if path.count("/") > 2]
-    if deeper:
-        notes.append(f"pictures in folders below their class folder: {len(deeper):,}.")
-    if strays:
+    if tree.deep:
+        notes.append(f"pictures in folders below their class folder: {len(tree.deep):,}.")
+    # Other files next to the domains are not part of the set.
+    unused = (*tree.shallow, *(path for path in tree.unused if "/" in path))
+    if unused:
         notes.append(
             "files not used because they are in no class folder or their names are not those of "
-            f"pictures: {len(strays):,}."
+            f"pictures: {len(unused):,}."
         )
-    return Tree(folder, domains, class_names, paths, strays, tuple(notes))
+    paths, domains, labels = zip(*rows, strict=True)
+    nothing = texts([""] * len(rows))
+    return Listing(
+        root=folder,
+        ids=texts(list(paths)),
+        class_names=class_names,
+        labels=np.array(labels, dtype=np.int64),
+        domains=texts(list(domains)),
+        groups=nothing,
+        splits=nothing,
+        notes=tuple(notes),
+        unused=unused,
+    )
 
 
 def domain_names(folder: Path, known: Known | None) -> list[str]:
@@ -106,83 +105,97 @@ def domain_names(folder: Path, known: Known | None) -> list[str]:
     Raises:
         InputError: If its folders are splits, or two of them are one domain.
     """
-    return list(dict.fromkeys(map(composed, _domain_folders(Listing(folder), known, []))))
+    return list(dict.fromkeys(map(composed, _domain_folders(folder, known, []))))
 
 
-def _domain_folders(top: Listing, known: Known | None, notes: list[str]) -> list[str]:
-    names = [name for name in top.folders if not holds_packs(top.folder / name)]
-    if known is None:
-        require_domains(top.folder, {composed(name) for name in names})
-        return sorted(names, key=composed)
-    others = [name for name in names if name not in known.domains]
-    if others:
-        notes.append(
-            f"folders not used because they are not domains of {known.title}: {_first(others)}."
+def without_blacklist(listing: Listing, file: Path, folder_name: str) -> Listing:
+    """The pictures that a list does not name.
+
+    Args:
+        listing: The pictures of a tree.
+        file: A text file with one path a line, ``domain/class/image``; empty lines and those that
+            begin with # are skipped.
+        folder_name: Paths may begin with this, the name of the set's folder.
+
+    Raises:
+        InputError: If the file cannot be read, or none of its lines is a picture of the tree.
+    """
+    first = listing.ids[0]
+    try:
+        lines = file.expanduser().read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(
+            f"data.blacklist: {file} cannot be read ({why}). Give a text file with one path per "
+            f"line, such as {first}"
+        ) from error
+    listed = dict.fromkeys(_blacklisted(line, folder_name) for line in lines)
+    listed.pop("", None)
+    paths = [composed(path) for path in listing.ids.tolist()]
+    absent = list(listed.keys() - set(paths))
+    if len(absent) == len(listed):
+        example = f", such as {next(iter(listed))}" if listed else ""
+        raise InputError(
+            f"data.blacklist: none of the {len(listed):,} paths in {file}{example}, is a picture "
+            f"below {listing.root}. Paths should look like {first}; if the pictures were already "
+            "deleted, leave data.blacklist unset"
         )
-    return list(known.domains)
+    kept = np.flatnonzero([path not in listed for path in paths])
+    if not len(kept):
+        raise InputError(f"data.blacklist: {file} lists every picture below {listing.root}")
+    note = f"{len(listing) - len(kept):,} pictures left out by data.blacklist."
+    if absent:
+        note += f" {len(absent):,} of its paths do not exist."
+    return listing.take(kept).noting(note)
 
 
-def _read_domain(
-    folder: Path, name: str, known: Known | None, by_class: dict[str, list[str]]
-) -> list[str]:
-    """Add a domain's pictures by class, in row order; returns files that are not pictures."""
-    top = Listing(folder / name)
-    strays = [f"{name}/{file}" for file in top.files]
-    for inner in top.folders:
-        pictures = by_class.setdefault(composed(inner), [])
-        for path in _files(folder, f"{name}/{inner}"):
-            (pictures if is_picture(path, known) else strays).append(path)
-    return strays
+def _blacklisted(line: str, folder_name: str) -> str:
+    text = composed(line.strip().replace("\\", "/"))
+    if text.startswith("#"):
+        return ""
+    return text.removeprefix("./").removeprefix(f"{composed(folder_name)}/")
 
 
-def _files(folder: Path, below: str) -> Iterator[str]:
-    """Paths of all files below a class folder, in ImageFolder's order."""
-
-    def refuse(error: OSError) -> None:
-        raise InputError(f"{error.filename} cannot be listed: {error.strerror}") from error
-
-    walked: list[tuple[str, list[str]]] = []
-    for parent, folders, files in os.walk(folder / below, followlinks=True, onerror=refuse):
-        folders[:] = [name for name in folders if not is_hidden(name)]
-        for name in folders:
-            at = Path(parent, name)
-            if at.is_symlink() and at.resolve() in (*at.absolute().parents, *_real(parent)):
-                raise InputError(f"{at} is a link to a folder above it. Remove the link")
-        walked.append((parent, files))
-    for parent, files in sorted(walked):
-        inside = Path(parent).relative_to(folder).as_posix()
-        for name in sorted(files):
-            if is_hidden(name):
-                continue
-            try:
-                name.encode()
-            except UnicodeEncodeError as error:
-                raise InputError(
-                    f"{inside}: the name of file {name!r} is not UTF-8. Rename it"
-                ) from error
-            yield f"{inside}/{name}"
-
-
-def _real(parent: str) -> Iterable[Path]:
-    here = Path(parent).resolve()
-    return (here, *here.parents)
+def _domain_folders(folder: Path, known: Known | None, notes: list[str]) -> list[str]:
+    names = [name for name in read_folder(folder).folders if not holds_packs(folder / name)]
+    if known is not None:
+        others = [name for name in names if name not in known.domains]
+        if others:
+            notes.append(
+                f"folders not used because they are not domains of {known.title}: {_first(others)}."
+            )
+        return list(known.domains)
+    domains = sorted(set(map(composed, names)))
+    if domains and all(map(split_of, domains)):
+        raise InputError(
+            f"{folder}: its folders {', '.join(domains)} are called like splits, not like domains. "
+            "As domains they would be pooled and divided anew, so that training sees pictures of "
+            "each. If they are splits, read the folder with data/table and "
+            "data.folders=[split, label], which keeps them; if they are domains, rename them"
+        )
+    pair = look_alikes(domains)
+    if pair is not None:
+        raise InputError(
+            f"{folder}: {pair[0]} and {pair[1]} would be two domains, but differ only in spelling. "
+            "Rename or merge the folders"
+        )
+    return sorted(names, key=composed)
 
 
 def _require_layout(
     folder: Path,
-    by_class: dict[str, dict[str, list[str]]],
-    strays: list[str],
+    by_class: ByClass,
+    tree: Tree,
     known: Known | None,
     *,
     nested: bool,
 ) -> None:
-    pictures = [path for path in strays if is_picture(path, known)]
-    loose = Counter(composed(p.split("/")[0]) for p in pictures if p.count("/") == 1)
-    bare = [d for d in by_class if loose[d] and not any(by_class[d].values())]
-    at_top = [path for path in pictures if "/" not in path]
-    paths = [p for classes in by_class.values() for of_class in classes.values() for p in of_class]
+    loose = Counter(composed(path.split("/")[0]) for path in tree.shallow if "/" in path)
+    bare = [name for name in by_class if loose[name] and not any(by_class[name].values())]
+    at_top = [path for path in tree.shallow if "/" not in path]
     if bare and len(bare) == len(by_class) and known is None:
-        siblings = [n for n in Listing(folder.absolute().parent).folders if n != folder.name]
+        beside = read_folder(folder.absolute().parent).folders
+        siblings = [name for name in beside if name != folder.name]
         raise InputError(
             f"{folder} is a single domain, or its domains have no class folders: pictures are "
             f"directly in its folders {_first(bare)}. Expected {LAYOUT}. Set "
@@ -195,11 +208,11 @@ def _require_layout(
             f"directly in it. Expected {LAYOUT}. Sort them into classes, or move "
             f"{bare[0]} elsewhere"
         )
-    if not paths:
+    if not tree.items:
         what = f"{len(at_top)} pictures are directly in it" if at_top else "it contains no pictures"
         raise InputError(
-            f"{folder}: {what}. Found {Listing(folder)}. Expected {LAYOUT}, with images whose "
-            f"names end in {', '.join(PICTURES if known is not None else PICTURES + MORE_PICTURES)}"
+            f"{folder}: {what}. Found {describe_folder(folder)}. Expected {LAYOUT}, with images "
+            f"whose names end in {', '.join(PICTURES if known is not None else OWN_PICTURES)}"
         )
     if known is not None:
         empty = [d for d in known.domains if not any(by_class[d].values())]
@@ -207,18 +220,16 @@ def _require_layout(
             raise InputError(
                 f"{folder}: domain {empty[0]!r} of {known.title} has no pictures. Extract it again"
             )
-    if not nested and not any(path.count("/") == 2 for path in paths):
+    if not nested and len(tree.deep) == len(tree.items):
         only = f" Perhaps data.root={folder / next(iter(by_class))}" if len(by_class) == 1 else ""
         raise InputError(
             f"{folder} has folders below its class folders, and every picture is in one, such "
-            f"as {paths[0]}. Expected {LAYOUT}: set data.root one level deeper.{only} If the "
+            f"as {tree.deep[0]}. Expected {LAYOUT}: set data.root one level deeper.{only} If the "
             "folders below the classes are patients, say so with data.group_pattern='^([^/]+)/'"
         )
 
 
-def _classes(
-    by_class: dict[str, dict[str, list[str]]], known: Known | None, notes: list[str]
-) -> tuple[str, ...]:
+def _classes(by_class: ByClass, known: Known | None, notes: list[str]) -> tuple[str, ...]:
     holds: dict[str, set[str]] = {}
     empty: set[str] = set()
     for domain, classes in by_class.items():
@@ -257,9 +268,7 @@ def _require_one_spelling(holds: dict[str, set[str]]) -> None:
             )
 
 
-def _lacks(
-    by_class: dict[str, dict[str, list[str]]], domains: Iterable[str], names: Iterable[str]
-) -> Iterator[str]:
+def _lacks(by_class: ByClass, domains: Iterable[str], names: Iterable[str]) -> Iterator[str]:
     for domain in domains:
         lacking = [name for name in names if not by_class[domain].get(name)]
         if lacking:
@@ -267,6 +276,4 @@ def _lacks(
 
 
 def _first(names: Iterable[str]) -> str:
-    listed = sorted(names)
-    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
-    return f"{', '.join(listed[:_LISTED])}{more}"
+    return some(sorted(names), _LISTED)

@@ -8,98 +8,91 @@ likewise for any other column. Nothing is unpickled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.sheets import Sheet, trim
-from medldr.data.sheets_records import float_texts
+from medldr.data.listing.names import split_of
+from medldr.data.listing.tables import Sheet, trim
+from medldr.data.listing.typed_tables import float_texts
 from medldr.datasets._medmnist.npz import NpzFile
-from medldr.datasets._table.columns import Columns
-from medldr.datasets._table.split_words import split_of
+from medldr.datasets._table.config import Config
 from medldr.errors import InputError, did_you_mean
 
 IMAGES: Final = "images"
 _SPLIT: Final = "split"
 
 
-class Archive(NamedTuple):
-    """A table of what an archive holds.
-
-    Attributes:
-        sheet: A row per image, and where it is (``train_images[17]``) in the column of images.
-        columns: Which column means what.
-    """
-
-    sheet: Sheet
-    columns: Columns
-
-
-def read_archive(path: Path, columns: Columns) -> Archive:
+def read_archive(path: Path, config: Config) -> tuple[Sheet, Config]:
     """The values of all images of an archive as text; no image is read.
 
     Args:
         path: The archive.
-        columns: What its arrays are called, without their split.
+        config: What its arrays are called, without their split.
 
     Returns:
-        The table. A label array of several columns gives as many labels, named after
-        ``label_names`` or else ``labels_0`` and so on. The splits are those of the arrays' names
-        unless `columns` names a column of them.
+        A row per image, and where it is (``train_images[17]``) in the column of images. Then the
+        keys as they hold for these columns: a label array of several columns gives as many labels,
+        named after ``label_names`` or else ``labels_0`` and so on, and the splits are those of the
+        arrays' names unless a column of them is named.
 
     Raises:
         InputError: If it is no such archive, an array is missing, of another length or holds
             Python objects; names the array.
     """
-    if columns.path == Columns().path:
-        columns = replace(columns, path=IMAGES)
+    images = IMAGES if config.path == Config.model_fields["path"].default else config.path
     with NpzFile(path) as file:
-        parts = _parts(file, columns.path)
-        wanted = _wanted(columns)
-        texts: dict[str, list[str]] = {columns.path: [], _SPLIT: []}
+        texts: dict[str, list[str]] = {images: [], _SPLIT: []}
         labels: tuple[str, ...] | None = None
-        for prefix, split in parts.items():
-            shape, _ = file.header(prefix + columns.path)
+        for prefix, split in _parts(file, images).items():
+            shape, _ = file.header(prefix + images)
             count = shape[0] if shape else 0
-            texts[columns.path] += [f"{prefix}{columns.path}[{n}]" for n in range(count)]
+            texts[images] += [f"{prefix}{images}[{n}]" for n in range(count)]
             texts[_SPLIT] += [split] * count
-            for name in wanted:
+            for name in _wanted(config):
                 values = _values(file, prefix + name, count)
-                if values.ndim == 2 and name == columns.label:
+                if values.ndim == 2 and name == config.label:
                     labels = _label_names(file, name, values.shape[1])
                     for place, label in enumerate(labels):
                         texts.setdefault(label, []).extend(_texts(values[:, place]))
                     continue
-                texts.setdefault(name, []).extend(
-                    _named(file, name, _flat(file, prefix + name, values))
-                )
-    if labels is not None:
-        columns = replace(columns, label=labels)
-    if columns.split is None and any(texts[_SPLIT]):
-        columns = replace(columns, split=_SPLIT)
-    names = tuple(texts)
+                cells = _named(file, name, _flat(file, prefix + name, values))
+                texts.setdefault(name, []).extend(cells)
+    changed = {
+        "path": images,
+        "label": config.label if labels is None else labels,
+        "split": _SPLIT if config.split is None and any(texts[_SPLIT]) else config.split,
+    }
     if len({len(cells) for cells in texts.values()}) > 1:
         raise InputError(f"{path}: its splits do not have the same number of labels each")
     rows = list(zip(*texts.values(), strict=True))
     if not rows:
         raise InputError(f"{path} holds no images")
-    return Archive(Sheet(path, names, rows, list(range(len(rows))), "row"), columns)
+    sheet = Sheet(path, tuple(texts), rows, list(range(len(rows))), "row")
+    return sheet, config.model_copy(update=changed)
+
+
+def parts_of(arrays: Collection[str], images: str) -> dict[str, str]:
+    """What the names of the arrays of each split begin with, and the split.
+
+    Example:
+        >>> parts_of(["train_images", "val_images", "names"], "images"), parts_of(["x"], "x")
+        ({'train_': 'train', 'val_': 'val'}, {'': ''})
+    """
+    ending = f"_{images}"
+    parts: dict[str, str] = {}
+    for name in arrays:
+        split = split_of(name.removesuffix(ending)) if name.endswith(ending) else None
+        if split is not None:
+            parts[name.removesuffix(images)] = split
+    return parts or ({"": ""} if images in arrays else {})
 
 
 def _parts(file: NpzFile, images: str) -> dict[str, str]:
-    """What the names of the arrays of each split begin with, and the split."""
-    ending = f"_{images}"
-    parts: dict[str, str] = {}
-    for key in file.keys:
-        split = split_of(key.removesuffix(ending)) if key.endswith(ending) else None
-        if split is not None:
-            parts[key.removesuffix(images)] = split
-    if not parts and images in file.keys:
-        return {"": ""}
+    parts = parts_of(file.keys, images)
     if not parts:
         raise InputError(
             f"{file.path} has neither an array {images!r} nor train_{images}, val_{images}, "
@@ -109,10 +102,10 @@ def _parts(file: NpzFile, images: str) -> dict[str, str]:
     return parts
 
 
-def _wanted(columns: Columns) -> list[str]:
-    labels = (columns.label,) if isinstance(columns.label, str) else columns.label
-    single = (columns.domain, columns.group, columns.split, columns.id)
-    names = (*labels, *(name for name in single if name), *columns.columns, *columns.select)
+def _wanted(config: Config) -> list[str]:
+    labels = (config.label,) if isinstance(config.label, str) else config.label
+    single = (config.domain, config.group, config.split, config.id)
+    names = (*labels, *filter(None, single), *config.columns, *config.crop_columns)
     return list(dict.fromkeys(names))
 
 

@@ -2,105 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+import os
+from typing import Final, NamedTuple
 
 from medldr.data.counting import counted, some
-from medldr.datasets._table.places import ABSENT, foreign_front, near_name, near_root
-from medldr.datasets._table.repeats import Contradiction, values
-from medldr.datasets._table.rows import Rows
+from medldr.data.listing.places import ABSENT, foreign_front, near_name, near_root
+from medldr.data.listing.rows import Rows
+from medldr.datasets._table.config import Config
 from medldr.errors import InputError
 
+NO_LABEL: Final = "it has no label"
 _LISTED: Final = 10
 _LISTED_LABELS: Final = 5
 
 
-@dataclass(frozen=True)
-class Faults:
-    """Rows that cannot be used.
+class Contradiction(NamedTuple):
+    """Two rows of one item that differ.
 
     Attributes:
-        rows: The table.
-        root: The folder of its files.
-        absent: Why a row has no file, by its number.
-        contradictions: Rows of one item that differ.
-        unlabelled: Rows without a label.
-        unused: Files without a row, which are only named beside other faults.
+        first: The earlier row.
+        second: The later row.
+        column: What they differ in.
     """
 
-    rows: Rows
-    root: Path
-    absent: dict[int, str]
-    contradictions: Sequence[Contradiction]
-    unlabelled: Sequence[int]
-    unused: Sequence[str]
+    first: int
+    second: int
+    column: str
 
-    def refuse(self, *, skip_absent: bool, skip_unlabelled: bool) -> None:
-        """Raise if there is a fault that may not be skipped.
 
-        Args:
-            skip_absent: Whether rows without a file are left out.
-            skip_unlabelled: Whether rows without a label are left out.
+class LeftOut(NamedTuple):
+    """Rows that are left out.
 
-        Raises:
-            InputError: Lists all faults by kind, with lines and cures.
-        """
-        parts = []
-        if self.absent and (not skip_absent or len(self.absent) == len(self.rows)):
-            parts.append(self._absent())
-        if self.contradictions:
-            parts.append(self._contradictions())
-        if self.unlabelled and (not skip_unlabelled or len(self.unlabelled) == len(self.rows)):
-            parts.append(self._unlabelled())
-        if not parts:
-            return
-        if self.unused:
-            listed = some(self.unused, _LISTED)
-            parts.append(f"{counted(len(self.unused), 'file has', 'files have')} no row: {listed}")
-        raise InputError("\n  ".join([f"{self.rows.where} cannot be used as it is:", *parts]))
+    Attributes:
+        unlabelled: Rows without a label.
+        repeated: Rows that say the same as an earlier one of the same item.
+    """
 
-    def _absent(self) -> str:
-        absent = list(self.absent)
-        listed = []
-        for row in absent[:_LISTED]:
-            why = self.absent[row]
-            hint = near_name(self.root, self.rows.paths[row]) if why == ABSENT else ""
-            listed.append(f"{self.rows.at(row)}: {why}{hint}")
-        if len(absent) > _LISTED:
-            listed.append(f"and {len(absent) - _LISTED:,} more")
-        cure = "Correct the paths, or leave these rows out with data.on_bad_file=skip"
-        if len(absent) == len(self.rows):
-            cure = f"Paths are relative to data.root, here {self.root}"
-            first = self.rows.paths[absent[0]]
-            other, front = near_root(self.root, first), foreign_front(self.root, first)
-            if other is not None:
-                cure = f"They are found with data.root={other}"
-            elif front is not None:
-                cure += f"; take '{front}' away from the beginning of each, and they are found"
-        what = counted(len(absent), "row has", "rows have")
-        return "\n    ".join([f"{what} no file below {self.root}:", *listed, cure])
+    unlabelled: list[int]
+    repeated: list[int]
 
-    def _contradictions(self) -> str:
-        listed = []
-        for found in self.contradictions[:_LISTED]:
-            first, second = values(self.rows, found)
-            listed.append(
-                f"{self.rows.at(found.first)} has {found.column} {first!r}, "
-                f"{self.rows.at(found.second)} {second!r}"
-            )
-        if len(self.contradictions) > _LISTED:
-            listed.append(f"and {len(self.contradictions) - _LISTED:,} more")
-        what = counted(
-            len(self.contradictions), "row contradicts another", "rows contradict others"
-        )
-        return "\n    ".join([f"{what} of the same item:", *listed, "Keep one row of each item"])
 
-    def _unlabelled(self) -> str:
-        listed = self.rows.examples(self.unlabelled, _LISTED_LABELS)
-        what = counted(len(self.unlabelled), "row has", "rows have")
-        return (
-            f"{what} no label: {listed}. Fill it in, or leave such rows out with "
+def check_rows(rows: Rows, config: Config) -> LeftOut:
+    """Refuse rows that have no file or no label, or contradict another.
+
+    Raises:
+        InputError: If there are any that may not be left out; lists all by kind, with lines and
+            cures.
+    """
+    repeated, contradictions = _repeats(rows)
+    unlabelled: list[int] = []
+    if not rows.multi_label:  # of several labels each may be missing by itself
+        (texts,) = rows.labels.values()
+        unlabelled = [row for row, text in enumerate(texts) if not text]
+    absent, unused = rows.places.absent, rows.places.unused
+    faults = []
+    if absent and (config.on_bad_file != "skip" or len(absent) == len(rows)):
+        faults.append(_absent(rows))
+    if contradictions:
+        faults.append(_contradicting(rows, contradictions))
+    if unlabelled and (config.on_missing_label != "skip" or len(unlabelled) == len(rows)):
+        faults.append(
+            f"{counted(len(unlabelled), 'row has', 'rows have')} no label: "
+            f"{rows.examples(unlabelled, _LISTED_LABELS)}. Fill it in, or leave such rows out with "
             "data.on_missing_label=skip"
         )
+    if faults:
+        if unused:
+            without = counted(len(unused), "file has", "files have")
+            faults.append(f"{without} no row: {some(unused, _LISTED)}")
+        raise InputError("\n  ".join([f"{rows.where} cannot be used as it is:", *faults]))
+    return LeftOut(unlabelled, repeated)
+
+
+def _repeats(rows: Rows) -> tuple[list[int], list[Contradiction]]:
+    """Rows that repeat the first one of their item, and rows that contradict it.
+
+    Two rows are of one item if their folder, whatever links lead there, name and part are equal,
+    and so are the columns that select a part.
+    """
+    columns = _columns(rows)
+    selecting = [rows.columns[name] for name in rows.select]
+    real: dict[str, str] = {}
+    first: dict[tuple[str, ...], int] = {}
+    repeated: list[int] = []
+    contradictions: list[Contradiction] = []
+    for row, source in enumerate(rows.places.sources):
+        if source is None:
+            continue
+        folder, name = os.path.split(source.path)
+        if folder not in real:
+            real[folder] = os.path.realpath(folder)
+        item = (real[folder], name, source.part, *(cells[row] for cells in selecting))
+        earlier = first.setdefault(item, row)
+        if earlier == row:
+            continue
+        differs = [name for name, cells in columns.items() if cells[row] != cells[earlier]]
+        if differs:
+            contradictions.append(Contradiction(earlier, row, differs[0]))
+        else:
+            repeated.append(row)
+    return repeated, contradictions
+
+
+def _columns(rows: Rows) -> dict[str, list[str]]:
+    """Every column that says something of an item, by the name for it in messages."""
+    named = {"domain": rows.domains, "group": rows.groups, "split": rows.splits, "id": rows.ids}
+    given = {key: cells for key, cells in named.items() if cells is not None}
+    return {**rows.labels, **given, **rows.columns}
+
+
+def _absent(rows: Rows) -> str:
+    absent = rows.places.absent
+    lines = []
+    for row in list(absent)[:_LISTED]:
+        hint = near_name(rows.root, rows.texts[row]) if absent[row] == ABSENT else ""
+        lines.append(f"{rows.at(row)}: {absent[row]}{hint}")
+    cure = "Correct the paths, or leave these rows out with data.on_bad_file=skip"
+    if len(absent) == len(rows):
+        cure = f"Paths are relative to data.root, here {rows.root}"
+        first = rows.texts[min(absent)]
+        other, front = near_root(rows.root, first), foreign_front(rows.root, first)
+        if other is not None:
+            cure = f"They are found with data.root={other}"
+        elif front is not None:
+            cure += f"; take '{front}' away from the beginning of each, and they are found"
+    what = counted(len(absent), "row has", "rows have")
+    return _listed(f"{what} no file below {rows.root}:", lines, len(absent), cure)
+
+
+def _contradicting(rows: Rows, contradictions: list[Contradiction]) -> str:
+    columns = _columns(rows)
+    lines = [
+        f"{rows.at(first)} has {column} {columns[column][first]!r}, "
+        f"{rows.at(second)} {columns[column][second]!r}"
+        for first, second, column in contradictions[:_LISTED]
+    ]
+    count = len(contradictions)
+    what = counted(count, "row contradicts another", "rows contradict others")
+    return _listed(f"{what} of the same item:", lines, count, "Keep one row of each item")
+
+
+def _listed(what: str, lines: list[str], count: int, cure: str) -> str:
+    more = [f"and {count - _LISTED:,} more"] if count > _LISTED else []
+    return "\n    ".join([what, *lines, *more, cure])

@@ -1,33 +1,45 @@
-"""Texts of labels as classes, each row in one of them.
+"""Labels from text: one class for each row, or several labels that are each true or false.
 
 Source:
-    Our choice. Where all texts are whole numbers (``2``, ``2.0``), they are classes in the order of
-    their values and are called by their digits, so classes counted from 1, or with a gap, keep
-    their names while labels count from 0. Digits after a leading zero, and numbers with an
-    exponent, are names: ``007``, ``1e3``. All others are in the order of their letters.
+    Our choice for one class. Where all texts are whole numbers (``2``, ``2.0``), they are classes
+    in the order of their values and are called by their digits, so classes counted from 1, or with
+    a gap, keep their names while labels count from 0. Digits after a leading zero, and numbers with
+    an exponent, are names: ``007``, ``1e3``. All others are in the order of their letters.
+
+    Of several labels, blank is missing and -1 (or ``u``) is uncertain as in the tables of CheXpert
+    (Irvin et al., AAAI 2019, section 3.2), whose policies U-Ignore, U-Ones and U-Zeros are
+    ``missing``, ``positive`` and ``negative`` here. Nothing is chosen silently: each label's counts
+    are noted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.counting import some
+from medldr.data.listing.names import look_alikes, one_spelling, tidied
+from medldr.data.listing.rows import Rows
 from medldr.data.metadata_columns import is_number
-from medldr.datasets._table.names import one_spelling, refuse_look_alikes, tidied
-from medldr.datasets._table.rows import Rows
 from medldr.errors import InputError, did_you_mean
+
+Uncertain = Literal["missing", "positive", "negative"]
 
 _WHOLE: Final = re.compile(r"[-+]?(0|[1-9]\d*)(\.0*)?")
 _FEW: Final = 10
 """So many classes or fewer are never taken for numbers to be predicted."""
-
-
 _NO_NUMBERS: Final = frozenset({"nan", "inf", "-inf", "+inf", "infinity", "-infinity"})
+
+_TRUE_OR_FALSE: Final = {
+    **dict.fromkeys(("0", "0.0", "false", "no"), 0.0),
+    **dict.fromkeys(("1", "1.0", "true", "yes"), 1.0),
+}
+_UNCERTAIN: Final = ("-1", "-1.0", "u")
+_MEANS: Final[dict[Uncertain, float]] = {"missing": np.nan, "positive": 1.0, "negative": 0.0}
 
 
 class Labels(NamedTuple):
@@ -36,25 +48,12 @@ class Labels(NamedTuple):
     Attributes:
         class_names: One name per class or per label.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing one.
-        multi_label: Which of the two.
         notes: What readers should know.
     """
 
     class_names: tuple[str, ...]
     labels: NDArray[np.int64] | NDArray[np.float32]
-    multi_label: bool
     notes: tuple[str, ...]
-
-
-def unlabelled(rows: Rows) -> list[int]:
-    """The rows that have no label at all.
-
-    Of several labels each may be missing by itself; a row without any of them is still one.
-    """
-    if rows.multi_label:
-        return []
-    (texts,) = rows.labels.values()
-    return [row for row, text in enumerate(texts) if not text]
 
 
 def single_labels(rows: Rows, classes: tuple[str, ...] | None) -> Labels:
@@ -80,7 +79,7 @@ def single_labels(rows: Rows, classes: tuple[str, ...] | None) -> Labels:
         meant, names = _found(rows, column, texts)
     number = {name: label for label, name in enumerate(names)}
     labels = np.array([number[name] for name in meant], dtype=np.int64)
-    return Labels(names, labels, False, notes)
+    return Labels(names, labels, notes)
 
 
 def _closed(classes: Sequence[str]) -> tuple[str, ...]:
@@ -154,3 +153,82 @@ def _digits(text: str) -> str:
         ['2', '3', '0', '007', '1e3', 'b']
     """
     return str(int(text.partition(".")[0])) if _WHOLE.fullmatch(text) else text
+
+
+def refuse_look_alikes(rows: Rows, names: Sequence[str], what: str) -> None:
+    """Check that no two names differ only in capitals, blanks, ``-`` or ``_``.
+
+    Args:
+        rows: The items, for messages.
+        names: ``(N,)`` a name of each; empty ones are skipped.
+        what: What they name, ``class`` or ``domain``.
+
+    Raises:
+        InputError: If two do; names both and a row of each.
+    """
+    pair = look_alikes(filter(None, names))
+    if pair is not None:
+        one, other = (f"{name!r} in {rows.at(list(names).index(name))}" for name in pair)
+        raise InputError(
+            f"{rows.where}: {one} and {other} would be two "
+            f"{'classes' if what == 'class' else 'domains'}, but differ only in capital letters, "
+            "blanks, '-' or '_'. Write them alike, or make them differ more"
+        )
+
+
+def many_labels(rows: Rows, classes: tuple[str, ...] | None, uncertain: Uncertain) -> Labels:
+    """The labels of each row.
+
+    Args:
+        rows: The items.
+        classes: The labels in another order than that of `Rows.labels`; None: in that order.
+        uncertain: What an uncertain label counts as.
+
+    Returns:
+        Labels ``(N, L)`` float32; a note for each label counts what is known of it.
+
+    Raises:
+        InputError: If a cell is none of the allowed values, or `classes` are other labels.
+    """
+    names = tuple(rows.labels)
+    if classes is not None:
+        names = _reordered(names, classes)
+    labels = np.full((len(rows), len(names)), np.nan, dtype=np.float32)
+    notes = []
+    for place, name in enumerate(names):
+        cells = [cell.casefold() for cell in rows.labels[name]]
+        missing, unsure = cells.count(""), sum(cell in _UNCERTAIN for cell in cells)
+        values = _TRUE_OR_FALSE | dict.fromkeys(_UNCERTAIN, _MEANS[uncertain]) | {"": np.nan}
+        for row, cell in enumerate(cells):
+            if cell not in values:
+                raise InputError(
+                    f"{rows.where}: {rows.at(row)} has {rows.labels[name][row]!r} in the column "
+                    f"{name!r} (data.label). Of several labels each is 0 or 1, blank (missing), or "
+                    "-1 or u (uncertain). For classes that exclude each other name one column"
+                )
+            labels[row, place] = values[cell]
+        count = len(cells) - missing - unsure
+        note = f"label {name}: {count:,} known, {missing:,} missing"
+        if unsure:
+            note += f", {unsure:,} uncertain, counted as {uncertain} (data.uncertain)"
+        notes.append(note)
+    bare = int(np.isnan(labels).all(axis=1).sum())
+    if bare:
+        notes.append(f"{bare:,} of {len(rows):,} rows have no known label")
+    return Labels(names, labels, tuple(notes))
+
+
+def _reordered(names: tuple[str, ...], classes: tuple[str, ...]) -> tuple[str, ...]:
+    given = {tidied(name): name for name in names}
+    asked = [tidied(name) for name in classes]
+    odd = next((name for name in asked if name not in given), None)
+    if odd is not None:
+        raise InputError(
+            f"data.classes: {odd!r} is not one of the labels that data.label names."
+            f"{did_you_mean(odd, given)} Labels: {', '.join(names)}"
+        )
+    if sorted(asked) != sorted(given):
+        raise InputError(
+            f"data.classes should list each label of data.label once: {', '.join(names)}"
+        )
+    return tuple(given[name] for name in asked)

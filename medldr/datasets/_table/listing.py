@@ -1,115 +1,210 @@
-"""Folders, each listed once: which files there are, by the name that a user writes.
-
-Source:
-    Our choice. Names are compared once their letters are composed (Unicode NFC): macOS and some
-    archives store them decomposed, which looks the same. They are never compared without regard to
-    capital letters, not even where the file system does, because the same table has to work on
-    every machine.
-"""
+"""The items of a table, an archive or a tree: checked, in one spelling, none of them opened."""
 
 from __future__ import annotations
 
-import os
-from typing import Final, Literal, NamedTuple
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
-from medldr.datasets._domain_folders.names import composed
+from medldr.data.counting import counted, some
+from medldr.data.image_table import BadFile
+from medldr.data.listing.frame import Listing, texts
+from medldr.data.listing.names import (
+    SPLIT_WORDS,
+    groups_by_pattern,
+    join_groups,
+    one_spelling,
+    split_of,
+)
+from medldr.data.listing.places import find_places
+from medldr.data.listing.rows import Rows
+from medldr.data.scans.source import Source
+from medldr.datasets._table.config import Config
+from medldr.datasets._table.faults import NO_LABEL, LeftOut, check_rows
+from medldr.datasets._table.labels import many_labels, refuse_look_alikes, single_labels
+from medldr.datasets._table.reading import read_rows
 from medldr.errors import InputError
 
-Kind = Literal["file", "folder", "dead"]
-_UP: Final = ("", ".", "..")
+_FOLD: Final = re.compile(r"(folds?[-_ ]*)?\d+(\.0)?", re.IGNORECASE)
 
 
-class Content(NamedTuple):
-    """What is in a folder.
+def list_items(config: Config) -> Listing:
+    """Read and check all text of a data set; no scan is opened.
 
-    Attributes:
-        names: Each name as stored, by the name with composed letters.
-        kinds: What each is, by its name as stored; ``dead`` is a link that leads nowhere.
+    Raises:
+        InputError: If anything of it is missing, contradictory or unclear. Names file, line, key
+            and cure; files, repeated rows and missing labels are all in one message.
     """
+    rows = read_rows(config)
+    left_out = check_rows(rows, config)
+    absent = rows.places.absent
+    reasons = {**dict.fromkeys(left_out.unlabelled, NO_LABEL), **absent}
+    # Ids, by which a manifest knows them.
+    skipped = tuple(BadFile(rows.names[row], why) for row, why in sorted(reasons.items()))
+    notes = [*rows.notes, *_left_out(rows, left_out)]
+    out = {*reasons, *left_out.repeated}
+    rows = rows.take([row for row in range(len(rows)) if row not in out])
+    if not len(rows):
+        raise InputError(f"{rows.where}: no row has both a file and a label")
+    if rows.multi_label:
+        labels = many_labels(rows, config.classes, config.uncertain)
+    else:
+        labels = single_labels(rows, config.classes)
+    domains, of_domains = one_spelling(rows.domains or [""] * len(rows), "domain")
+    refuse_look_alikes(rows, domains, "domain")
+    groups, of_groups = _groups(rows, domains, config)
+    _require_different_ids(rows)
+    return Listing(
+        root=rows.root,
+        ids=texts(rows.names),
+        sources=_parts(rows, config),
+        class_names=labels.class_names,
+        labels=labels.labels,
+        domains=texts(domains),
+        groups=texts(groups),
+        splits=texts(_splits(rows)),
+        columns={
+            name: texts(rows.columns[name])
+            for name in config.columns
+            if name not in config.crop_columns
+        },
+        notes=(*notes, *labels.notes, *of_domains, *of_groups),
+        skipped=skipped,
+        unused=rows.places.unused,
+    )
 
-    names: dict[str, str]
-    kinds: dict[str, Kind]
+
+def _left_out(rows: Rows, left_out: LeftOut) -> list[str]:
+    """Notes on rows that are left out and files that are not used."""
+    unused = len(rows.places.unused)
+    counts = (
+        (len(rows.places.absent), "without a file (data.on_bad_file=skip)"),
+        (len(left_out.unlabelled), "without a label (data.on_missing_label=skip)"),
+        (len(left_out.repeated), "that repeat an earlier one"),
+    )
+    notes = [
+        f"left out of {len(rows):,} rows: {count:,} {which}" for count, which in counts if count
+    ]
+    if unused and rows.positions is not None:
+        count = counted(unused, "file", "files")
+        notes.append(f"{count} beside those of the table without a row")
+    return notes
 
 
-class Folders:
-    """A folder and any that paths below or beside it lead to.
+def _groups(
+    rows: Rows, domains: Sequence[str], config: Config
+) -> tuple[list[str], tuple[str, ...]]:
+    """The group of each row, all empty where there are none; and notes."""
+    names = rows.groups
+    if config.group_pattern is not None:
+        names = groups_by_pattern(
+            config.group_pattern,
+            rows.places.paths,
+            rows.where,
+            list(map(rows.at, range(len(rows)))),
+        )
+    if names is None:
+        return [""] * len(rows), ()
+    joined, notes = join_groups(names)
+    lacking = joined.count("")
+    if lacking and any(joined):
+        notes += (
+            f"{lacking:,} of {len(rows):,} rows have no group: each counts as a group of its own",
+        )
+    if config.group_scope == "domain":
+        pairs = zip(domains, joined, strict=True)
+        joined = [f"{domain}/{name}" if name else "" for domain, name in pairs]
+    return joined, notes
 
-    Args:
-        root: The folder to which paths are relative.
+
+def _splits(rows: Rows) -> list[str]:
+    """The split of each row, one of `SPLITS`; all empty where none is named.
+
+    Raises:
+        InputError: If a word is unknown or the number of a fold, or some rows have no split.
     """
-
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self._contents: dict[str, Content | None] = {}
-        self._stored: dict[str, str | None] = {root: root}
-
-    def find(self, path: str) -> tuple[str, Kind] | None:
-        """A file or folder as it is stored, and what it is; None where there is none.
-
-        Args:
-            path: Below `root` or absolute, with forward slashes, without doubled ones.
-        """
-        return self._find(path if os.path.isabs(path) else f"{self.root}/{path}")
-
-    def _find(self, path: str) -> tuple[str, Kind] | None:
-        above, name = os.path.split(path)
-        folder = self._folder(above)
-        if folder is None:
-            return None
-        whole = os.path.join(folder, name)
-        content = self.content(folder)
-        if name in _UP or content is None:
-            return _look(whole)
-        stored: str | None = name
-        if name not in content.kinds:
-            stored = content.names.get(composed(name))
-        if stored is None:
-            return None
-        return os.path.join(folder, stored), content.kinds[stored]
-
-    def _folder(self, path: str) -> str | None:
-        if path not in self._stored:
-            self._stored[path] = self._search(path)
-        return self._stored[path]
-
-    def _search(self, path: str) -> str | None:
-        # Above the root nothing is listed: it may be large, forbidden, or mounted when asked for.
-        if not path.startswith(f"{self.root}/") and os.path.isdir(path):
-            return path
-        if os.path.dirname(path) == path:
-            return None
-        found = self._find(path)
-        return found[0] if found is not None and found[1] == "folder" else None
-
-    def content(self, folder: str) -> Content | None:
-        """What is in a folder; None where it may be entered but not listed."""
-        if folder not in self._contents:
-            self._contents[folder] = _list(folder)
-        return self._contents[folder]
+    words = rows.splits
+    if words is None or not any(words):
+        return [""] * len(rows)
+    empty = [row for row, word in enumerate(words) if not word]
+    if empty:
+        raise InputError(
+            f"{rows.where}: {len(empty):,} of {len(rows):,} rows are in no split, the others are: "
+            f"{rows.examples(empty)}. Give every row a split or none (data.split unset: medldr "
+            "divides them)"
+        )
+    meant = {word: split_of(word) for word in set(words)}
+    unknown = sorted(word for word, split in meant.items() if split is None)
+    if unknown and all(map(_FOLD.fullmatch, unknown)):
+        raise InputError(
+            f"{rows.where}: data.split names a column of folds ({some(map(repr, unknown))}), "
+            "which does not say what is for training and what for testing. Let "
+            "`medldr data split` make splits of it, or write train, val and test"
+        )
+    if unknown:
+        raise InputError(
+            f"{rows.where}: {rows.at(words.index(unknown[0]))} is in the split {unknown[0]!r}, "
+            f"which is none of {', '.join(SPLIT_WORDS)}. Unknown: {some(map(repr, unknown))}"
+        )
+    return [meant[word] or "" for word in words]
 
 
-def _list(folder: str) -> Content | None:
-    names: dict[str, str] = {}
-    kinds: dict[str, Kind] = {}
+def _require_different_ids(rows: Rows) -> None:
+    first: dict[str, int] = {}
+    for row, name in enumerate(rows.names):
+        earlier = first.setdefault(name, row)
+        if earlier != row:
+            cure = "Ids have to differ"
+            if rows.ids is None:
+                cure = "Several items of one file need ids: name a column of them in data.id"
+            raise InputError(
+                f"{rows.where}: {rows.at(earlier)} and {rows.at(row)} have the same id {name!r}. "
+                f"{cure}"
+            )
+
+
+def _parts(rows: Rows, config: Config) -> tuple[Source, ...]:
+    """Where each item is, with the mask or point around which it is cut.
+
+    A mask that is absent is told with all that cannot be used.
+
+    Raises:
+        InputError: If a row names no mask or point, or one that is no number.
+    """
+    if config.crop is None:
+        return rows.sources
+    cells = {name: rows.columns[name] for name in rows.select}
+    for name, column in cells.items():
+        empty = [row for row, cell in enumerate(column) if not cell]
+        if empty:
+            raise InputError(
+                f"data.crop: the column {name!r} is empty in {len(empty):,} of {len(rows):,} rows, "
+                f"such as that of {rows.names[empty[0]]}. Fill it in, or take these rows out of "
+                "the table"
+            )
+    if config.crop.mask is not None:
+        (column,) = cells.values()
+        found = find_places(column, rows.root).sources
+        masks = [mask or Source(rows.root / text) for text, mask in zip(column, found, strict=True)]
+        pairs = zip(rows.sources, masks, strict=True)
+        return tuple(replace(source, mask=mask) for source, mask in pairs)
+    points = [
+        _point(rows, row, column) for row, column in enumerate(zip(*cells.values(), strict=True))
+    ]
+    return tuple(
+        replace(source, point=point) for source, point in zip(rows.sources, points, strict=True)
+    )
+
+
+def _point(rows: Rows, row: int, cells: Sequence[str]) -> tuple[float, ...]:
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                kind: Kind = "folder" if entry.is_dir() else "file"
-                if kind == "file" and entry.is_symlink() and not os.path.exists(entry.path):
-                    kind = "dead"
-                kinds[entry.name] = kind
-                typed = composed(entry.name)
-                # Of two files whose names look the same, the composed one is what users type.
-                if typed not in names or entry.name == typed:
-                    names[typed] = entry.name
-    except PermissionError:
-        return None
-    except OSError as error:
-        raise InputError(f"{folder} cannot be listed ({error.strerror})") from error
-    return Content(names, kinds)
-
-
-def _look(path: str) -> tuple[str, Kind] | None:
-    if os.path.isdir(path):
-        return path, "folder"
-    return (path, "file") if os.path.exists(path) else None
+        point = tuple(map(float, cells))
+    except ValueError:
+        point = (math.nan,)
+    if not all(map(math.isfinite, point)):
+        raise InputError(
+            f"data.crop.point: {', '.join(cells)} of {rows.names[row]} are not all numbers"
+        )
+    return point

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from medldr.datasets._table.archive import read_archive
-from medldr.datasets._table.columns import Columns
-from medldr.datasets._table.describe import describe
+from medldr.datasets.table import Config, list_items
 from medldr.errors import InputError
 
-NAMES = Columns(label="labels", domain="domains", group="patients", columns=("size",))
+NAMES = {"label": "labels", "domain": "domains", "group": "patients", "columns": ["size"]}
+
+
+def listed(file, **keys):
+    return list_items(Config(file=file, **{**NAMES, **keys}))
 
 
 @pytest.fixture
@@ -29,15 +31,15 @@ def archive(tmp_path):
 
 
 def test_each_image_is_a_row(archive):
-    found = describe(archive(domain_names=np.array(["ge", "siemens"])), None, NAMES)
+    found = listed(archive(domain_names=np.array(["ge", "siemens"])))
     assert found.ids.tolist() == [
         *(f"train_images[{n}]" for n in range(3)),
         "val_images[0]",
         "test_images[0]",
         "test_images[1]",
     ]
-    assert [place.part for place in found.places] == found.ids.tolist()
-    assert {place.path.name for place in found.places} == {"a.npz"}
+    assert [one.part for one in found.sources] == found.ids.tolist()
+    assert {one.path.name for one in found.sources} == {"a.npz"}
     assert found.splits.tolist() == ["train"] * 3 + ["val"] + ["test"] * 2
     assert found.domains.tolist() == ["ge", "siemens", "ge", "ge", "ge", "siemens"]
     assert found.groups.tolist() == ["100", "101", "102", "100", "100", "101"]
@@ -47,7 +49,7 @@ def test_each_image_is_a_row(archive):
 
 
 def test_numbers_without_names_stay_numbers(archive):
-    found = describe(archive(), None, NAMES)
+    found = listed(archive())
     assert set(found.domains.tolist()) == {"0", "1"}
 
 
@@ -56,21 +58,21 @@ def test_several_columns_of_labels_are_several_labels(archive):
         f"{split}_labels": np.eye(n, 3)
         for split, n in zip(("train", "val", "test"), (3, 1, 2), strict=True)
     }
-    found = describe(archive(**many), None, NAMES)
+    found = listed(archive(**many))
     assert found.multi_label
     assert found.class_names == ("labels_0", "labels_1", "labels_2")
     np.testing.assert_array_equal(found.labels[:3], np.eye(3))
-    found = describe(archive(**many, label_names=np.array(["x", "y", "z"])), None, NAMES)
+    found = listed(archive(**many, label_names=np.array(["x", "y", "z"])))
     assert found.class_names == ("x", "y", "z")
 
 
 def test_an_archive_without_splits(tmp_path):
     path = tmp_path / "b.npz"
     np.savez(path, images=np.zeros((2, 4, 4)), labels=np.array(["b", "a"]))
-    found = describe(path, None, Columns(label="labels"))
+    found = listed(path, domain=None, group=None, columns=[])
     assert found.splits.tolist() == ["", ""]
     assert found.labels.tolist() == [1, 0]
-    assert found.places[1].part == "images[1]"
+    assert found.sources[1].part == "images[1]"
 
 
 @pytest.mark.parametrize(
@@ -88,13 +90,13 @@ def test_an_archive_without_splits(tmp_path):
 )
 def test_arrays_that_do_not_fit_are_named(archive, arrays, said):
     with pytest.raises(InputError, match=said):
-        describe(archive(**arrays), None, NAMES)
+        listed(archive(**arrays))
 
 
 def test_another_archive_says_what_it_has(tmp_path):
     np.savez(tmp_path / "c.npz", x=np.zeros(3))
     with pytest.raises(InputError, match=r"neither an array 'images' nor train_images.*It has x;"):
-        read_archive(tmp_path / "c.npz", NAMES)
+        listed(tmp_path / "c.npz")
     (tmp_path / "d.npz").write_text("no archive")
     with pytest.raises(InputError, match="not a readable npz file"):
-        read_archive(tmp_path / "d.npz", NAMES)
+        listed(tmp_path / "d.npz")

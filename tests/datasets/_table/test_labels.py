@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from medldr.datasets._table.labels import single_labels, unlabelled
-from medldr.datasets._table.many_labels import many_labels
+from medldr.datasets._table.labels import many_labels, single_labels
 from medldr.errors import InputError
 
 
 def made(rows, texts, classes=None):
     found = single_labels(rows(texts), classes)
     assert found.labels.dtype == np.int64
-    assert not found.multi_label
     return found.class_names, found.labels.tolist()
 
 
@@ -91,11 +89,6 @@ def test_no_number_among_numbers_is_refused_and_never_a_class(rows, odd):
     with pytest.raises(InputError, match="among its numbers"):
         single_labels(rows(["0", "1", odd]), None)
     assert single_labels(rows(["0", "1", odd]), ("0", "1", odd)).class_names == ("0", "1", odd)
-
-
-def test_only_blank_labels_are_missing(rows):
-    assert unlabelled(rows(["a", "", "nan", "NA"])) == [1]
-    assert unlabelled(rows(multi={"x": ["", "1"]})) == []
 
 
 # ---------------------------------------------------------------- several labels

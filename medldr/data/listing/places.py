@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from medldr.datasets._domain_folders.location import Listing, is_hidden
-from medldr.datasets._domain_folders.names import composed
-from medldr.datasets._table.columns import ENDINGS
-from medldr.datasets._table.listing import Folders
+from medldr.data.listing.folders import Finder, read_folder
+from medldr.data.listing.kinds import SCANS, is_hidden, without_pair_ending
+from medldr.data.listing.names import composed
+from medldr.data.scans.source import Source
 from medldr.errors import did_you_mean
 
 ABSENT: Final = "there is no such file"
@@ -28,35 +28,23 @@ DEAD: Final = "it is a link that leads nowhere"
 _MOST_FOLDERS: Final = 200
 
 
-class Place(NamedTuple):
-    """One item.
-
-    Attributes:
-        path: A file, or a folder with a series of slices.
-        part: What is meant of it; empty for all of it.
-    """
-
-    path: Path
-    part: str = ""
-
-
-class Found(NamedTuple):
+class Places(NamedTuple):
     """Where all rows are.
 
     Attributes:
-        places: ``(N,)``; None for a row without a file.
+        sources: ``(N,)``; None for a row without a file.
         paths: ``(N,)`` path of each below the root, with forward slashes and the part.
         absent: Why a row has no file, by its number.
         unused: Files beside those of the rows, of readable kinds, that no row refers to.
     """
 
-    places: list[Place | None]
+    sources: list[Source | None]
     paths: list[str]
     absent: dict[int, str]
-    unused: tuple[str, ...]
+    unused: tuple[str, ...] = ()
 
 
-def find_places(texts: Sequence[str], root: Path, others: Iterable[str] = ()) -> Found:
+def find_places(texts: Sequence[str], root: Path, others: Iterable[str] = ()) -> Places:
     """Find the file or folder of each path; every folder is listed once.
 
     Args:
@@ -65,34 +53,26 @@ def find_places(texts: Sequence[str], root: Path, others: Iterable[str] = ()) ->
         others: Further paths of the table (masks), whose files are in use, too.
     """
     top = os.path.abspath(root)
-    folders = Folders(top)
-    places: list[Place | None] = []
-    paths, absent = [], {}
-    used: set[str] = set()
-    for row, text in enumerate(texts):
-        place, why = _place(folders, text)
-        places.append(place)
-        if place is None:
-            absent[row] = why
-        else:
-            used.add(str(place.path))
-        paths.append(_below(top, text))
+    finder = Finder(top)
+    answers = [_place(finder, text) for text in texts]
+    sources = [source for source, _ in answers]
+    absent = {row: why for row, (source, why) in enumerate(answers) if source is None}
+    used = {str(source.path) for source in sources if source is not None}
     beside = {os.path.dirname(path) for path in used}
-    for text in set(others):
-        place, _ = _place(folders, text)
-        if place is not None:
-            used.add(str(place.path))
-    return Found(places, paths, absent, tuple(_unused(folders, beside, used)))
+    masks = (_place(finder, text)[0] for text in set(others))
+    used.update(str(mask.path) for mask in masks if mask is not None)
+    paths = [_below(top, text) for text in texts]
+    return Places(sources, paths, absent, tuple(_unused(finder, beside, used)))
 
 
-def _place(folders: Folders, text: str) -> tuple[Place | None, str]:
+def _place(finder: Finder, text: str) -> tuple[Source | None, str]:
     why = ABSENT
     for path, part in _readings(text):
-        found = folders.find(_plain(path))
-        if found is not None and found[1] != "dead":
-            return Place(Path(found[0]), part), ""
-        if found is not None:
-            why = DEAD
+        match finder.find(_plain(path)):
+            case (_, "dead"):
+                why = DEAD
+            case (stored, _):
+                return Source(Path(stored), part), ""
     return None, why
 
 
@@ -124,24 +104,14 @@ def _below(top: str, text: str) -> str:
     return composed(path.removeprefix(f"{top}/")) or "."
 
 
-def _unused(folders: Folders, beside: Iterable[str], used: set[str]) -> Iterator[str]:
-    stems = {_pair(path) for path in used}
+def _unused(finder: Finder, beside: Iterable[str], used: set[str]) -> Iterator[str]:
+    pairs = set(map(without_pair_ending, used))
     for folder in sorted(beside):
-        content = folders.content(folder)
-        for name, kind in sorted(content.kinds.items()) if content is not None else ():
+        for name, kind in sorted((finder.kinds(folder) or {}).items()):
             path = os.path.join(folder, name)
-            if kind != "file" or is_hidden(name) or not name.lower().endswith(ENDINGS):
-                continue
-            if path not in used and _pair(path) not in stems:
-                yield os.path.relpath(path, folders.root).replace(os.sep, "/")
-
-
-def _pair(path: str) -> str:
-    """The same text for both files of an Analyze or NIfTI pair."""
-    for ending in (".hdr", ".img", ".hdr.gz", ".img.gz"):
-        if path.lower().endswith(ending):
-            return path[: -len(ending)] + "\0pair"
-    return path
+            scan = kind == "file" and not is_hidden(name) and name.lower().endswith(SCANS)
+            if scan and without_pair_ending(path) not in pairs:
+                yield os.path.relpath(path, finder.root).replace(os.sep, "/")
 
 
 def near_name(root: Path, text: str) -> str:
@@ -172,9 +142,9 @@ def near_root(root: Path, text: str) -> Path | None:
         text: The path as written.
     """
     top = Path(os.path.abspath(root))
-    below = [top / name for name in Listing(top).folders[:_MOST_FOLDERS]]
+    below = [top / name for name in read_folder(top).folders[:_MOST_FOLDERS]]
     for other in (*below, *list(top.parents)[:2]):
-        if _place(Folders(str(other)), text)[0] is not None:
+        if _place(Finder(str(other)), text)[0] is not None:
             return other
     return None
 
@@ -187,9 +157,9 @@ def foreign_front(root: Path, text: str) -> str | None:
         text: The path as written, such as ``C:\study\images\1.png``.
     """
     names = text.replace("\\", "/").split("/")
-    folders = Folders(os.path.abspath(root))
+    finder = Finder(os.path.abspath(root))
     for count in range(1, len(names)):
         rest = "/".join(names[count:])
-        if rest and _place(folders, rest)[0] is not None:
+        if rest and _place(finder, rest)[0] is not None:
             return text[: len(text) - len(rest)]
     return None

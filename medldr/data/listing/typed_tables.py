@@ -16,12 +16,23 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from medldr.data.sheets_text import Line
 from medldr.errors import InputError, MissingExtraError
 
 _NOT_A_NUMBER: Final = "NaN"
+
+
+class Line(NamedTuple):
+    """One row of a file.
+
+    Attributes:
+        number: The line at which it begins, from 1.
+        cells: Its cells as written.
+    """
+
+    number: int
+    cells: list[str]
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -112,11 +123,8 @@ def read_parquet(path: Path, where: str) -> list[Line]:
         _texts(column, f"{where}: the column {name!r}")
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
-    lines = [Line(0, list(table.column_names))]
-    lines += [
-        Line(number, list(cells)) for number, cells in enumerate(zip(*columns, strict=True), 1)
-    ]
-    return lines
+    rows = enumerate(zip(*columns, strict=True), 1)
+    return [Line(0, table.column_names), *(Line(number, list(cells)) for number, cells in rows)]
 
 
 def _texts(column: Any, where: str) -> list[str]:
@@ -126,7 +134,7 @@ def _texts(column: Any, where: str) -> list[str]:
         kind = kind.value_type
         column = column.cast(kind)
     if types.is_floating(kind):
-        return float_texts(column.to_numpy(), column.is_valid().to_pylist())
+        return float_texts(column.to_numpy())
     values = column.to_pylist()
     if types.is_timestamp(kind):
         return _moments(values)
@@ -155,24 +163,19 @@ def _moments(values: Sequence[Any]) -> list[str]:
     ]
 
 
-def float_texts(values: Iterable[Any], known: Sequence[bool] | None = None) -> list[str]:
-    """Floats as text, without ``.0`` where all of them are whole.
+def float_texts(values: Iterable[Any]) -> list[str]:
+    """Floats as text, without ``.0`` where all of them are whole; NaN is a missing cell.
 
     Args:
         values: numpy's or Python's floats; each is written with the digits that its type needs.
-        known: Which of them are values at all; by default those that are not NaN.
 
     Example:
         >>> float_texts([1.0, float("nan"), 2.0]), float_texts([1.0, 0.5])
         (['1', '', '2'], ['1.0', '0.5'])
     """
     cells = list(values)
-    missing = [math.isnan(value) for value in cells]
-    if known is not None:
-        missing = [gap or not there for gap, there in zip(missing, known, strict=True)]
-    there = [value for value, gap in zip(cells, missing, strict=True) if not gap]
-    whole = all(math.isfinite(value) and value == int(value) for value in there)
+    whole = all(value == int(value) for value in cells if math.isfinite(value))
+    whole = whole and not any(map(math.isinf, cells))
     return [
-        "" if gap else str(int(value)) if whole else str(value)
-        for value, gap in zip(cells, missing, strict=True)
+        "" if math.isnan(value) else str(int(value)) if whole else str(value) for value in cells
     ]

@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from medldr.commands.new_study.ask import Asker
-from medldr.commands.new_study.finding import Finding
-from medldr.commands.new_study.words import are_splits, like_classes, like_domains
+from medldr.commands.new_study.asking import Asker, Finding
+from medldr.commands.new_study.columns import are_splits, like_classes, like_domains
+from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
+from medldr.data.listing.kinds import is_scan, is_slice
+from medldr.data.listing.trees import layout
 from medldr.data.scans.dicom_open import open_dicom
 from medldr.data.scans.scan import ScanError
-from medldr.datasets._domain_folders.location import Listing
-from medldr.datasets._table.columns import ENDINGS
-from medldr.datasets._table.folders import is_slice
-from medldr.datasets._table.levels import layout
 from medldr.errors import InputError
 
 _RECUR: Final = 0.5
@@ -29,18 +27,6 @@ _MOST_CLASSES: Final = 20
 _SERIES: Final = ("SeriesInstanceUID",)
 
 Names = tuple[str, ...]
-
-
-class Guessed(NamedTuple):
-    """Levels of a tree.
-
-    Attributes:
-        levels: What each means, from the top.
-        why: What says so.
-    """
-
-    levels: tuple[str, ...]
-    why: str
 
 
 def guess_tree(root: Path, asker: Asker) -> list[Finding]:
@@ -53,32 +39,30 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
     Raises:
         InputError: If there are no scans below it, or no level that could be the class.
     """
-    listing = Listing(root)
-    while len(listing.folders) == 1 and not any(map(_is_scan, listing.files)):
-        inner = root / listing.folders[0]
-        deeper = Listing(inner)
-        if not deeper.folders:
+    top = read_folder(root)
+    while len(top.folders) == 1 and not _scans(top):
+        inner = read_folder(root / top.folders[0])
+        if not inner.folders:
             break
-        root, listing = inner, deeper
-    series: list[Names] = []
-    found = _names(root, (), series)
-    if not found:
+        root, top = inner.path, inner
+    items, series = _items(root)
+    if not items:
         raise InputError(
-            f"{root} holds no table (.csv, .tsv, .jsonl, .parquet) and no scans. Found {listing}"
+            f"{root} holds no table (.csv, .tsv, .jsonl, .parquet) and no scans. Found "
+            f"{describe_folder(root)}"
         )
-    if not all(found):
+    if not all(items):
         raise InputError(
             f"{root} holds scans beside each other and no table that says what they are. Write a "
             "CSV with the columns path and label (and site, patient), or put them into folders: "
-            f"{layout('FOLDER', ('domain', 'label'))}. Found {listing}"
+            f"{layout('FOLDER', ('domain', 'label'))}. Found {describe_folder(root)}"
         )
-    guessed = guess_levels(found)
-    levels = guessed.levels
-    why = f"{guessed.why} As a path: {layout(root.name, levels)}."
+    levels, why = guess_levels(items)
+    why += f" As a path: {layout(root.name, levels)}."
     if series and "group" not in levels:
         patients = ", ".join((*levels, "group"))
         why += (
-            f" Below are {len(series):,} folders of DICOM slices, each one scan; if each is of "
+            f" Below are {series:,} folders of DICOM slices, each one scan; if each is of "
             f"another patient, write folders: [{patients}]."
         )
     if {"domain", "label"} <= set(levels):
@@ -93,19 +77,22 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
     return [Finding("root", root, ""), Finding("folders", list(levels), why)]
 
 
-def guess_levels(items: Sequence[Names]) -> Guessed:
+def guess_levels(items: Sequence[Names]) -> tuple[tuple[str, ...], str]:
     """What the levels of folders mean.
 
     Args:
         items: ``(N,)`` names of the folders above each item, from the top; at least one each.
 
+    Returns:
+        What each means, from the top, and what says so.
+
     Raises:
         InputError: If all levels are splits.
 
     Example:
-        >>> guess_levels([("a", "cat"), ("a", "dog"), ("b", "cat"), ("b", "dog")]).levels
+        >>> guess_levels([("a", "cat"), ("a", "dog"), ("b", "cat"), ("b", "dog")])[0]
         ('domain', 'label')
-        >>> guess_levels([("cat", "p1"), ("cat", "p2"), ("dog", "p3")]).levels
+        >>> guess_levels([("cat", "p1"), ("cat", "p2"), ("dog", "p3")])[0]
         ('label', 'group')
     """
     depth = min(map(len, items))
@@ -121,7 +108,7 @@ def guess_levels(items: Sequence[Names]) -> Guessed:
     if split is not None:
         meant[split] = "split"
         why = f"Folders are called {', '.join(names[split])}, which are splits. {why}"
-    return Guessed(tuple(meant[level] for level in sorted(meant)), why)
+    return tuple(meant[level] for level in sorted(meant)), why
 
 
 def _meanings(
@@ -163,33 +150,28 @@ def _recurring(items: Sequence[Names], upper: int, lower: int) -> float:
         below.setdefault(item[: upper + 1], set()).add(item[lower])
     if len(below) < 2:
         return 0.0
-    counts = Counter(name for found in below.values() for name in found)
+    counts = Counter(name for names in below.values() for name in names)
     most = {name for name, count in counts.items() if 2 * count >= max(3, len(below))}
-    return sum(len(found & most) / len(found) for found in below.values()) / len(below)
+    return sum(len(names & most) / len(names) for names in below.values()) / len(below)
 
 
-def _names(folder: Path, above: Names, series: list[Names]) -> list[Names]:
-    """Names of the folders above each item; a series of DICOM slices is one item.
-
-    Args:
-        folder: What is listed, with all below it.
-        above: Names of the folders that lead to it.
-        series: Gets the folders that hold one series each.
-    """
-    listing = Listing(folder)
-    files = [name for name in listing.files if _is_scan(name)]
-    slices = [name for name in files if is_slice(name)]
-    found = [above] * len(files)
-    if len(above) > 1 and len(slices) == len(files) and _is_series(folder, slices):
-        found = [above[:-1]]
-        series.append(above)
-    for name in listing.folders:
-        found += _names(folder / name, (*above, name), series)
-    return found
+def _items(root: Path) -> tuple[list[Names], int]:
+    """Names of the folders above each item, and how many folders are a series of slices each."""
+    items: list[Names] = []
+    series = 0
+    for folder in walk(root):
+        files = _scans(folder)
+        slices = [name for name in files if is_slice(name)]
+        if len(folder.names) > 1 and slices == files and _is_series(folder.path, slices):
+            items.append(folder.names[:-1])
+            series += 1
+        else:
+            items += [folder.names] * len(files)
+    return items, series
 
 
-def _is_scan(name: str) -> bool:
-    return name.lower().endswith(ENDINGS) or is_slice(name)
+def _scans(folder: Folder) -> list[str]:
+    return [name for name in folder.files if is_scan(name, folder.files)]
 
 
 def _is_series(folder: Path, slices: Sequence[str]) -> bool:

@@ -10,12 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from medldr.data.sheets import read_sheet
+from medldr.data.listing.tables import read_sheet
 from medldr.errors import InputError
 
 ROWS = [("p1.png", "0", "Köln"), ("p2.png", "1", "å; 病例, x")]
 UNSEEN = "\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
 BLANK = "".join(chr(c) for c in range(sys.maxunicode) if chr(c).isspace()) + UNSEEN
+QUICK = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
+)
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16")
 
 
@@ -39,9 +42,10 @@ def file(tmp_path):
 # ---------------------------------------------------------------- delimited text
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("separator", ["\t", ";", ","])
-@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("encoding", "separator", "ends"),
+    [("utf-8", ",", "\n"), ("utf-8-sig", ";", "\r\n"), ("utf-16", "\t", "\r")],
+)
 def test_what_programs_write_reads_alike(tmp_path, encoding, separator, ends):
     rows = [("path", "label", "place"), *ROWS]
     path = write(
@@ -57,7 +61,9 @@ def test_what_programs_write_reads_alike(tmp_path, encoding, separator, ends):
 cells = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=12)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
+)
 @given(
     rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6),
     encoding=st.sampled_from(ENCODINGS),
@@ -176,7 +182,9 @@ def test_json_lines_keep_the_digits_of_numbers(file):
         max_size=5,
     )
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
+)
 def test_any_json_lines_are_read_back(tmp_path, rows):
     path = tmp_path / "t.ndjson"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")

@@ -3,14 +3,14 @@
 import os
 import unicodedata
 
-from medldr.datasets._table.places import ABSENT, DEAD, find_places
+from medldr.data.listing.places import ABSENT, DEAD, find_places
 
 
 def found(root, *texts, others=()):
     result = find_places(texts, root, others)
     places = [
-        None if place is None else (str(place.path).removeprefix(f"{root}/"), place.part)
-        for place in result.places
+        None if one is None else (str(one.path).removeprefix(f"{root}/"), one.part)
+        for one in result.sources
     ]
     return places, result
 

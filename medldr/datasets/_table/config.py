@@ -1,0 +1,101 @@
+"""Keys of the dataset ``table``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from medldr.data.listing.names import check_group_pattern, composed
+from medldr.data.listing.trees import fault_of_levels
+from medldr.data.scans.config import ScanConfig
+
+Level = Literal["split", "domain", "label", "group"]
+
+
+class Config(ScanConfig):
+    """Keys of the dataset ``table``."""
+
+    name: Literal["table"] = "table"
+    set: str | None = Field(
+        None,
+        description="name of the data set in reports and beside published numbers; unset: that of "
+        "its table or folder",
+    )
+    file: Path | None = Field(
+        None,
+        description="table with a row per scan (CSV, TSV, JSON lines, Parquet), or an npz archive "
+        "with arrays such as train_images and train_labels",
+    )
+    folders: tuple[Level, ...] = Field(
+        (),
+        description="without a table: what the levels of folders below data.root mean, for example "
+        "[domain, label]",
+    )
+    path: str = Field("path", description="column with the file, or folder of slices, of each scan")
+    label: str | tuple[str, ...] = Field(
+        "label", description="column of the class; a list of columns: several labels, each 0 or 1"
+    )
+    domain: str | None = Field(None, description="column of the hospital, scanner or laboratory")
+    group: str | None = Field(None, description="column of the patient, whom no split divides")
+    split: str | None = Field(None, description="column of the split; unset: splits are made")
+    id: str | None = Field(None, description="column of the name of each scan; unset: its path")
+    columns: tuple[str, ...] = Field(
+        (), description="further columns that results are divided by, such as sex or age"
+    )
+    classes: tuple[str, ...] | None = Field(
+        None, description="all classes in the order of their numbers; unset: those found, sorted"
+    )
+    ordinal: bool = Field(False, description="classes are grades, in the order of their numbers")
+    uncertain: Literal["missing", "positive", "negative"] = Field(
+        "missing", description="what -1 means where there are several labels"
+    )
+    on_missing_label: Literal["error", "skip"] = Field(
+        "error", description="rows without a label: error stops, skip leaves them out"
+    )
+    group_pattern: str | None = Field(
+        None,
+        description="regular expression searched in the path, in place of data.group; its first "
+        "group is the patient",
+    )
+    group_scope: Literal["all", "domain"] = Field(
+        "all",
+        description="where equal group names mean the same patient: everywhere, or within a domain",
+    )
+
+    @field_validator("columns", "folders", mode="before")
+    @classmethod
+    def _one_name_is_a_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("folders")
+    @classmethod
+    def _levels(cls, value: tuple[Level, ...]) -> tuple[Level, ...]:
+        fault = fault_of_levels(value) if value else ""
+        if fault:
+            raise ValueError(fault)
+        return value
+
+    @field_validator("held_out")
+    @classmethod
+    def _as_domains_are_named(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(set(map(composed, value))))
+
+    @field_validator("group_pattern")
+    @classmethod
+    def _has_a_group(cls, value: str | None) -> str | None:
+        return None if value is None else check_group_pattern(value)
+
+    @model_validator(mode="after")
+    def _one_source_of_groups(self) -> Self:
+        if self.group_pattern is not None and (self.group or "group" in self.folders):
+            raise ValueError("group_pattern and group both say who the patient is; set one")
+        return self
+
+    @property
+    def crop_columns(self) -> tuple[str, ...]:
+        """Columns that say which part of a scan is kept."""
+        if self.crop is None:
+            return ()
+        return (self.crop.mask,) if self.crop.mask is not None else self.crop.point or ()

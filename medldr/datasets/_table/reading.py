@@ -1,0 +1,132 @@
+"""The text of a data set, from a table, an archive or a tree of folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from medldr.data.listing.kinds import ARCHIVE, names_scan
+from medldr.data.listing.names import composed
+from medldr.data.listing.places import Places, find_places
+from medldr.data.listing.rows import Rows
+from medldr.data.listing.tables import Sheet, read_sheet
+from medldr.data.listing.trees import read_tree
+from medldr.data.scans.source import Source
+from medldr.datasets._table.archive import read_archive
+from medldr.datasets._table.config import Config
+from medldr.errors import InputError, did_you_mean
+
+_LOOKED_AT: Final = 20
+"""Cells of a column by which it is seen to hold paths."""
+
+
+def read_rows(config: Config) -> Rows:
+    """Read the text of a data set; no scan is opened.
+
+    Raises:
+        InputError: If it cannot be read, a column does not exist, or one that has to be complete
+            (path, id, domain) is not.
+    """
+    file, root = config.file, config.root
+    if file is None and not config.folders:
+        raise InputError(
+            "data.file is not set: name the table of the scans (CSV, JSON lines, Parquet) or an "
+            "npz archive; for folders without a table say in data.folders what their levels mean, "
+            "such as [domain, label]"
+        )
+    if file is None:
+        if root is None:
+            raise InputError("data.root is not set: name the folder that data.folders describes")
+        nested = config.group_pattern is not None
+        return read_tree(root.expanduser(), config.folders, nested=nested)
+    if config.folders:
+        raise InputError(
+            f"data.file names the table {file}, and data.folders says that there is none. Remove "
+            "one of them"
+        )
+    file = file.expanduser()
+    if file.suffix.lower() == ARCHIVE:
+        sheet, config = read_archive(file, config)
+        rows = _of_sheet(sheet, config, file.parent)
+        sources: list[Source | None] = [Source(file, member) for member in rows.texts]
+        return replace(rows, positions=None, places=Places(sources, rows.texts, {}))
+    sheet = read_sheet(file, "data.file")
+    root = file.parent if root is None else root.expanduser()
+    if not root.is_dir():
+        raise InputError(
+            f"data.root: there is no folder {root}. Name the one of the files of {file}"
+        )
+    rows = _of_sheet(sheet, config, root)
+    masks = [text for name in rows.select for text in rows.columns[name] if text]
+    return replace(rows, places=find_places(rows.texts, root, masks))
+
+
+def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
+    """The columns that a configuration names; their files are not yet looked for."""
+    columns = {composed(name): name for name in sheet.names}
+
+    def cells(key: str, name: str) -> list[str]:
+        if composed(name) not in columns:
+            raise _absent(sheet, key, name)
+        return sheet.column(columns[composed(name)])
+
+    def optional(key: str) -> list[str] | None:
+        name = getattr(config, key)
+        return None if name is None else cells(key, name)
+
+    names = (config.label,) if isinstance(config.label, str) else config.label
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            f"data.label needs one column or several different ones, not {list(names)}"
+        )
+    rows = Rows(
+        where=f"data.file: {sheet.path}",
+        root=root,
+        texts=cells("path", config.path),
+        places=Places([], [], {}),
+        labels={name: cells("label", name) for name in names},
+        multi_label=not isinstance(config.label, str),
+        domains=optional("domain"),
+        groups=optional("group"),
+        splits=optional("split"),
+        ids=optional("id"),
+        columns={
+            **{name: cells("columns", name) for name in config.columns},
+            **{name: cells("crop", name) for name in config.crop_columns},
+        },
+        select=config.crop_columns,
+        positions=[sheet.at(row) for row in range(len(sheet))],
+        notes=sheet.notes,
+    )
+    for key, column in (("path", rows.texts), ("id", rows.ids), ("domain", rows.domains)):
+        empty = [row for row, cell in enumerate(column or ()) if not cell]
+        if empty:
+            cure = "Fill it in"
+            if key == "domain":
+                cure = "Every row needs one, or none: fill them in, or leave data.domain unset"
+            raise InputError(
+                f"{rows.where}: the column {getattr(config, key)!r} (data.{key}) is empty in "
+                f"{len(empty):,} of {len(rows):,} rows: {rows.examples(empty)}. {cure}"
+            )
+    return rows
+
+
+def _absent(sheet: Sheet, key: str, name: str) -> InputError:
+    where = f"data.{key}: {sheet.path} has no column {name!r}."
+    if len(sheet.names) == 1:
+        return InputError(
+            f"{where} Only one column was found, {sheet.names[0]!r}: separate them by commas, "
+            "semicolons or tabs"
+        )
+    hint = did_you_mean(name, sheet.names)
+    holding = [other for other in sheet.names if _holds_paths(sheet.column(other))]
+    if key == "path" and holding:
+        hint = f" Files are named in {' or '.join(map(repr, holding))}: set data.path."
+    return InputError(f"{where}{hint} Columns: {', '.join(sheet.names)}")
+
+
+def _holds_paths(cells: Sequence[str]) -> bool:
+    seen = [cell for cell in cells if cell][:_LOOKED_AT]
+    return bool(seen) and all(map(names_scan, seen))
