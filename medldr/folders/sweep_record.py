@@ -1,25 +1,34 @@
 """What a sweep consists of, as recorded in `sweep.json`, and the names of its files.
 
-Launching writes it, status and reports read it: a folder alone is enough to make a table.
+Launching writes it, status and reports read it: a folder alone is enough to make a table, whose
+rows and columns are named by the values of the axes that make them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from medldr.folders.files import RunFolder, write_json
-from medldr.folders.records import check_record, read_content
-from medldr.folders.sweep_schema_1 import from_schema_1
-from medldr.folders.table_names import DATA, RUN
+from medldr.folders.records import read_record
 
 SCHEMA: Final = 2
-SCHEMAS: Final = (1, SCHEMA)
-"""Schemas that can be read; see `medldr.folders.sweep_schema_1`."""
-
 CURE: Final = "Start the sweep again to rewrite it; finished runs are kept"
+
+RUN: Final = "run"
+"""Used like an axis for the label of a run's entry."""
+DATA: Final = "data"
+"""Used like an axis if no axis makes the columns: they are the data sets then."""
+DRAW: Final = "draw"
+"""Used like an axis for the draws of a random search."""
+JOINT: Final = ", "
+"""Joins the values of a row or column that several axes make."""
+FOLD: Final = "data.fold"
+"""The axis of the folds of one manifest: runs that differ in it alone are parts of one result, and
+are pooled unless it makes the columns of the table."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,29 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     """
     if not folder.sweep.is_file():
         return None
-    content = read_content(folder.sweep, CURE)
-    if content.get("schema") == 1:
-        content = from_schema_1(content, folder.sweep, CURE)
-    return check_record(content, folder.sweep, Sweep, CURE, SCHEMAS)
+    return read_record(folder.sweep, Sweep, CURE, (SCHEMA,))
+
+
+def joined(values: Mapping[str, str]) -> str:
+    """Name of the row or column that these values make.
+
+    Example:
+        >>> joined({"algorithm": "erm", "training.lr": "lr-0.1"})
+        'erm, lr-0.1'
+    """
+    return JOINT.join(values.values())
+
+
+def without_fold(label: str, fold: str) -> str:
+    """A label without the words that name its fold; the whole label where nothing else is in it.
+
+    Args:
+        label: For example ``erm_fold-0``.
+        fold: Name of the axis value, for example ``fold-0``.
+
+    Example:
+        >>> without_fold("erm_fold-1_lr-0.1", "fold-1"), without_fold("fold-1", "fold-1")
+        ('erm_lr-0.1', 'fold-1')
+    """
+    left = re.sub(rf"(^|_){re.escape(fold)}(?=_|$)", "", label, count=1).strip("_")
+    return left or label

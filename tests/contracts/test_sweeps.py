@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from medldr.config import load_config, packaged_configs, packaged_names, run_name
-from medldr.folders.sweep_record import SweepFolder, read_sweep, write_sweep
-from medldr.folders.table_names import joined
+from medldr.folders.sweep_record import SweepFolder, joined, read_sweep, write_sweep
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 

@@ -13,11 +13,18 @@ from medldr.config.sections import MODIFIED, dataset_name, held_out, section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
-from medldr.folders.fold_axis import FOLD, without_fold
 from medldr.folders.lifecycle import read_current
 from medldr.folders.run_record import RunRecord
-from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder
-from medldr.folders.table_names import RUN, joined
+from medldr.folders.sweep_record import (
+    FOLD,
+    RUN,
+    Layout,
+    Member,
+    Sweep,
+    SweepFolder,
+    joined,
+    without_fold,
+)
 
 ASIDE = ".before-"
 """Part of the name of a run that was moved aside for another one."""

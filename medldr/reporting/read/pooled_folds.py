@@ -31,10 +31,8 @@ from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.predictions.table import join
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder, read_json
-from medldr.folders.fold_axis import FOLD, without_fold
 from medldr.folders.run_record import RunRecord
-from medldr.folders.sweep_record import Member, SweepFolder
-from medldr.folders.table_names import joined
+from medldr.folders.sweep_record import FOLD, Member, SweepFolder, joined, without_fold
 from medldr.reporting.read.pooled_decisions import OWN_THRESHOLDS, decided_run, with_decisions
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import STATES, Entry

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from medldr.config.sections import held_out
 from medldr.folders.metrics_log import LogRow, last_stage
-from medldr.folders.table_names import DRAW, joined
+from medldr.folders.sweep_record import DRAW, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
 KEYS: Final = {

@@ -13,10 +13,9 @@ from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.comparison.runs import run_of
-from medldr.folders.fold_axis import FOLD
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.standing import recorded_standing
-from medldr.folders.sweep_record import Member, Sweep, SweepFolder, read_sweep
+from medldr.folders.sweep_record import FOLD, Member, Sweep, SweepFolder, read_sweep
 from medldr.metrics import METRICS
 from medldr.reporting.read.held_out_folds import also_planned
 from medldr.reporting.read.loose_runs import Configs, OpenFolder, lay_out

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from medldr.folders.sweep_record import Member
-from medldr.folders.table_names import JOINT
+from medldr.folders.sweep_record import JOINT, Member
 
 ORACLE_MARK = " (oracle)"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from medldr.config.sections import dataset_name, held_out
 from medldr.folders.evaluation_record import EvaluationRecord, Number
-from medldr.folders.table_names import JOINT
+from medldr.folders.sweep_record import JOINT
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.held_runs import held_runs

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from medldr.config.method import row_titles
 from medldr.config.sections import SWAD_TITLES, dataset_name, held_out, swad_form
-from medldr.folders.table_names import JOINT
+from medldr.folders.sweep_record import JOINT
 from medldr.reporting.published.numbers import domain_names, same_domain
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.read.titles import printed_titles

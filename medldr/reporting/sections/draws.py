@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from medldr.folders.sweep_record import Member
-from medldr.folders.table_names import DRAW
+from medldr.folders.sweep_record import DRAW, Member
 from medldr.reporting.read.settings import show
 from medldr.reporting.read.study import Entry, Pick, Study
 from medldr.reporting.table import Cell, Row, Table

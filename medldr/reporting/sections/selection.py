@@ -8,7 +8,7 @@ from dataclasses import replace
 from medldr.evaluation.estimate import Estimate, spread
 from medldr.evaluation.seed_selection import choose_per_seed
 from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, mean_of_choices
-from medldr.folders.table_names import JOINT
+from medldr.folders.sweep_record import JOINT
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence

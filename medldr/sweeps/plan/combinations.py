@@ -20,7 +20,7 @@ from medldr.config.load import check, merge, refusal
 from medldr.config.protocol import pinned_values
 from medldr.config.yaml import Document
 from medldr.errors import InputError
-from medldr.folders.table_names import RUN
+from medldr.folders.sweep_record import RUN
 from medldr.sweeps.plan.file import SweepFile
 from medldr.sweeps.plan.schema import Axis, where
 from medldr.sweeps.plan.search import Variable

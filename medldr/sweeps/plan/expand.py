@@ -16,8 +16,7 @@ from medldr.config import RunConfig, run_hash, run_name
 from medldr.config.load import refusal
 from medldr.config.sections import dataset_name
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.sweep_record import Layout, Member, Sweep
-from medldr.folders.table_names import DATA, JOINT, joined
+from medldr.folders.sweep_record import DATA, JOINT, Layout, Member, Sweep, joined
 from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
 from medldr.sweeps.plan.file import SweepFile
 from medldr.sweeps.plan.table import known_names, last_word, methods, side_values

@@ -19,7 +19,7 @@ from medldr.config.layers import COMMAND_LINE, Layer, Merged
 from medldr.config.load import refusal
 from medldr.config.yaml import Document, KeyPath, parse_value, plain, read_yaml
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.table_names import DRAW, RUN
+from medldr.folders.sweep_record import DRAW, RUN
 from medldr.sweeps.plan.schema import (
     Axis,
     Content,

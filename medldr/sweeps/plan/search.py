@@ -18,8 +18,7 @@ from medldr.config.layers import COMMAND_LINE, Merged, lookup
 from medldr.config.messages.suggest import dotted
 from medldr.config.yaml import KeyPath, plain, read_yaml
 from medldr.errors import InputError
-from medldr.folders.sweep_record import Member
-from medldr.folders.table_names import DRAW
+from medldr.folders.sweep_record import DRAW, Member
 from medldr.sweeps.plan.distributions import Distribution, distribution, number_of
 from medldr.sweeps.plan.schema import (
     Axis,

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from medldr.config import PLUGIN_SECTIONS
 from medldr.errors import did_you_mean
-from medldr.folders.fold_axis import FOLD
-from medldr.folders.table_names import DRAW, JOINT, RUN
+from medldr.folders.sweep_record import DRAW, FOLD, JOINT, RUN
 from medldr.metrics import ALIASES, METRICS
 from medldr.sweeps.plan.schema import Report, TableContent
 
