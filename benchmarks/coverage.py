@@ -23,6 +23,7 @@ import time
 import numpy as np
 from scipy.special import ndtri
 
+from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.inference import (
     Scores,
     average,
@@ -129,9 +130,8 @@ def average_covered(generator, items, spreads, k):
     for mean in means:
         (right,) = answers(generator, items, [accuracies(generator, k, spreads[0], mean)])
         sets.append(scores(right))
-    variances = [of_mean(each, items) for each in sets]
-    found, _ = average([each.mean for each in sets], variances, ACCURATE)
-    return covers(found, float(means.mean()))
+    each = [Estimate(one.mean, variance=of_mean(one, items)) for one in sets]
+    return covers(average(each, ACCURATE), float(means.mean()))
 
 
 def plan():

@@ -9,9 +9,10 @@ the training rows, the gap is optimistic for the seen side, and a note says so.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Final
 
-from medldr.evaluation.inference import Scores, numbers, of_gap
+from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.inference import Scores, inferred, of_gap
 from medldr.evaluation.single_run import BIASED
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
@@ -88,7 +89,7 @@ def notes(
 
 def difference(
     metric: str, seen: Scores, unseen: Scores, units: tuple[int, int], reason: str | None
-) -> dict[str, Any]:
+) -> Estimate:
     """A seen number minus an unseen one, with its interval; the splits are resampled separately.
 
     Args:
@@ -100,5 +101,4 @@ def difference(
     """
     variance = BIASED if metric_facts(metric).biased else of_gap(seen, unseen, units)
     span = metric_facts(metric).span
-    found = numbers(seen.mean - unseen.mean, variance, reason, span=span)
-    return {key: found[key] for key in ("value", "low", "high", "reason")}
+    return inferred(seen.mean - unseen.mean, variance, reason=reason or "", span=span)

@@ -17,16 +17,18 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
-from typing import Any, NamedTuple
+from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit  # scipy.stats takes a second to load
 
+from medldr.evaluation.estimate import Estimate, Source, Variance
 from medldr.evaluation.intervals import LEVEL
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.single_run import NO_UNITS, UNDEFINED_DRAWS
-from medldr.evaluation.variance import Source, Variance
 from medldr.metric import Metric
 
 NOTHING = 1e-12
@@ -51,22 +53,6 @@ class Scores(NamedTuple):
     def mean(self) -> float:
         """Mean over the seeds; NaN where any is undefined."""
         return float(self.values.mean())
-
-
-class Inference(NamedTuple):
-    """What can be said of a number.
-
-    Attributes:
-        low: Lower end of the interval; None where there is none.
-        high: Upper end.
-        p: Two-sided, of zero; None where it is undefined, and for single seeds.
-        reason: Why there is no interval; empty if there is one.
-    """
-
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    reason: str = ""
 
 
 def of_mean(scores: Scores, units: int) -> Variance | str:
@@ -124,104 +110,85 @@ def of_gap(seen: Scores, unseen: Scores, units: tuple[int, int]) -> Variance | s
     return Variance(both.units, _seeds(seen.values - unseen.values), both.noise)
 
 
-def inferred(value: float, variance: Variance | str, metric: Metric | None = None) -> Inference:
-    """The interval of a number, and the p of its being zero.
+def inferred(
+    value: float,
+    variance: Variance | str,
+    metric: Metric | None = None,
+    *,
+    reason: str = "",
+    span: float = inf,
+) -> Estimate:
+    """A number over seeds with its interval, and the p of its being zero.
 
     The interval of a difference excludes zero exactly when p is below 0.05.
 
     Args:
-        value: The number.
+        value: The number; NaN where undefined.
         variance: Its variance, or why there is none.
         metric: What it is a mean of, to whose range the ends are cut; an area has its interval on
-            the logit scale, where it has no ceiling. None for a difference.
+            the logit scale, where it has no ceiling. None for a difference, which has a p.
+        reason: Why it is undefined, used only if it is.
+        span: The largest difference that there can be, to which the ends are cut.
 
     Example:
         >>> found = inferred(0.15, Variance((Source(0.0006, 99),), (Source(0.0039, 3),)))
         >>> round(found.low, 3), round(found.high, 3), round(found.p, 3)
         (-0.036, 0.336, 0.089)
     """
+    if np.isnan(value):
+        return Estimate(reason=reason or "undefined")
+    value = float(value)
     if isinstance(variance, str):
-        return Inference(reason=variance)
+        return Estimate(value, reason=variance)
+    known = Estimate(value, variance=variance)
     if variance.total <= NOTHING**2:
         if metric is not None or abs(value) > NOTHING:
-            return Inference(reason=NO_SPREAD)
-        return Inference(p=1.0 if variance.seeds else None, reason=NO_DIFFERENCE)
-    value, error, df = float(value), variance.total**0.5, min(variance.df, 1e9)
+            return replace(known, reason=NO_SPREAD)
+        return replace(known, p=1.0 if variance.seeds else None, reason=NO_DIFFERENCE)
+    error, df = variance.total**0.5, min(variance.df, 1e9)
     half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     low, high = value - half, value + half
     if metric is not None and metric.area and 0 < value < 1:
         half /= value * (1 - value)
-        return Inference(float(expit(logit(value) - half)), float(expit(logit(value) + half)))
-    if metric is not None:
-        return Inference(max(low, metric.range[0]), min(high, metric.range[1]))
-    p = 2 * float(stdtr(df, -abs(value) / error)) if variance.seeds else None
-    return Inference(low, high, p)
+        low, high = float(expit(logit(value) - half)), float(expit(logit(value) + half))
+    elif metric is not None:
+        low, high = max(low, metric.range[0]), min(high, metric.range[1])
+    p = None
+    if metric is None and variance.seeds:
+        p = 2 * float(stdtr(df, -abs(value) / error))
+    return replace(known, low=max(low, -span), high=min(high, span), p=p)
 
 
-def numbers(
-    value: float,
-    variance: Variance | str,
-    reason: str | None,
-    metric: Metric | None = None,
-    *,
-    span: float = inf,
-) -> dict[str, Any]:
-    """A number over seeds as a comparison holds it.
-
-    Args:
-        value: NaN where undefined.
-        variance: Its variance, or why there is none.
-        reason: Why it is undefined, used only if it is.
-        metric: What it is a mean of; None for a difference, which has a p.
-        span: The largest difference that there can be, to which the ends are cut.
-
-    Returns:
-        ``value``, ``low``, ``high``, ``reason``, ``p``, ``share_of_seeds``, ``variance``.
-    """
-    out: dict[str, Any] = {"value": None, **Inference()._asdict()}
-    out |= {"reason": reason or "undefined", "share_of_seeds": None, "variance": None}
-    if np.isnan(value):
-        return out
-    found = inferred(value, variance, metric)
-    out |= {"value": float(value), **found._asdict(), "reason": found.reason or None}
-    if found.low is not None and found.high is not None:
-        out |= {"low": max(found.low, -span), "high": min(found.high, span)}
-    if not isinstance(variance, str):
-        out |= {"share_of_seeds": variance.share_of_seeds, "variance": variance.written()}
-    return out
-
-
-def average(
-    values: Sequence[float],
-    variances: Sequence[Variance | None],
-    metric: Metric | None = None,
-) -> tuple[Inference, Variance | None]:
+def average(each: Sequence[Estimate | None], metric: Metric | None = None) -> Estimate | None:
     """The unweighted mean over data sets or domains, each with its own training and test set.
 
     They are a fixed choice: the interval says nothing of others.
 
     Args:
-        values: One per set.
-        variances: One per value; None for one that has none.
-        metric: What they are; None for differences.
+        each: One number, or one difference, per set.
+        metric: What the numbers are; None for differences.
 
     Returns:
-        The interval and the variance of the mean; empty and None unless each value has a variance.
+        None unless every number is defined; without an interval unless each has a variance.
 
     Example:
         >>> from medldr.metrics import metric_facts
-        >>> accuracy = metric_facts("accuracy")
-        >>> one, two = (Variance((Source(v, 99),), (Source(v, 2),)) for v in (0.0004, 0.0009))
-        >>> found, variance = average([0.8, 0.7], [one, two], accuracy)
-        >>> round(found.low, 3), round(found.high, 3), round(variance.total, 6)
-        (0.695, 0.805, 0.00065)
+        >>> sets = [(0.8, 0.0004), (0.7, 0.0009)]
+        >>> each = [Estimate(m, variance=Variance((Source(v, 99),), (Source(v, 2),)))
+        ...         for m, v in sets]
+        >>> found = average(each, metric_facts("accuracy"))
+        >>> found.mean, round(found.low, 3), round(found.high, 3), round(found.variance.total, 6)
+        (0.75, 0.695, 0.805, 0.00065)
     """
-    known = [variance for variance in variances if variance is not None]
-    if not known or len(known) < len(values):
-        return Inference(), None
-    first, *others = (variance.scaled(1 / len(values)) for variance in known)
-    total = sum(others, start=first)
-    return inferred(sum(values) / len(values), total, metric), total
+    known = [(one.mean, one.variance) for one in each if one is not None and one.mean is not None]
+    if not known or len(known) < len(each):
+        return None
+    mean = fmean(value for value, _ in known)
+    variances = [variance.scaled(1 / len(known)) for _, variance in known if variance is not None]
+    if len(variances) < len(known):
+        return Estimate(mean)
+    first, *others = variances
+    return replace(inferred(mean, sum(others, start=first), metric), reason="")
 
 
 def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance | str:

@@ -29,9 +29,9 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from medldr.evaluation.estimate import Source, Variance
 from medldr.evaluation.intervals import LEVEL
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.variance import Source, Variance
 
 POWER: Final = 0.8
 ALPHA: Final = 1 - LEVEL

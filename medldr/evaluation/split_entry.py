@@ -145,7 +145,9 @@ class SplitEntry:
         odd = self if np.isnan(seen.mean) else other
         reason = odd.scores.reason(name) if np.isnan(seen.mean - unseen.mean) else None
         units = (self.scores.units_of(name), other.scores.units_of(name))
-        return gap.difference(name, seen, unseen, units, reason)
+        found = gap.difference(name, seen, unseen, units, reason)
+        ends = {"low": found.low, "high": found.high, "reason": found.reason or None}
+        return {"value": found.mean, **ends}
 
 
 def absent_classes(scores: SplitScores) -> list[str]:

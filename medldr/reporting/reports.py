@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.folders.evaluation_record import read_evaluation
@@ -99,7 +98,7 @@ def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
 
 
 def write_comparison(
-    result: Mapping[str, Any],
+    found: Comparison,
     path: Path | str,
     title: str,
     remark: str | None = None,
@@ -108,7 +107,7 @@ def write_comparison(
     """Write the page of a comparison.
 
     Args:
-        result: What `medldr.evaluation.compare` returns.
+        found: The comparison.
         path: The page to write.
         title: Its title.
         remark: A banner at the top, such as `DEMONSTRATION`.
@@ -122,8 +121,8 @@ def write_comparison(
         InputError: If a folder is not a run folder.
         StorageError: If the page cannot be written.
     """
-    files = {found.name: found for found in (read_run(_folder(folder)) for folder in folders)}
-    write_text(path, html_page(comparison_page(Comparison.of(result), title, remark, files)))
+    files = {run.name: run for run in (read_run(_folder(folder)) for folder in folders)}
+    write_text(path, html_page(comparison_page(found, title, remark, files)))
     return Path(path)
 
 
@@ -135,7 +134,7 @@ def compare_runs(
     margin: float | None = None,
     title: str | None = None,
     remark: str | None = None,
-) -> dict[str, Any]:
+) -> Comparison:
     """Compare runs, write the page and print the table.
 
     Args:
@@ -147,24 +146,20 @@ def compare_runs(
         title: Title of the page; unset: made of the methods' names.
         remark: A banner at the top of the page.
 
-    Returns:
-        What `medldr.evaluation.compare` returns.
-
     Raises:
         InputError: If the runs cannot be compared, or the metric was not computed.
     """
-    from medldr.evaluation import compare
+    from medldr.evaluation.comparison.compare import make_comparison
 
-    result = compare(folders, margin=margin, metric=metric)
-    found = Comparison.of(result)
+    found = make_comparison(folders, margin=margin, metric=metric)
     overview = comparison_overview(found, metric)
     used = {run for method in found.methods for run in method.runs}
     shown = [folder for folder in map(_folder, folders) if folder.path.resolve().name in used]
-    page = write_comparison(result, path, title or " and ".join(found.names), remark, shown)
+    page = write_comparison(found, path, title or " and ".join(found.names), remark, shown)
     out = console()
     print_document(overview, out)
     out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
-    return result
+    return found
 
 
 @dataclass(frozen=True)

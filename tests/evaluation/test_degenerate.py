@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, multilabel_confusion_matrix, recall_score
 
-from medldr.evaluation.degenerate import degenerate
+from medldr.evaluation.metrics.counts import degenerate
 
 NAMES = ("a", "b", "c", "d")
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from medldr.evaluation.estimate import Source, Variance
 from medldr.evaluation.inference import Scores, inferred, of_difference, of_mean
 from medldr.evaluation.planning import (
     SAME_METHOD,
@@ -20,7 +21,6 @@ from medldr.evaluation.planning import (
 )
 from medldr.evaluation.planning import of_difference as planned_difference
 from medldr.evaluation.planning import of_mean as planned_mean
-from medldr.evaluation.variance import Source, Variance
 from medldr.metric import Metric
 
 UNCUT = Metric("mean", "Mean", "", range=(-9.0, 9.0))

@@ -5,8 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from medldr.evaluation.seed_selection import choose_per_seed
-from medldr.evaluation.setting_selection import RULES, Evaluated, Missing, Trained, choose
+from medldr.evaluation.setting_selection import (
+    RULES,
+    Evaluated,
+    Missing,
+    Trained,
+    choose,
+    choose_per_seed,
+)
 
 DOMAINS = ("art", "cartoon", "photo", "sketch")
 SETTINGS = ("one", "two", "three")

@@ -60,7 +60,8 @@ has the interval of its own evaluation and no p. `compare` returns plain values:
     the code, device.
 ``margin``
     Only where one was asked for: ``metric`` and ``value``, a difference of its values. Each
-    ``difference`` of that metric then has ``non_inferiority``; see `non_inferiority.judge`.
+    ``difference`` of that metric then has ``non_inferiority``: a `findings.Verdict`, or None where
+    there is no interval, or where the method or the reference was selected on the test split.
 ``missing``
     Runs without a result: ``run`` and ``reason``. Tables list them too.
 ``notes``
@@ -70,32 +71,44 @@ has the interval of its own evaluation and no p. `compare` returns plain values:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation import class_mix, gap
+from medldr.evaluation.comparison.comparison import (
+    Comparison,
+    Difference,
+    Gap,
+    Margin,
+    Method,
+    Missing,
+)
 from medldr.evaluation.comparison.delong import delong_notes
-from medldr.evaluation.comparison.footnotes import footnotes as made_footnotes
-from medldr.evaluation.comparison.non_inferiority import judge
+from medldr.evaluation.comparison.findings import margin_of, verdict
+from medldr.evaluation.comparison.notes import (
+    footnotes,
+    other_positive_class,
+    recalibration_notes,
+)
+from medldr.evaluation.comparison.plain_values import plain_values
 from medldr.evaluation.comparison.runs import (
     FACTS,
-    Method,
+    MethodRuns,
     Run,
     follows_seed,
     load_run,
     methods,
-    recalibration_notes,
     same_items,
     same_task,
 )
 from medldr.evaluation.comparison.scoring import Settings
-from medldr.evaluation.comparison.split_rows import SplitRows
+from medldr.evaluation.comparison.split_comparison import SplitComparison
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.frequency import shots_notes
-from medldr.evaluation.metrics import score as metrics
-from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
+from medldr.metrics import metric_facts
 
 SPLITS = ("id_test", "test")
 
@@ -126,11 +139,35 @@ def compare(
         Plain values, as described for the module.
 
     Raises:
-        InputError: If no run has a result, or they were not evaluated on the same items.
+        InputError: If no run has a result, they were not evaluated on the same items, or the margin
+            judges nothing.
     """
-    found, missing = _load(runs)
-    same_task(found)
-    known = methods(found)
+    made = make_comparison(
+        runs,
+        reference=reference,
+        splits=splits,
+        contrasts=contrasts,
+        controls=controls,
+        margin=margin,
+        metric=metric,
+    )
+    return plain_values(made)
+
+
+def make_comparison(
+    runs: Sequence[Path | str | RunFolder | Run],
+    *,
+    reference: str | None = None,
+    splits: Sequence[str] = SPLITS,
+    contrasts: Sequence[tuple[str, str]] = (),
+    controls: Collection[str] = (),
+    margin: float | None = None,
+    metric: str = "accuracy",
+) -> Comparison:
+    """Compare finished runs, as `compare` does; what it returns is the plain values of this."""
+    loaded, missing = _load(runs)
+    same_task(loaded)
+    known = methods(loaded)
     base = known[0] if reference is None else _named(known, reference)
     pairs = [(_named(known, one), _named(known, other)) for one, other in contrasts]
     ordered = [run for method in known for run in method.runs]
@@ -149,86 +186,86 @@ def compare(
         for s in splits
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
-    settings = Settings.of(found[0], found[1:])
-    by_split = {s: SplitRows(s, known, base, settings, controls) for s in shared if s not in moving}
+    settings = Settings.of(loaded[0], loaded[1:])
+    by_split = {s: SplitComparison(s, known, base, settings) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out because some runs were not scored by group."
-        for split, rows in by_split.items()
-        if not rows.per_group and rows.some_by_group
+        for split, one in by_split.items()
+        if not one.per_group and one.some_by_group
     ]
-    notes += _other_positive_class(found)
+    notes += other_positive_class(loaded)
     if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
         moving = ["id_val", *moving]
     notes += [
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
-    notes += recalibration_notes(known) + shots_notes([run.evaluation for run in found])
-    footnotes, marks = made_footnotes(known, base)
-    result = {
-        "schema": 1,
-        **_settings(found[0].evaluation),
-        "definitions": metrics.DEFINITIONS,
-        "reference": base.name,
-        "methods": [_describe(method, base, marks[method.name]) for method in known],
-        "splits": {split: rows.about() for split, rows in by_split.items()},
-        "rows": [row for rows in by_split.values() for row in rows.rows()],
-        "gaps": list(_gaps(by_split, known, base, settings)),
-        "contrasts": [row for rows in by_split.values() for row in rows.contrasts(pairs)],
-        "pairs": [row for rows in by_split.values() for row in rows.pairs()],
-        "degenerate": [row for rows in by_split.values() for row in rows.degenerate()],
-        "classes": [row for rows in by_split.values() for row in rows.class_rows()],
-        "footnotes": footnotes,
-        "missing": missing,
-        "notes": notes
-        + [n for s, c in by_split.items() for n in split_notes(s, c.per_run[0])]
-        + [n for rows in by_split.values() for n in delong_notes(rows)],
-    }
-    if margin is not None:
-        judge(result, metric, margin)
-    return result
+    notes += recalibration_notes(known) + shots_notes([run.evaluation for run in loaded])
+    notes += [n for s, one in by_split.items() for n in split_notes(s, one.per_run[0])]
+    notes += [note for one in by_split.values() for note in delong_notes(one)]
+    texts, marks = footnotes(known, base)
+    scored = loaded[0].evaluation
+    made = Comparison(
+        task=scored.task,
+        class_names=tuple(scored.class_names),
+        positive_class=scored.positive_class,
+        intervals=scored.intervals,
+        calibration=scored.calibration,
+        reference=base.name,
+        methods=tuple(
+            _describe(method, base, [texts[n - 1] for n in marks[method.name]]) for method in known
+        ),
+        splits={split: one.size() for split, one in by_split.items()},
+        scores=tuple(score for one in by_split.values() for score in one.means()),
+        classes=tuple(score for one in by_split.values() for score in one.class_means()),
+        gaps=tuple(_gaps(by_split, known, base, settings)),
+        differences=tuple(d for one in by_split.values() for d in one.differences(pairs, controls)),
+        collapses=tuple(run for one in by_split.values() for run in one.collapses()),
+        footnotes=tuple(texts),
+        missing=tuple(missing),
+        notes=tuple(notes),
+    )
+    return made if margin is None else _judged(made, metric, margin)
 
 
-def _settings(scored: EvaluationRecord) -> dict[str, Any]:
-    """The settings that a comparison takes over from the evaluation of its first run."""
-    return {
-        "task": scored.task,
-        "class_names": list(scored.class_names),
-        "positive_class": scored.positive_class,
-        "intervals": None if scored.intervals is None else scored.intervals.written(),
-        "calibration": scored.calibration.written(),
-    }
+def _judged(made: Comparison, metric: str, margin: float) -> Comparison:
+    """A comparison with a verdict on every difference of one metric from the reference."""
+    names = sorted({score.metric for score in made.scores})
+    if metric not in names:
+        raise InputError(
+            f"margin: this comparison has no metric {metric!r}.{did_you_mean(metric, names)} "
+            f"Known: {', '.join(names)}"
+        )
+    value, known = margin_of(metric, margin), metric_facts(metric)
+    oracles = {method.name for method in made.methods if method.oracle}
 
+    def judged(d: Difference) -> Difference:
+        if (d.family, d.metric) != ("reference", metric) or {d.method, d.minus} & oracles:
+            return d
+        return d._replace(non_inferiority=verdict(d.estimate, value, known))
 
-def _other_positive_class(runs: Sequence[Run]) -> list[str]:
-    mine = runs[0].evaluation.positive_class
-    others = sorted({str(run.evaluation.positive_class) for run in runs} - {str(mine)})
-    if not others:
-        return []
-    return [
-        f"the positive class of every run is {mine} here, as of {runs[0].name}; in the evaluation "
-        f"of some it is {', '.join(others)}."
-    ]
+    differences = tuple(map(judged, made.differences))
+    return replace(made, differences=differences, margin=Margin(metric, value))
 
 
 def _load(
     runs: Sequence[Path | str | RunFolder | Run],
-) -> tuple[list[Run], list[dict[str, str]]]:
-    found, missing = [], []
+) -> tuple[list[Run], list[Missing]]:
+    found, missing = list[Run](), list[Missing]()
     for given in runs:
         run = given if isinstance(given, Run) else load_run(given)
         if isinstance(run, Run):
             found.append(run)
         else:
             path = given.path if isinstance(given, RunFolder) else Path(str(given))
-            missing.append({"run": path.resolve().name, "reason": run})
+            missing.append(Missing(path.resolve().name, run))
     if not found:
-        reasons = "".join(f"\n  {one['run']}: {one['reason']}" for one in missing)
+        reasons = "".join(f"\n  {one.run}: {one.reason}" for one in missing)
         raise InputError(f"none of the {len(missing)} runs has a result to compare.{reasons}")
     return found, missing
 
 
-def _named(known: Sequence[Method], name: str) -> Method:
+def _named(known: Sequence[MethodRuns], name: str) -> MethodRuns:
     names = [method.name for method in known]
     if name not in names:
         raise InputError(
@@ -239,11 +276,11 @@ def _named(known: Sequence[Method], name: str) -> Method:
 
 
 def _gaps(
-    by_split: Mapping[str, SplitRows],
-    known: Sequence[Method],
-    base: Method,
+    by_split: Mapping[str, SplitComparison],
+    known: Sequence[MethodRuns],
+    base: MethodRuns,
     settings: Settings,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Gap]:
     runs = [run for method in known for run in method.runs]
     scored = [run.evaluation.splits.get(gap.UNSEEN) for run in runs]
     unseen = all(entry is not None and entry.unseen for entry in scored)
@@ -252,7 +289,7 @@ def _gaps(
     split = gap.seen_split(there, unseen=unseen)
     if split is None:
         return
-    inside = by_split[split] if split in by_split else SplitRows(split, known, base, settings)
+    inside = by_split[split] if split in by_split else SplitComparison(split, known, base, settings)
     outside = by_split[gap.UNSEEN]
     one, other = inside.per_run[0], outside.per_run[0]
     sizes = len(one.table), len(other.table)
@@ -260,21 +297,13 @@ def _gaps(
     for name in inside.per_run[0].headline:
         for method in known:
             key = method.name, name
-            seen, lost = inside.scores[key], outside.scores[key]
+            seen, unseen_scores = inside.scores[key], outside.scores[key]
             reason = inside.reasons.get(key) or outside.reasons.get(key)
             units = inside.units(name), outside.units(name)
-            yield {
-                "metric": name,
-                "method": method.name,
-                "seen": split,
-                **gap.difference(name, seen, lost, units, reason),
-                "note": gap.notes(
-                    split,
-                    [run.evaluation.selection for run in method.runs],
-                    shared=any(map(_shared, method.runs)),
-                    mix=mix,
-                ),
-            }
+            chosen = [run.evaluation.selection for run in method.runs]
+            note = gap.notes(split, chosen, shared=any(map(_shared, method.runs)), mix=mix)
+            lost_by = gap.difference(name, seen, unseen_scores, units, reason)
+            yield Gap(name, method.name, split, lost_by, note or "")
 
 
 def _shared(run: Run) -> bool:
@@ -282,18 +311,18 @@ def _shared(run: Run) -> bool:
     return run.evaluation.gap is not None and run.evaluation.gap.shared_groups
 
 
-def _describe(method: Method, base: Method, marks: list[int]) -> dict[str, Any]:
+def _describe(method: MethodRuns, base: MethodRuns, notes: Sequence[str]) -> Method:
     first = method.runs[0]
     selection = first.evaluation.selection
-    return {
-        "method": method.name,
-        "label": first.label,
-        "hash": first.hash,
-        "seeds": [run.seed for run in method.runs],
-        "runs": [run.name for run in method.runs],
+    return Method(
+        method.name,
+        label=first.label,
+        hash=first.hash,
+        seeds=tuple(run.seed for run in method.runs),
+        runs=tuple(run.name for run in method.runs),
         **{fact: getattr(first.facts, fact) for fact in FACTS},
-        "selection": None if selection is None else selection.rule,
-        "oracle": any(run.oracle for run in method.runs),
-        "same_protocol": first.facts.protocol == base.runs[0].facts.protocol,
-        "footnotes": marks,
-    }
+        selection=None if selection is None else selection.rule,
+        oracle=method.oracle,
+        same_protocol=first.facts.protocol == base.runs[0].facts.protocol,
+        footnotes=tuple(notes),
+    )

@@ -1,48 +1,239 @@
-"""The one typed view of what `medldr.evaluation.compare` returns."""
+"""A comparison of runs: the means of each method, and the frame of differences between methods."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, TypeVar
 
-from medldr.evaluation.comparison.plain_values import (
-    class_score_of,
-    contrast_of,
-    estimate_of,
-    method_of,
-    score_of,
-    size_of,
-)
-from medldr.evaluation.comparison.records import (
-    ClassScore,
-    Collapse,
-    Contrast,
-    Difference,
-    Gap,
-    Margin,
-    Method,
-    Missing,
-    Score,
-    Size,
-)
+from medldr.evaluation.comparison.findings import Finding, Verdict, finding
 from medldr.evaluation.estimate import Estimate
-from medldr.folders.evaluation_record import IntervalRecord
+from medldr.evaluation.intervals import holm
+from medldr.folders.scoring_records import CalibrationRecord, IntervalRecord
 from medldr.types import SPLIT_TITLES
 
-__all__ = [
-    "ClassScore",
-    "Collapse",
-    "Comparison",
-    "Contrast",
-    "Difference",
-    "Gap",
-    "Method",
-    "Missing",
-    "Score",
-    "Size",
-]
+Family = Literal["reference", "asked", "competing"]
+
+
+class Difference(NamedTuple):
+    """One method minus another in one metric, in the same draws: a row of the second frame.
+
+    Attributes:
+        split: The split.
+        domain: None for the whole split.
+        metric: The metric.
+        method: The method.
+        minus: The other method.
+        estimate: The difference with its interval and its p.
+        p_holm: The p after Holm's correction over its column, that is the differences of a family
+            in one split, domain and metric; None for a control and between competing methods.
+        seeds: Seeds of the method that has fewer.
+        family: ``reference``: every method minus the reference; ``asked``: the pairs that somebody
+            asked for; ``competing``: any two that are neither control nor oracle, from which a
+            table knows which methods are clearly worse than the best.
+        non_inferiority: What the interval tells about the margin; None where none was asked for,
+            or the difference is not judged.
+    """
+
+    split: str
+    domain: str | None
+    metric: str
+    method: str
+    minus: str
+    estimate: Estimate
+    p_holm: float | None = None
+    seeds: int = 0
+    family: Family = "reference"
+    non_inferiority: Verdict | None = None
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided; None where it is undefined."""
+        return self.estimate.p
+
+    @property
+    def corrected(self) -> float | None:
+        """Its p, corrected for the comparisons of its family; a control has no family."""
+        return self.p if self.p_holm is None else self.p_holm
+
+    @property
+    def finding(self) -> Finding | None:
+        """What it shows; None where it is undefined."""
+        return finding(self.metric, self.estimate, self.corrected, self.seeds)
+
+
+def corrected(column: Sequence[Difference], controls: Collection[str] = ()) -> list[Difference]:
+    """Differences of one column with their p after Holm's correction.
+
+    Args:
+        column: Differences of one family in one split, domain and metric.
+        controls: Methods that explain others. They are no further chances of finding one better,
+            so the correction does not count them, and they have none.
+    """
+    adjusted = holm({(d.method, d.minus): d.p for d in column if d.method not in controls})
+    return [d._replace(p_holm=adjusted.get((d.method, d.minus))) for d in column]
+
+
+class Margin(NamedTuple):
+    """How much worse a method may be and still count as non-inferior: a difference of values."""
+
+    metric: str
+    value: float
+
+
+class Score(NamedTuple):
+    """One metric of one method on a split, or on one of its domains.
+
+    Attributes:
+        split: The split.
+        domain: None for the whole split.
+        metric: The metric.
+        method: The method.
+        estimate: Mean over its runs, with interval and spread.
+        values: One per run; None where it is undefined.
+        seen: Whether training rows came from this domain; None for a whole split.
+        few_groups: Whether it was measured on too few groups.
+    """
+
+    split: str
+    domain: str | None
+    metric: str
+    method: str
+    estimate: Estimate
+    values: tuple[float | None, ...] = ()
+    seen: bool | None = None
+    few_groups: bool = False
+
+    @property
+    def runs(self) -> int:
+        """How many runs the mean is over."""
+        return len(self.values)
+
+
+class ClassScore(NamedTuple):
+    """One metric of one class or label; `n` counts its items, or positives, of `n_groups`."""
+
+    split: str
+    name: str
+    n: int
+    metric: str
+    method: str
+    estimate: Estimate
+    values: tuple[float | None, ...] = ()
+    n_groups: int | None = None
+
+    @property
+    def runs(self) -> int:
+        """How many runs the mean is over."""
+        return len(self.values)
+
+
+class Gap(NamedTuple):
+    """A seen split minus the test split; `note` says what else it may come from, if anything."""
+
+    metric: str
+    method: str
+    seen: str
+    estimate: Estimate
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Method:
+    """Runs that differ only in their seed.
+
+    Attributes:
+        name: Its name in the comparison.
+        label: The label of its configuration.
+        hash: Identity of its configuration.
+        seeds: One per run.
+        runs: Names of the run folders.
+        protocol: Protocol id; None without one.
+        augmentation: Id of its augmentation; None without one.
+        precision: The precision used.
+        data_hash: One number for all data.
+        split_hash: One number for the splits.
+        selection: The rule that chose the weights.
+        oracle: Whether any run was selected on the test split.
+        same_protocol: Whether it followed the protocol of the reference.
+        footnotes: Where it differs from the reference although it should not.
+        control: Whether it is a control of a sweep.
+    """
+
+    name: str
+    label: str = ""
+    hash: str = ""
+    seeds: tuple[int, ...] = ()
+    runs: tuple[str, ...] = ()
+    protocol: str | None = None
+    augmentation: str | None = None
+    precision: str | None = None
+    data_hash: str | None = None
+    split_hash: str | None = None
+    selection: str | None = None
+    oracle: bool = False
+    same_protocol: bool = False
+    footnotes: tuple[str, ...] = ()
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class Size:
+    """Size of a split or a domain.
+
+    Attributes:
+        n: Its images.
+        n_groups: Its groups (patients, slides).
+        few_groups: Whether these are too few.
+        domains: Those of a split.
+        unit: What the bootstrap draws: ``group``, or ``item`` where no image has a group.
+        class_shares: Share of each class among the images; of each label, that of the positives.
+        absent_classes: Classes without an image, or labels without a positive; of a split alone.
+    """
+
+    n: int = 0
+    n_groups: int | None = None
+    few_groups: bool = False
+    domains: Mapping[str, Size] = field(default_factory=dict)
+    unit: str = ""
+    class_shares: Mapping[str, float] = field(default_factory=dict)
+    absent_classes: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> int | None:
+        """Its groups, where images are known to belong to some."""
+        return self.n_groups if self.unit == "group" else None
+
+    @property
+    def counts(self) -> str:
+        """Number of images, and of groups where they are fewer, in words.
+
+        Example:
+            >>> Size(1240, 310, unit="group").counts, Size(80, 80, unit="item").counts
+            ('1,240 images of 310 groups (patients, slides)', '80 images')
+        """
+        fewer = self.groups is not None and self.groups != self.n
+        more = f" of {self.groups:,} groups (patients, slides)" if fewer else ""
+        return f"{self.n:,} images{more}"
+
+
+class Collapse(NamedTuple):
+    """A run that no accuracy should be read without; see `counts.Degenerate`."""
+
+    split: str
+    method: str
+    seed: int
+    only: str
+    lost: tuple[tuple[str, int], ...]
+
+
+class Missing(NamedTuple):
+    """A run without a result; the reason may quote an error and thus name a file."""
+
+    run: str
+    reason: str
+
 
 S = TypeVar("S", Score, ClassScore, Gap, Collapse)
 
@@ -59,13 +250,15 @@ class Comparison:
         scores: One per split, domain, metric and method.
         classes: One per split, class and method.
         gaps: One per metric and method.
-        contrasts: One per split, domain, metric and pair.
-        pairs: One per split, metric and two competing methods.
+        differences: One per split, domain, metric and two methods, family by family.
         collapses: Runs that predict a single class, or never one that occurs.
         footnotes: On methods that differ from the reference.
         missing: Runs without a result.
         notes: What readers should know about the comparison as a whole.
+        class_names: Names of the classes, or labels.
+        positive_class: Of a binary task.
         intervals: How the intervals were made; None where unknown.
+        calibration: How calibration was measured.
         margin: For non-inferiority; None where none was asked for.
     """
 
@@ -76,40 +269,16 @@ class Comparison:
     scores: tuple[Score, ...] = ()
     classes: tuple[ClassScore, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    contrasts: tuple[Contrast, ...] = ()
-    pairs: tuple[Contrast, ...] = ()
+    differences: tuple[Difference, ...] = ()
     collapses: tuple[Collapse, ...] = ()
     footnotes: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
+    positive_class: str | None = None
     intervals: IntervalRecord | None = None
+    calibration: CalibrationRecord = field(default_factory=CalibrationRecord)
     margin: Margin | None = None
-
-    @classmethod
-    def of(cls, result: Mapping[str, Any]) -> Comparison:
-        """The view of what `medldr.evaluation.compare` returns."""
-        footnotes = tuple(result["footnotes"])
-        made = result["intervals"]
-        return cls(
-            task=result["task"],
-            reference=result["reference"],
-            methods=tuple(method_of(entry, footnotes) for entry in result["methods"]),
-            splits={name: size_of(about) for name, about in result["splits"].items()},
-            scores=tuple(map(score_of, result["rows"])),
-            classes=tuple(map(class_score_of, result["classes"])),
-            gaps=tuple(
-                Gap(e["metric"], e["method"], e["seen"], estimate_of(e), e["note"] or "")
-                for e in result["gaps"]
-            ),
-            contrasts=tuple(map(contrast_of, result["contrasts"])),
-            pairs=tuple(map(contrast_of, result["pairs"])),
-            collapses=tuple(Collapse(**entry) for entry in result["degenerate"]),
-            footnotes=footnotes,
-            missing=tuple(Missing(entry["run"], entry["reason"]) for entry in result["missing"]),
-            notes=tuple(result["notes"]),
-            intervals=None if made is None else IntervalRecord.model_validate(made),
-            margin=Margin(**result["margin"]) if result.get("margin") else None,
-        )
 
     @functools.cached_property
     def _by_place(self) -> dict[tuple[str, str | None, str, str], Score]:
@@ -128,26 +297,26 @@ class Comparison:
         found = self.score(split, metric, method, domain)
         return None if found is None else found.estimate
 
+    @functools.cached_property
+    def _by_pair(self) -> dict[tuple[str, str | None, str, str, str, str], Difference]:
+        return {
+            (d.family, d.domain, d.split, d.metric, d.method, d.minus): d for d in self.differences
+        }
+
     def difference(
         self, split: str, metric: str, method: str, domain: str | None = None
     ) -> Difference | None:
         """One method minus the reference; None for the reference, or where it was not computed."""
-        found = self.score(split, metric, method, domain)
-        return None if found is None else found.difference
+        return self._by_pair.get(("reference", domain, split, metric, method, self.reference))
 
     def contrast(self, split: str, metric: str, method: str, minus: str) -> Difference | None:
-        """One method minus another on a whole split; None where either has no result."""
-        wanted = (split, None, metric, method, minus)
-        return next((c.difference for c in self.contrasts if c[:5] == wanted), None)
-
-    @functools.cached_property
-    def _by_pair(self) -> dict[tuple[str, str, str, str], Difference]:
-        return {(p.split, p.metric, p.method, p.minus): p.difference for p in self.pairs}
+        """A pair that was asked for, on a whole split; None where either has no result."""
+        return self._by_pair.get(("asked", None, split, metric, method, minus))
 
     def pair(self, split: str, metric: str, one: str, other: str) -> Difference | None:
         """Two competing methods on a whole split, in either order: only the sign depends on it."""
-        there = self._by_pair.get((split, metric, one, other))
-        return there or self._by_pair.get((split, metric, other, one))
+        place = "competing", None, split, metric
+        return self._by_pair.get((*place, one, other)) or self._by_pair.get((*place, other, one))
 
     def gap(self, metric: str, method: str) -> Gap | None:
         """How much a method loses on unseen domains; None where that was not measured."""
@@ -166,10 +335,10 @@ class Comparison:
     def differs(self, metric: str) -> bool:
         """Whether any split has a defined difference of this metric."""
         return any(
-            s.metric == metric and s.domain is None and s.difference is not None
-            and s.difference.estimate.mean is not None
-            for s in self.scores
-        )  # fmt: skip
+            (d.family, d.domain, d.metric) == ("reference", None, metric)
+            and d.estimate.mean is not None
+            for d in self.differences
+        )
 
     def unseen(self, split: str) -> list[str]:
         """Domains of a split without training rows; empty if any of them has one."""
@@ -215,12 +384,6 @@ class Comparison:
         def each(entries: tuple[S, ...]) -> tuple[S, ...]:
             return tuple(entry._replace(method=names[entry.method]) for entry in entries)
 
-        def both(entries: tuple[Contrast, ...]) -> tuple[Contrast, ...]:
-            return tuple(
-                entry._replace(method=names[entry.method], minus=names[entry.minus])
-                for entry in entries
-            )
-
         return replace(
             self,
             reference=names[self.reference],
@@ -229,8 +392,9 @@ class Comparison:
             classes=each(self.classes),
             gaps=each(self.gaps),
             collapses=each(self.collapses),
-            contrasts=both(self.contrasts),
-            pairs=both(self.pairs),
+            differences=tuple(
+                d._replace(method=names[d.method], minus=names[d.minus]) for d in self.differences
+            ),
         )
 
     def short_names(self) -> tuple[str, Comparison]:

@@ -1,74 +1,115 @@
-"""What a comparison holds, made of the plain values that `medldr.evaluation.compare` returns."""
+"""A comparison as the plain values that `medldr.evaluation.compare` describes, ready for JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from medldr.evaluation.comparison.records import (
+from medldr.evaluation.comparison.comparison import (
     ClassScore,
-    Contrast,
+    Comparison,
     Difference,
     Method,
     Score,
     Size,
 )
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.variance import Variance
+from medldr.evaluation.metrics.score import DEFINITIONS
 
 
-def method_of(entry: Mapping[str, Any], footnotes: tuple[str, ...]) -> Method:
-    """A method, with the text of its footnotes."""
-    same = ("label", "hash", "protocol", "precision", "data_hash", "split_hash", "selection",
-            "oracle", "same_protocol")  # fmt: skip
-    return Method(
-        entry["method"],
-        seeds=tuple(entry["seeds"]),
-        runs=tuple(entry["runs"]),
-        footnotes=tuple(footnotes[number - 1] for number in entry["footnotes"]),
-        **{key: entry[key] for key in same},
-    )
+def plain_values(found: Comparison) -> dict[str, Any]:
+    """Dicts, lists, texts and numbers.
+
+    Args:
+        found: The comparison.
+    """
+    to_reference = {d[:4]: d for d in found.differences if d.family == "reference"}
+    written = {
+        "schema": 1,
+        "task": found.task,
+        "class_names": list(found.class_names),
+        "positive_class": found.positive_class,
+        "intervals": None if found.intervals is None else found.intervals.written(),
+        "calibration": found.calibration.written(),
+        "definitions": DEFINITIONS,
+        "reference": found.reference,
+        "methods": [_method(method, found.footnotes) for method in found.methods],
+        "splits": {name: _split(size) for name, size in found.splits.items()},
+        "rows": [_row(score, to_reference.get(score[:4]), found) for score in found.scores],
+        "gaps": [
+            {"metric": gap.metric, "method": gap.method, "seen": gap.seen}
+            | {"value": gap.estimate.mean, **_ends(gap.estimate), "note": gap.note or None}
+            for gap in found.gaps
+        ],
+        "contrasts": [_pair(d) for d in found.differences if d.family == "asked"],
+        "pairs": [_pair(d) for d in found.differences if d.family == "competing"],
+        "degenerate": [collapse._asdict() for collapse in found.collapses],
+        "classes": [
+            {"split": score.split, "class": score.name, "n": score.n, "n_groups": score.n_groups}
+            | {"metric": score.metric, "method": score.method, **_mean(score)}
+            for score in found.classes
+        ],
+        "footnotes": list(found.footnotes),
+        "missing": [missing._asdict() for missing in found.missing],
+        "notes": list(found.notes),
+    }
+    return written if found.margin is None else {**written, "margin": found.margin._asdict()}
 
 
-def size_of(about: Mapping[str, Any]) -> Size:
-    """Size of a split or a domain."""
-    domains = {name: size_of(size) for name, size in about.get("domains", {}).items()}
-    return Size(
-        about["n"], about["n_groups"], about["few_groups"], domains, about["unit"],
-        about["class_shares"],
-    )  # fmt: skip
+def _method(method: Method, footnotes: tuple[str, ...]) -> dict[str, Any]:
+    written = {key: value for key, value in vars(method).items() if key != "control"}
+    numbers = [footnotes.index(text) + 1 for text in method.footnotes]
+    lists = {"seeds": list(method.seeds), "runs": list(method.runs), "footnotes": numbers}
+    return {"method": written.pop("name"), **written, **lists}
 
 
-def contrast_of(entry: Mapping[str, Any]) -> Contrast:
-    """One method minus another."""
-    place = (entry["split"], entry["domain"], entry["metric"], entry["method"], entry["minus"])
-    return Contrast(*place, difference_of(entry))
+def _split(size: Size) -> dict[str, Any]:
+    keys = ("n", "n_groups", "unit", "few_groups", "absent_classes", "class_shares", "domains")
+    of_domain = ("n", "n_groups", "few_groups", "unit", "class_shares")
+    domains = {
+        name: {key: getattr(domain, key) for key in of_domain}
+        for name, domain in size.domains.items()
+    }
+    written = {key: getattr(size, key) for key in keys}
+    return {**written, "absent_classes": list(size.absent_classes), "domains": domains}
 
 
-def score_of(row: Mapping[str, Any]) -> Score:
-    """One metric of one method."""
-    other = None if row["difference"] is None else difference_of(row["difference"])
-    place = (row["split"], row["domain"], row["metric"], row["method"])
-    return Score(*place, estimate_of(row, "mean"), other, row["runs"], row["seen"])
+def _row(score: Score, difference: Difference | None, found: Comparison) -> dict[str, Any]:
+    """A mean beside its difference from the reference, which is judged where there is a margin."""
+    minus = None if difference is None else _difference(difference)
+    if minus and difference and found.margin and found.margin.metric == score.metric:
+        minus["non_inferiority"] = difference.non_inferiority
+    place = {key: getattr(score, key) for key in ("split", "domain", "seen", "metric", "method")}
+    return {**place, **_mean(score), "few_groups": score.few_groups, "difference": minus}
 
 
-def class_score_of(row: Mapping[str, Any]) -> ClassScore:
-    """One metric of one class."""
-    place = (row["split"], row["class"], row["n"], row["metric"], row["method"])
-    return ClassScore(*place, estimate_of(row, "mean"), row["runs"], row["n_groups"])
+def _mean(score: Score | ClassScore) -> dict[str, Any]:
+    mean = score.estimate
+    written = {"runs": score.runs, "values": list(score.values), "sd": mean.sd, "noise": mean.noise}
+    return {**written, "mean": mean.mean, **_ends(mean), "variance": _variance(mean)}
 
 
-def difference_of(entry: Mapping[str, Any]) -> Difference:
-    """A paired difference with its p."""
-    same = {key: entry[key] for key in ("p", "p_holm", "share_of_seeds")}
-    return Difference(estimate_of(entry), non_inferiority=entry.get("non_inferiority"), **same)
+def _pair(difference: Difference) -> dict[str, Any]:
+    keys = ("split", "domain", "metric", "method", "minus")
+    return {**{key: getattr(difference, key) for key in keys}, **_difference(difference)}
 
 
-def estimate_of(entry: Mapping[str, Any], mean: str = "value") -> Estimate:
-    """A number; `mean` is the key of its value."""
-    return Estimate(
-        entry[mean], entry.get("sd"), low=entry["low"], high=entry["high"],
-        reason=entry["reason"] or "",
-        variance=Variance.read(entry["variance"]) if entry.get("variance") else None,
-        noise=tuple(entry["noise"]) if entry.get("noise") else None,
-    )  # fmt: skip
+def _difference(difference: Difference) -> dict[str, Any]:
+    value, variance = difference.estimate, difference.estimate.variance
+    return {
+        "value": value.mean,
+        "low": value.low,
+        "high": value.high,
+        "p": value.p,
+        "reason": value.reason or None,
+        "share_of_seeds": None if variance is None else variance.share_of_seeds,
+        "variance": _variance(value),
+        "p_holm": difference.p_holm,
+    }
+
+
+def _ends(value: Estimate) -> dict[str, Any]:
+    return {"low": value.low, "high": value.high, "reason": value.reason or None}
+
+
+def _variance(value: Estimate) -> dict[str, Any] | None:
+    return None if value.variance is None else value.variance.written()

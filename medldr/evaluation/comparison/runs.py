@@ -32,7 +32,7 @@ class Run:
         seed: Its seed.
         predictions: Tables by split.
         evaluation: Its `evaluation.json`.
-        facts: Its `run.json`; anything that an older run did not record is None.
+        facts: Its `run.json`.
         thresholds: What was drawn of them, by the settings of the draws.
     """
 
@@ -106,7 +106,7 @@ def run_of(
 
 
 @dataclass(frozen=True)
-class Method:
+class MethodRuns:
     """Runs that differ only in their seed.
 
     Attributes:
@@ -117,8 +117,13 @@ class Method:
     name: str
     runs: tuple[Run, ...]
 
+    @property
+    def oracle(self) -> bool:
+        """Whether the weights of any run were chosen on the test split."""
+        return any(run.oracle for run in self.runs)
 
-def methods(runs: Sequence[Run]) -> list[Method]:
+
+def methods(runs: Sequence[Run]) -> list[MethodRuns]:
     """Group runs by configuration, in the order in which the first of each was given.
 
     Raises:
@@ -140,24 +145,8 @@ def methods(runs: Sequence[Run]) -> list[Method]:
             )
         name = label if labels.count(label) == 1 else f"{label} ({identity})"
         name += " (oracle)" if any(run.oracle for run in members) else ""
-        out.append(Method(name, tuple(sorted(members, key=lambda run: run.seed))))
+        out.append(MethodRuns(name, tuple(sorted(members, key=lambda run: run.seed))))
     return out
-
-
-def recalibration_notes(known: Sequence[Method]) -> list[str]:
-    """Says so where only some of the methods have recalibrated probabilities."""
-    by_state: dict[bool, list[str]] = {True: [], False: []}
-    for method in known:
-        made = [run.evaluation.recalibration for run in method.runs]
-        changed = any(one is not None and one.temperature is not None for one in made)
-        by_state[changed].append(method.name)
-    if not all(by_state.values()):
-        return []
-    return [
-        f"The probabilities of {', '.join(by_state[True])} were recalibrated, those of "
-        f"{', '.join(by_state[False])} were not: calibration error, NLL and Brier score differ for "
-        "that reason too."
-    ]
 
 
 def same_items(runs: Sequence[Run], split: str) -> bool:
@@ -230,14 +219,5 @@ def same_task(runs: Sequence[Run]) -> None:
             if one != two:
                 raise InputError(
                     f"{runs[0].name} and {run.name} cannot be compared: their {key} differ "
-                    f"({one} and {two}){_score_again(runs[0], run)}"
+                    f"({one} and {two})"
                 )
-
-
-def _score_again(one: Run, other: Run) -> str:
-    """The cure where one run is older than the rule that two classes are a binary task."""
-    older = [run.name for run in (one, other) if run.evaluation.task != "binary"]
-    if len(older) != 1 or any(len(run.evaluation.class_names) != 2 for run in (one, other)):
-        return ""
-    cure = f"run `medldr evaluate` on {older[0]} to score it as one"
-    return f". Two classes are a binary task now: {cure}"

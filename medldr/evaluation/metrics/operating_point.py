@@ -93,24 +93,6 @@ def threshold_at(
     return float(negative[max(needed, 1) - 1])
 
 
-def at_point(items: Items) -> Sums:
-    """The metrics that need a threshold.
-
-    Raises:
-        ValueError: If there is none.
-    """
-    if items.threshold is None:
-        raise ValueError("these metrics need a threshold from other items")
-    return at_threshold(
-        items.number,
-        items.prob,
-        positive=items.positive,
-        threshold=items.threshold,
-        drawn=items.drawn,
-        prevalence=items.prevalence,
-    )
-
-
 @dataclass(frozen=True)
 class PointSums(Sums):
     """Sums by level of the score, where levels are divided by all thresholds that were drawn.
@@ -148,26 +130,16 @@ class PointSums(Sums):
         return self.finish(np.stack([positives, positives - missed, negatives, spared]))
 
 
-def at_threshold(
-    label: NDArray[np.int64],
-    prob: Array,
-    *,
-    positive: int,
-    threshold: float,
-    drawn: Array | None = None,
-    prevalence: float | None = None,
-) -> Sums:
-    """Sensitivity, specificity, predictive values and likelihood ratios at a threshold.
+def at_point(items: Items) -> Sums:
+    """Sensitivity, specificity, predictive values and likelihood ratios at the threshold.
 
-    Args:
-        label: ``(N,)`` of 0 and 1.
-        prob: ``(N, 2)``.
-        positive: Column of the positive class.
-        threshold: From `threshold_at`, on other items.
-        drawn: From `medldr.evaluation.drawn_thresholds.thresholds_of`; None: the same in each draw.
-        prevalence: Adds the predictive values at this share of positives.
+    Raises:
+        ValueError: If there is no threshold.
     """
-    truth, score = label == positive, prob[:, positive]
+    threshold, drawn = items.threshold, items.drawn
+    if threshold is None:
+        raise ValueError("these metrics need a threshold from other items")
+    truth, score = items.number == items.positive, items.prob[:, items.positive]
     every = np.array([threshold]) if drawn is None else drawn[~np.isnan(drawn)]
     thresholds = np.unique(np.append(every, threshold))
     level = np.searchsorted(thresholds, score, side="left")  # thresholds that the score is above
@@ -178,7 +150,7 @@ def at_threshold(
     if drawn is not None:
         place = np.searchsorted(thresholds, np.nan_to_num(drawn, nan=threshold))
         of_draw = np.where(np.isnan(drawn), -1, place).astype(np.int64)
-    rates = partial(_rates, prevalence=prevalence)
+    rates = partial(_rates, prevalence=items.prevalence)
     return PointSums(per_item, rates, thresholds, of_draw, fixed)
 
 

@@ -13,7 +13,6 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.metrics import counts, ranking
 from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.metrics.sums import Array, Sums
@@ -139,13 +138,7 @@ def _single(label: NDArray[np.int64] | Array, prob: Array, task: Task, name: str
         prob = np.stack([1 - positive, positive], axis=1)
     if unusable(label, prob):
         return None
-    if name == "auc":
-        found = ranking.auc(label, prob, task)
-    elif task == "multi-label":
-        found = counts.label_counts(label.astype(np.float64), prob)
-    else:
-        found = counts.class_counts(label.astype(np.int64), prob, task, 1)
-    value = found.value()[name]
+    value = values(measures(label, prob, task, only=name))[name]
     return None if np.isnan(value) else value
 
 

@@ -7,13 +7,13 @@ every number, so that a difference of two of them is a paired one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.inference import Scores, numbers, of_difference
+from medldr.evaluation.inference import Scores, inferred, of_difference
 from medldr.evaluation.intervals import Units, resample, stream
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.evaluation.representation.options import Options
@@ -58,9 +58,8 @@ class Drawn:
         units = min(self.sample.units, other.sample.units)
         reason = self.reason or other.reason or UNDEFINED
         variance = of_difference(one, base, units)
-        found = numbers(self.value - other.value, variance, reason, span=metric.span)
-        return Estimate(found["value"], low=found["low"], high=found["high"],
-                        reason=found["reason"] or "")  # fmt: skip
+        found = inferred(self.value - other.value, variance, reason=reason, span=metric.span)
+        return replace(found, variance=None)
 
 
 def units_of(latents: Latents) -> Units:

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.estimate import Estimate, Source, Variance, spread
 from medldr.evaluation.inference import inferred
 from medldr.evaluation.representation.geometry import Closeness, Geometry, Part, Spread
 from medldr.evaluation.representation.pair_scores import APART
 from medldr.evaluation.representation.sphere import ALIGNMENT, UNIFORMITY
-from medldr.evaluation.variance import Source, Variance
 from medldr.metric import Metric
 
 K = TypeVar("K")

@@ -172,7 +172,8 @@ def difference_figure(
             colour=styles[score.method]["color"], dash=styles[score.method]["ls"],
         )
         for score, unseen in _scores(found, metric, domains=not column)
-        if score.difference is not None and (value := score.difference.estimate).mean is not None
+        if (minus := found.difference(score.split, metric, score.method, score.domain)) is not None
+        and (value := minus.estimate).mean is not None
     ]  # fmt: skip
     known, margin = metric_facts(metric), None
     if found.margin is not None and found.margin.metric == metric:

@@ -11,13 +11,14 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
 from medldr.evaluation import Run
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Score
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.table import predictions_of
 from medldr.folders.evaluation_record import EvaluationRecord
@@ -27,6 +28,7 @@ from medldr.types import Predictions
 if TYPE_CHECKING:
     from medldr.config import EvaluationConfig
 
+L = TypeVar("L", Score, Difference)
 OWN_THRESHOLDS: Final = "the folds have no common threshold: each decides at its own"
 """In place of the reason why a pooled run has no threshold."""
 
@@ -104,16 +106,20 @@ def with_decisions(
     return made
 
 
-def at_thresholds(made: dict[str, Any], decided: Mapping[str, Any]) -> dict[str, Any]:
+def at_thresholds(made: Comparison, decided: Comparison) -> Comparison:
     """A comparison of pooled runs with what is measured at a threshold from their decisions.
 
     Args:
-        made: What `medldr.evaluation.compare` returns of the pooled runs.
+        made: The comparison of the pooled runs.
         decided: The same of their decisions.
     """
 
-    def chosen(kind: str) -> list[Any]:
-        pairs = zip(made[kind], decided[kind], strict=True)
-        return [two if metric_facts(one["metric"]).threshold else one for one, two in pairs]
+    def chosen(probable: Sequence[L], called: Sequence[L]) -> tuple[L, ...]:
+        pairs = zip(probable, called, strict=True)
+        return tuple(two if metric_facts(one.metric).threshold else one for one, two in pairs)
 
-    return {**made, **{kind: chosen(kind) for kind in ("rows", "contrasts", "pairs")}}
+    return replace(
+        made,
+        scores=chosen(made.scores, decided.scores),
+        differences=chosen(made.differences, decided.differences),
+    )

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from medldr.errors import InputError
-from medldr.evaluation import Run, compare
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Difference, Method
+from medldr.evaluation import Run
+from medldr.evaluation.comparison.compare import make_comparison
+from medldr.evaluation.comparison.comparison import Comparison, Difference
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.privacy import hide_names
@@ -50,9 +50,12 @@ class Column:
             return None
         return replace(found.estimate, n=found.runs, planned=self.planned.get(row, 0))
 
-    def difference(self, split: str, metric: str, row: str) -> Difference | None:
+    def difference(
+        self, split: str, metric: str, row: str, domain: str | None = None
+    ) -> Difference | None:
         """A row minus the reference; None where either has no result."""
-        return None if self.comparison is None else self.comparison.difference(split, metric, row)
+        found = self.comparison
+        return None if found is None else found.difference(split, metric, row, domain)
 
     def contrast(self, split: str, metric: str, pair: tuple[str, str]) -> Difference | None:
         """One row minus another; None where either has no result."""
@@ -68,18 +71,11 @@ class Column:
         found = self.pair(split, metric, one, other)
         return None if found is None else found.p
 
-    def fewest_seeds(self, *rows: str) -> int:
-        """Seeds of the row that has the fewest of these; 0 where none has a result."""
-        return min((len(m.seeds) for m in self._methods if m.name in rows), default=0)
-
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
-        found = (method.footnotes for method in self._methods if method.name == row)
+        methods = () if self.comparison is None else self.comparison.methods
+        found = (method.footnotes for method in methods if method.name == row)
         return [_HASH.sub(r"\1", text) for text in next(found, ())]
-
-    @property
-    def _methods(self) -> tuple[Method, ...]:
-        return () if self.comparison is None else self.comparison.methods
 
     @property
     def splits(self) -> list[str]:
@@ -139,20 +135,22 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
         if one in method_of and other in method_of
     ]
     controls = [method_of[row] for row in study.layout.controls if row in method_of]
-    made = compare(runs, reference=reference, contrasts=pairs, controls=controls)
+    made = make_comparison(runs, reference=reference, contrasts=pairs, controls=controls)
     decided = [entry.decided for entry in entries if entry.decided is not None]
     if len(decided) == len(runs):  # folds of a binary task
         decided = _one_method_per_row(decided, row_of_run, own)
-        of_decisions = compare(decided, reference=reference, contrasts=pairs, controls=controls)
+        of_decisions = make_comparison(
+            decided, reference=reference, contrasts=pairs, controls=controls
+        )
         made = at_thresholds(made, of_decisions)
-    result = Comparison.of(made).renamed(row_of)
+    result = made.renamed(row_of)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
         notes.append(
             f"{name}: {study.reference} has no results, so no differences from it are shown."
         )
-        scores = tuple(score._replace(difference=None) for score in result.scores)
-        result = replace(result, reference=study.reference, scores=scores)
+        between = tuple(d for d in result.differences if d.family != "reference")
+        result = replace(result, reference=study.reference, differences=between)
     return result, notes
 
 

@@ -1,12 +1,12 @@
-"""Which columns of a sweep are independent data sets, and which are parts of one."""
+"""Which columns of a sweep are data sets and which are parts of one, and averages over them."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from medldr.config.sections import dataset_name, held_out
+from medldr.evaluation.comparison.comparison import Difference, corrected
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.inference import average
 from medldr.metrics import metric_facts
@@ -52,18 +52,13 @@ def mean_of(found: Sequence[Estimate | None], metric: str) -> Estimate | None:
     Returns:
         None unless each is defined. Runs are those of the test set that has the fewest.
     """
-    known = [each for each in found if each is not None and each.mean is not None]
-    if not known or len(known) < len(found):
+    mean = average(found, metric_facts(metric))
+    if mean is None:
         return None
-    if len(known) == 1:
-        return replace(known[0], marks=())
-    values = [each.mean or 0.0 for each in known]
-    ends, variance = average(values, [each.variance for each in known], metric_facts(metric))
-    runs = [each.n for each in known if each.n is not None]
-    return Estimate(
-        statistics.fmean(values), low=ends.low, high=ends.high, variance=variance,
-        n=min(runs, default=None),
-    )  # fmt: skip
+    if len(found) == 1:
+        return None if found[0] is None else replace(found[0], marks=())
+    runs = [each.n for each in found if each is not None and each.n is not None]
+    return replace(mean, n=min(runs, default=None))
 
 
 def data_sets(study: Study, columns: Sequence[Column]) -> list[DataSet]:
@@ -94,3 +89,37 @@ def data_sets(study: Study, columns: Sequence[Column]) -> list[DataSet]:
                 for column, held in of_data
             ]
     return found
+
+
+def average_differences(
+    study: Study, columns: Sequence[Column], metric: str, split: str
+) -> dict[str, Difference]:
+    """Each row minus the reference, averaged over all sets.
+
+    As for the averages themselves, every planned run of the row and of the reference has to be
+    there. The sets are a fixed choice, and their variances add up. Holm's correction is over the
+    rows, without controls and oracles.
+
+    Args:
+        study: The sweep.
+        columns: The sets.
+        metric: The metric.
+        split: The split.
+    """
+    found = list[Difference]()
+    whole = [row for row in study.rows if all(_whole(c, split, metric, row) for c in columns)]
+    for row in whole if study.reference in whole else ():
+        pairs = [column.difference(split, metric, row) for column in columns]
+        mean = average([None if pair is None else pair.estimate for pair in pairs])
+        if mean is None:
+            continue
+        if any(pair is None or pair.p is None for pair in pairs):
+            mean = replace(mean, p=None)
+        seeds = min(pair.seeds for pair in pairs if pair is not None)
+        found.append(Difference(split, None, metric, row, study.reference, mean, seeds=seeds))
+    return {of.method: of for of in corrected(found, study.layout.controls)}
+
+
+def _whole(column: Column, split: str, metric: str, row: str) -> bool:
+    found = column.estimate(split, metric, row)
+    return found is not None and found.n == found.planned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.split_scores import DOMAIN_METRICS
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
@@ -27,7 +27,6 @@ class Gain(NamedTuple):
         unseen: Whether no training image is from there; None for data without domains.
         method: The method.
         difference: With its interval; p only over several seeds.
-        seeds: Seeds of the method or the reference, whichever has fewer.
     """
 
     data: str
@@ -37,7 +36,6 @@ class Gain(NamedTuple):
     unseen: bool | None
     method: str
     difference: Difference
-    seeds: int
 
 
 def gains(study: Study, columns: Sequence[Column], metric: str) -> dict[str, list[Gain]]:
@@ -56,7 +54,7 @@ def gains(study: Study, columns: Sequence[Column], metric: str) -> dict[str, lis
     for data in data_sets(study, columns):
         for column, held in zip(data.columns, data.held_out, strict=True):
             for row in rows:
-                found[row] += _of_column(data, column, held, row, study.reference, metric)
+                found[row] += _of_column(data, column, held, row, metric)
     order = {True: 0, None: 1, False: 2}
     return {
         row: sorted(of, key=lambda g: (order[g.unseen], -sign * (g.difference.estimate.mean or 0)))
@@ -75,13 +73,10 @@ def metric_of_domains(metric: str) -> str:
     return metric if metric in DOMAIN_METRICS else "accuracy"
 
 
-def _of_column(
-    data: DataSet, column: Column, held: str, row: str, reference: str, metric: str
-) -> Iterator[Gain]:
+def _of_column(data: DataSet, column: Column, held: str, row: str, metric: str) -> Iterator[Gain]:
     comparison = column.comparison
     if comparison is None:
         return
-    seeds = column.fewest_seeds(row, reference)
     for split in (name for name in comparison.page_order if name in ("test", SEEN)):
         domains = list(comparison.splits[split].domains)
         # With every domain held out once, each one is seen by all the other runs.
@@ -89,11 +84,10 @@ def _of_column(
         places: list[str | None] = [None] if together or not domains else [*domains]
         for domain in places:
             score = comparison.score(split, metric, row, domain)
-            if score is None or score.difference is None:
-                continue
-            if score.difference.estimate.mean is None:
+            difference = comparison.difference(split, metric, row, domain)
+            if score is None or difference is None or difference.estimate.mean is None:
                 continue
             unseen = None if score.seen is None else not score.seen
             unseen = False if together else unseen
             where = held if together else ""
-            yield Gain(data.name, domain, where, split, unseen, row, score.difference, seeds)
+            yield Gain(data.name, domain, where, split, unseen, row, difference)

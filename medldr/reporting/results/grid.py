@@ -1,23 +1,31 @@
 """The grid of a sweep: methods down, data sets across, the best marked as in a paper.
 
-What counts as the best of a column is in `medldr.reporting.results.ranks`. Control and oracle rows
-do not compete: controls explain other rows, oracles have seen the test split. Nor does a number of
-fewer runs than others have, because runs may not be missing by chance.
+The best number of a column is often one of several that cannot be told apart. It is marked alone
+only where every other row is clearly worse; else all that are not clearly worse share its mark. If
+no row is clearly worse, none is marked.
+
+Control and oracle rows do not compete: controls explain other rows, oracles have seen the test
+split. Nor does a number of fewer runs than others have, because runs may not be missing by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
+from typing import TypeAlias
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.comparison.findings import ALPHA
+from medldr.evaluation.estimate import Estimate, Mark
 from medldr.evaluation.inference import average
-from medldr.metrics import metric_facts
+from medldr.evaluation.intervals import holm
+from medldr.metrics import Metric, metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.held_out import plain_average
-from medldr.reporting.results.ranks import Paired, marks
+
+Paired: TypeAlias = Callable[[str, str], float | None]
+"""The p of the paired difference between two rows; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def make_grid(
             whole = [
                 each if each is not None and each.n == each.planned else None for each in of_row
             ]
-            averages[r] = plain_average(whole, metric) or Estimate()
+            averages[r] = average(whole, known) or Estimate()
     means = {r: averages[r].mean for r in competing if averages}
     of_averages: Paired = partial(_average_p, shown, split, metric, cells)
     for row, mark in marks(means, known, of_averages).items():
@@ -86,8 +94,52 @@ def _average_p(
     other: str,
 ) -> float | None:
     """The p of the difference between the averages of two rows: over the sets variances add up."""
-    pairs = [column.pair(split, metric, one, other) for column in columns]
-    means = [(a.mean, b.mean) for a, b in zip(cells[one], cells[other], strict=True) if a and b]
-    apart = [a - b for a, b in means if a is not None and b is not None]
-    found = average(apart, [None if p is None else p.estimate.variance for p in pairs], None)[0]
-    return found.p
+    apart = list[Estimate | None]()
+    for column, a, b in zip(columns, cells[one], cells[other], strict=True):
+        pair = column.pair(split, metric, one, other)
+        if pair is None or a is None or b is None or a.mean is None or b.mean is None:
+            return None
+        apart.append(Estimate(a.mean - b.mean, variance=pair.estimate.variance))
+    mean = average(apart)
+    return None if mean is None else mean.p
+
+
+def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> dict[str, Mark]:
+    """Which rows are best, and which one is second where that is clear.
+
+    ``best`` are the row with the best value and all that are not clearly worse: p of the paired
+    difference below 0.05 after Holm's correction over all pairs, since the same data say which row
+    is best. ``second`` is the next one after them, where it is likewise clearly better than all
+    that follow. Nothing is marked where no row is clearly worse than the best, no difference has a
+    p, or neither more nor less of the metric is better.
+
+    Args:
+        values: By row.
+        known: The metric.
+        paired: The p of two rows.
+
+    Example:
+        >>> from medldr.metrics import metric_facts
+        >>> def paired(one, other):
+        ...     return 0.5 if {one, other} == {"a", "b"} else 0.001
+        >>> values = {"d": 0.5, "c": 0.6, "b": 0.79, "a": 0.8}
+        >>> marks(values, metric_facts("accuracy"), paired)
+        {'a': 'best', 'b': 'best', 'c': 'second'}
+        >>> marks(values, metric_facts("ece"), paired)
+        {}
+    """
+    there = {row: value for row, value in values.items() if value is not None}
+    ranked = sorted(there, key=there.__getitem__, reverse=known.better == "higher")
+    if not (known.better and not known.biased) or len(ranked) < 2:
+        return {}
+    adjusted = holm({pair: paired(*pair) for pair in combinations(ranked, 2)})
+    clear = {pair for pair, p in adjusted.items() if p is not None and p < ALPHA}
+    best, *others = ranked
+    worse = [other for other in others if (best, other) in clear]
+    if not worse:  # a mark on every row would say nothing
+        return {}
+    found: dict[str, Mark] = {row: "best" for row in ranked if row not in worse}
+    following, *last = worse
+    if last and all((following, other) in clear for other in last):
+        found[following] = "second"
+    return found

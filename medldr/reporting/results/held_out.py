@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from medldr.evaluation import Run, intervals
+from medldr.evaluation.class_mix import shares
+from medldr.evaluation.comparison.comparison import Size
 from medldr.evaluation.comparison.scoring import metric_scores
-from medldr.evaluation.estimate import Estimate, Mark, spread
+from medldr.evaluation.estimate import Estimate, Mark, Variance, spread
 from medldr.evaluation.inference import Scores, average, of_gap, of_mean
-from medldr.evaluation.variance import Variance
+from medldr.evaluation.metrics.ranking import positives
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.results.class_mix import Chance, chance, mean_of_levels
 from medldr.reporting.results.frame import score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
 
@@ -126,13 +130,16 @@ def mean_over_domains(found: HeldOut, row: str, target: str, metric: str) -> Est
     planned = {entry.member.seed for entry in found.of(row)}
     if not means or set(means) != planned:
         return None
-    values = [
-        statistics.fmean(found.values(row, d, target, metric).values()) for d in found.domains
+    each = [
+        Estimate(
+            statistics.fmean(found.values(row, domain, target, metric).values()),
+            variance=found.variance(row, domain, target, metric),
+        )
+        for domain in found.domains
     ]
-    variances = [found.variance(row, domain, target, metric) for domain in found.domains]
-    inferred, variance = average(values, variances, metric_facts(metric))
+    ends = average(each, metric_facts(metric)) or Estimate()
     mean = spread(list(means.values()))
-    return replace(mean, low=inferred.low, high=inferred.high, variance=variance)
+    return replace(mean, low=ends.low, high=ends.high, variance=ends.variance)
 
 
 class RowScores(NamedTuple):
@@ -167,8 +174,11 @@ def row_scores(found: HeldOut, row: str, target: str, metric: str) -> RowScores:
         return RowScores(tuple(by_domain), total, None, None)
     lost = statistics.fmean(seen[seed] - unseen[seed] for seed in unseen)
     of_seen = replace(spread(list(seen.values())), se=None)
-    variances = [found.gap_variance(row, domain, target, metric) for domain in found.domains]
-    ends, _ = average([lost] * len(variances), variances)  # each domain counts alike in the mean
+    each = [
+        Estimate(lost, variance=found.gap_variance(row, domain, target, metric))
+        for domain in found.domains  # each one counts alike in the mean
+    ]
+    ends = average(each) or Estimate()
     return RowScores(tuple(by_domain), total, of_seen, Estimate(lost, low=ends.low, high=ends.high))
 
 
@@ -191,18 +201,6 @@ def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
     worst = (min if better == "higher" else max)(means.values())
     there = [domain for domain, mean in means.items() if math.isclose(mean, worst, abs_tol=1e-9)]
     return there[0] if len(there) == 1 else ""
-
-
-def plain_average(means: Sequence[Estimate | None], metric: str) -> Estimate | None:
-    """Over several data sets; None unless each has a mean."""
-    known = [(m.mean, m.variance) for m in means if m is not None and m.mean is not None]
-    if len(known) < len(means):
-        return None
-    values, variances = [value for value, _ in known], [variance for _, variance in known]
-    inferred, variance = average(values, variances, metric_facts(metric))
-    return Estimate(
-        statistics.fmean(values), low=inferred.low, high=inferred.high, variance=variance
-    )
 
 
 def held_out_sets(study: Study) -> list[HeldOut]:
@@ -257,3 +255,42 @@ def _scores(
     for *place, seed, value in lines.itertuples(index=False, name=None):
         found.setdefault(tuple(place), {})[seed] = value
     return found
+
+
+def held_size(found: HeldOut, domain: str, target: str) -> Size | None:
+    """A held-out domain, as one of the runs that held it out was evaluated; None without any.
+
+    Args:
+        found: The runs of a data set.
+        domain: The domain.
+        target: ``target_in``, ``target_out`` or ``target_all``.
+    """
+    runs = _runs(found, domain)
+    if not runs or "test" not in runs[0].predictions:
+        return None
+    table = runs[0].predictions["test"]
+    if target != "target_all":
+        table = table.select(table.part == target)
+    if not len(table):
+        return None
+    units = intervals.units(table)
+    mix = shares(positives(table.label, len(table.class_names), table.task))
+    named = {n: float(v) for n, v in zip(table.class_names, mix, strict=True) if v == v}
+    return Size(len(table), units.count, units.few, unit=units.kind, class_shares=named)
+
+
+def held_chance(found: HeldOut, domain: str, target: str) -> Chance | None:
+    """Chance level on a held-out domain; None where its labels are not known."""
+    size = held_size(found, domain, target)
+    return None if size is None else chance(size, _runs(found, domain)[0].evaluation.task)
+
+
+def mean_chance(found: HeldOut, target: str) -> Chance | None:
+    """Its mean over the domains; None where any has none."""
+    return mean_of_levels([held_chance(found, domain, target) for domain in found.domains])
+
+
+def _runs(found: HeldOut, domain: str) -> list[Run]:
+    """Finished runs that held a domain out."""
+    there = [entry for row in found.rows for entry in found.runs.get((row, domain), ())]
+    return [entry.run for entry in there if entry.run is not None]

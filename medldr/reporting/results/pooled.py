@@ -15,9 +15,8 @@ from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.random_effects import RandomEffects, random_effects
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
-from medldr.reporting.results.average_differences import average_differences
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.data_sets import DataSet, data_sets
+from medldr.reporting.results.data_sets import DataSet, average_differences, data_sets
 
 Over = Literal["data sets", "domains"]
 

@@ -10,11 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from scipy.special import stdtrit  # scipy.stats takes a second to load
-
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import LEVEL
-from medldr.evaluation.variance import Source
+from medldr.evaluation.estimate import Estimate, Source, Variance
+from medldr.evaluation.inference import inferred
 from medldr.folders.metrics_log import LogRow, stage_of, while_training
 from medldr.folders.run_record import RunRecord, what_ran
 from medldr.metric import Metric
@@ -244,9 +241,7 @@ def _quotient(logs: Sequence[float], base: Sequence[float]) -> Estimate:
 
 def _on_log_scale(mean: float, sources: Sequence[Source], n: int) -> Estimate:
     """The exponential of a mean; Welch and Satterthwaite's degrees of freedom for its interval."""
-    total = sum(source.variance for source in sources)
-    if total <= 0:
+    found = inferred(mean, Variance(tuple(sources)))
+    if found.low is None or found.high is None:
         return Estimate(math.exp(mean), n=n)
-    df = total**2 / sum(source.variance**2 / source.df for source in sources)
-    half = float(stdtrit(df, (1 + LEVEL) / 2)) * total**0.5
-    return Estimate(math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half), n=n)
+    return Estimate(math.exp(mean), low=math.exp(found.low), high=math.exp(found.high), n=n)

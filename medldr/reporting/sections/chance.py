@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from medldr.evaluation.estimate import Estimate
 from medldr.metrics import metric_facts
-from medldr.reporting.results.chance import Chance
+from medldr.reporting.results.class_mix import Chance
 from medldr.reporting.table import ANY, CHANCE, Cell, Row
 
 LABELS = "Always the likelier answer"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from medldr.evaluation.comparison.records import Collapse
+from medldr.evaluation.comparison.comparison import Collapse
 from medldr.reporting.document import Banner
 
 SHOWN = 4

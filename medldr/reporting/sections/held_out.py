@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.evaluation.inference import average
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.results.chance import Chance, mean_of_levels
-from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average, row_scores
-from medldr.reporting.results.held_sizes import held_chance, held_size, mean_chance
+from medldr.reporting.results.class_mix import Chance, mean_of_levels
+from medldr.reporting.results.held_out import (
+    HeldOut,
+    held_chance,
+    held_size,
+    mean_chance,
+    mean_over_domains,
+    row_scores,
+)
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import count, grouped, method_row
 from medldr.reporting.table import Row, Table
@@ -35,7 +42,8 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
             mean_over_domains(found, row, "target_in", metric) if row in found.rows else None
             for found in sets
         ]
-        cells = [table.number(metric, mean) for mean in (*means, plain_average(means, metric))]
+        average_of_sets = average(means, metric_facts(metric))
+        cells = [table.number(metric, mean) for mean in (*means, average_of_sets)]
         table.rows.append(method_row(row, cells, control=row in controls))
     levels = [mean_chance(found, "target_in") for found in sets]
     _add_chance(table, metric, [*levels, mean_of_levels(levels)])

@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.estimate import Estimate, spread
-from medldr.evaluation.seed_selection import choose_per_seed
-from medldr.evaluation.setting_selection import RULES, Choice, Missing, choose, mean_of_choices
+from medldr.evaluation.setting_selection import (
+    RULES,
+    Choice,
+    Missing,
+    choose,
+    choose_per_seed,
+    mean_of_choices,
+)
 from medldr.folders.sweep_record import JOINT
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section

@@ -527,18 +527,6 @@ def test_the_order_of_rows_does_not_count(run_folder, split):
     assert "the same number in every bootstrap draw" in row["difference"]["reason"]
 
 
-def test_a_run_from_before_two_classes_were_binary_is_told_how_to_be_scored_again(run_folder, make):
-    table = make("binary", n=40, class_names=("normal", "tumour"))
-    older = run_folder("older", {"test": dataclasses.replace(table, task="multi-class")}, seed=0)
-    newer = run_folder("newer", {"test": table}, seed=1)
-    for folders in ((older, newer), (newer, older)):
-        with pytest.raises(InputError, match=r"their task differ .*run `medldr evaluate` on older"):
-            compare([load_run(folder) for folder in folders])
-    twin = run_folder("twin", {"test": dataclasses.replace(table, task="multi-class")}, seed=1)
-    found = compare([load_run(older), load_run(twin)])
-    assert (found["task"], found["positive_class"]) == ("multi-class", None)
-
-
 def test_runs_scored_for_another_positive_class_are_compared_for_that_of_the_first(
     run_folder, make
 ):

@@ -8,8 +8,8 @@ import pytest
 import medldr as package
 from medldr.errors import InputError
 from medldr.evaluation import compare, predictions_of
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.non_inferiority import margin_of, verdict
+from medldr.evaluation.comparison.findings import margin_of, verdict
+from medldr.evaluation.estimate import Estimate
 from medldr.metrics import metric_facts
 
 ACCURACY, NLL = metric_facts("accuracy"), metric_facts("nll")
@@ -29,9 +29,9 @@ ACCURACY, NLL = metric_facts("accuracy"), metric_facts("nll")
     ],
 )
 def test_the_whole_interval_decides_whichever_direction_is_better(low, high, said):
-    assert verdict(low, high, 0.02, ACCURACY) == said
-    turned = (None, None) if low is None else (-high, -low)
-    assert verdict(*turned, 0.02, NLL) == said
+    assert verdict(Estimate(low=low, high=high), 0.02, ACCURACY) == said
+    turned = Estimate() if low is None else Estimate(low=-high, high=-low)
+    assert verdict(turned, 0.02, NLL) == said
 
 
 def test_a_margin_is_in_the_unit_in_which_the_metric_is_printed():
@@ -100,9 +100,8 @@ def test_each_method_is_judged_but_no_oracle(study):
     }  # fmt: skip
     for row in found["rows"]:
         if row["metric"] == "accuracy" and row["difference"] is not None:
-            low, high = row["difference"]["low"], row["difference"]["high"]
-            said = row["difference"]["non_inferiority"]
-            assert said in (None, verdict(low, high, 0.04, ACCURACY))
+            ends = Estimate(low=row["difference"]["low"], high=row["difference"]["high"])
+            assert row["difference"]["non_inferiority"] in (None, verdict(ends, 0.04, ACCURACY))
     assert set(verdicts(found, "nll").values()) == {"absent"}
 
 
@@ -115,7 +114,6 @@ def test_without_a_margin_nothing_is_said(study):
     found = compare(study)
     assert "margin" not in found
     assert set(verdicts(found, "accuracy").values()) == {"absent"}
-    assert Comparison.of(found).margin is None
     same = package.compare(study, margin=4)
     assert {k: v for k, v in same.items() if k not in ("rows", "margin")} == {
         k: v for k, v in found.items() if k != "rows"

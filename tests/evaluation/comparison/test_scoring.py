@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from medldr.evaluation import compare, load_run, predictions_of
+from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.comparison.scoring import metric_scores
-from medldr.evaluation.inference import numbers, of_gap, of_mean
-from medldr.evaluation.variance import Variance
+from medldr.evaluation.inference import inferred, of_gap, of_mean
 
 
 def table(seed, *, n=60, labels=0, part=""):
@@ -38,8 +38,8 @@ def runs(run_folder):
 @pytest.mark.parametrize("metric", ["accuracy", "auc", "nll"])
 def test_it_is_the_variance_that_compare_uses(runs, metric):
     found = runs(table(0), table(1), table(2))
-    (row,) = [r for r in compare(found)["rows"] if (r["metric"], r["domain"]) == (metric, None)]
-    mine, other = of_mean(*metric_scores(found, "test", metric)), Variance.read(row["variance"])
+    mine = of_mean(*metric_scores(found, "test", metric))
+    other = make_comparison(found).estimate("test", metric, "erm").variance
     assert mine.total == pytest.approx(other.total, rel=1e-12)
     assert mine.df == pytest.approx(other.df, rel=1e-12)
 
@@ -84,7 +84,7 @@ def test_the_gap_of_a_method_is_the_one_that_compare_gives(run_folder):
     drawn = [metric_scores(runs, split, "accuracy") for split in ("id_test", "test")]
     (seen, inside), (unseen, outside) = drawn
     variance = of_gap(seen, unseen, (inside, outside))
-    found = numbers(seen.mean - unseen.mean, variance, None, span=1.0)
+    found = inferred(seen.mean - unseen.mean, variance, span=1.0)
     (gap,) = [gap for gap in compare(runs)["gaps"] if gap["metric"] == "accuracy"]
-    for key in ("value", "low", "high"):
-        assert found[key] == pytest.approx(gap[key], abs=1e-12)
+    for value, key in ((found.mean, "value"), (found.low, "low"), (found.high, "high")):
+        assert value == pytest.approx(gap[key], abs=1e-12)

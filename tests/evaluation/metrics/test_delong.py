@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from medldr.evaluation.comparison import delong
 from medldr.evaluation.comparison.delong import paired
-from medldr.evaluation.metrics import delong
 
 
 def by_pairs(truth, score):

@@ -5,7 +5,8 @@ import pytest
 
 from medldr.evaluation import predictions_of
 from medldr.evaluation.metrics import operating_point
-from medldr.evaluation.metrics.operating_point import at_threshold, threshold_at
+from medldr.evaluation.metrics.items import Items
+from medldr.evaluation.metrics.operating_point import at_point, threshold_at
 
 
 def columns(p):
@@ -30,7 +31,8 @@ def test_the_positive_class_may_be_the_first():
     label = np.array([0, 0, 1, 1])
     threshold = threshold_at(label, columns(p), positive=0, specificity=0.5)
     assert threshold == pytest.approx(0.1)
-    found = at_threshold(label, columns(p), positive=0, threshold=threshold).value()
+    items = Items(label, columns(p), "binary", positive=0, threshold=threshold)
+    found = at_point(items).value()
     assert (found["sensitivity_at_specificity"], found["specificity_at_threshold"]) == (1.0, 0.5)
     assert (found["ppv"], found["npv"]) == (pytest.approx(2 / 3), 1.0)
 

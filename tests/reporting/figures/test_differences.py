@@ -2,8 +2,7 @@
 
 import pytest
 
-from medldr.evaluation import compare
-from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.compare import make_comparison
 from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.forest import difference_figure
 
@@ -15,7 +14,7 @@ def found(run_folder):
     """Three methods on seen and unseen domains."""
     names = ("m_erm-1-s0", "m_mixup-2-s0", "m_sa-3-s0")
     folders = [run_folder(name, seed=k, **DOMAINS) for k, name in enumerate(names)]
-    return Comparison.of(compare(folders)).short_names()[1]
+    return make_comparison(folders).short_names()[1]
 
 
 @pytest.fixture
@@ -43,16 +42,16 @@ def test_a_column_has_figures_of_its_own_name_without_single_domains(found, styl
 @pytest.mark.usefixtures("quick")
 def test_every_difference_is_drawn_with_its_interval(found, styles):
     alt = difference_figure(found, styles, "accuracy").alt
-    for score in found.scores:
-        if score.metric == "accuracy" and score.difference is not None:
-            value = score.difference.estimate
+    for difference in found.differences:
+        if (difference.family, difference.metric) == ("reference", "accuracy"):
+            value = difference.estimate
             assert (
                 f"{100 * value.mean:.3g} ({100 * value.low:.3g} to {100 * value.high:.3g})" in alt
             )
 
 
 def test_a_single_method_has_no_figure(run_folder):
-    assert difference_figure(Comparison.of(compare([run_folder()])), {}) is None
+    assert difference_figure(make_comparison([run_folder()]), {}) is None
 
 
 def test_methods_keep_their_colours_and_unseen_domains_are_told_by_their_points(found):

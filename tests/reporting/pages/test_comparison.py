@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from medldr.errors import InputError
-from medldr.evaluation import compare
-from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
+from medldr.evaluation.comparison.compare import make_comparison
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Size
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import (
@@ -35,7 +35,7 @@ def printed(document, width=80):
 
 
 def compared(result, metric="accuracy"):
-    return printed(comparison_overview(Comparison.of(result), metric))
+    return printed(comparison_overview(result, metric))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def runs(run_folder):
 
 def test_a_comparison_page_is_whole_and_true_to_the_comparison(runs, read, tmp_path):
     folders = runs(**DOMAINS)
-    result = compare(folders)
+    result = make_comparison(folders)
     path = write_comparison(
         result, tmp_path / "c.html", "Two <methods>", remark=DEMONSTRATION, folders=folders[:4]
     )
@@ -70,29 +70,24 @@ def test_a_comparison_page_is_whole_and_true_to_the_comparison(runs, read, tmp_p
     assert "Two <methods>" in found.text
     assert [url for url in found.urls if not url.startswith(("#", "data:"))] == []
     assert len(set(found.ids)) == len(found.ids)
-    rows = {(r["split"], r["metric"], r["method"]): r for r in result["rows"] if not r["domain"]}
-    for row in rows.values():
-        if row["metric"] in ("accuracy", "auc", "balanced_accuracy", "ece"):
-            assert row["mean"] in found.values
-            if row["difference"]:
-                assert row["difference"]["value"] in found.values
-    one = rows["test", "accuracy", "fracture_latentdr_pool"]
+    for row in (*result.scores, *(d for d in result.differences if d.family == "reference")):
+        if row.metric in ("accuracy", "auc", "balanced_accuracy", "ece") and not row.domain:
+            assert row.estimate.mean in found.values
+    place = "test", "accuracy", "fracture_latentdr_pool"
+    one = result.estimate(*place)
     cells = next(row for row in found.table("Method", "Runs") if row[0].startswith("latentdr_pool"))
     assert cells[1] == "2"
     assert cells[2] == (
-        f"{100 * one['mean']:.1f} {100 * one['low']:.1f} to {100 * one['high']:.1f} "
-        f"SD {100 * one['sd']:.1f}"
+        f"{100 * one.mean:.1f} {100 * one.low:.1f} to {100 * one.high:.1f} SD {100 * one.sd:.1f}"
     )
-    paired = one["difference"]
+    paired = result.difference(*place).estimate
     cells = found.table("Method", "Accuracy (%)")[0]
-    numbers = (
-        f"{100 * paired['value']:+.1f} {100 * paired['low']:+.1f} to {100 * paired['high']:+.1f} "
-    )
-    assert cells[1] == f"{numbers.replace('-', '−')}p {show_p(paired['p'])}"
+    numbers = f"{100 * paired.mean:+.1f} {100 * paired.low:+.1f} to {100 * paired.high:+.1f} "
+    assert cells[1] == f"{numbers.replace('-', '−')}p {show_p(paired.p)}"
 
 
 def test_runs_without_a_result_are_rows_and_name_no_patient(runs, tmp_path, read):
-    path = write_comparison(compare(runs()), tmp_path / "c.html", "t")
+    path = write_comparison(make_comparison(runs()), tmp_path / "c.html", "t")
     found = read(path)
     row = next(row for row in found.table("Method", "Runs") if "fracture_sa" in row[0])
     assert "no result" in row[0]
@@ -103,7 +98,7 @@ def test_runs_without_a_result_are_rows_and_name_no_patient(runs, tmp_path, read
 
 
 def test_rows_that_differ_in_precision_carry_a_footnote(runs, tmp_path, read):
-    found = read(write_comparison(compare(runs()), tmp_path / "c.html", "t"))
+    found = read(write_comparison(make_comparison(runs()), tmp_path / "c.html", "t"))
     row = next(r for r in found.table("Method", "Runs") if r[0].startswith("latentdr_pool"))
     assert row[0] == "latentdr_poola"
     assert "precision differs" in found.text
@@ -111,7 +106,9 @@ def test_rows_that_differ_in_precision_carry_a_footnote(runs, tmp_path, read):
 
 def test_our_numbers_stand_beside_the_published_ones(runs, tmp_path, read):
     folders = runs()
-    found = read(write_comparison(compare(folders), tmp_path / "c.html", "t", None, folders[:4]))
+    found = read(
+        write_comparison(make_comparison(folders), tmp_path / "c.html", "t", None, folders[:4])
+    )
     rows = {row[0]: row[1:] for row in found.table("Method", "Protocol")}
     assert rows["ERM, ResNet-18 (MedMNIST benchmark)"][0].startswith("medmnist-")
     assert rows["latentdr_pool"][:2] == ["medmnist-28", "–"]
@@ -122,13 +119,10 @@ def test_our_numbers_stand_beside_the_published_ones(runs, tmp_path, read):
 
 def test_an_interval_that_holds_zero_is_said_to_show_nothing():
     def sentence(low):
-        difference = Difference(Estimate(0.02, low=low, high=0.05), 0.2, 0.2)
-        scores = (
-            Score("test", None, "accuracy", "a", Estimate(0.5)),
-            Score("test", None, "accuracy", "b", Estimate(0.52), difference),
-        )
-        methods = (Method("a"), Method("b"))
-        (found,) = leads(Comparison("binary", "a", methods, {"test": Size(10)}, scores))
+        estimate = Estimate(0.02, low=low, high=0.05)
+        differences = (Difference("test", None, "accuracy", "b", "a", estimate),)
+        methods, sizes = (Method("a"), Method("b")), {"test": Size(10)}
+        (found,) = leads(Comparison("binary", "a", methods, sizes, differences=differences))
         return found
 
     assert "accuracy of b is 2.0 percentage points higher than that of a" in sentence(-0.01)
@@ -139,7 +133,7 @@ def test_an_interval_that_holds_zero_is_said_to_show_nothing():
 def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, read):
     oracle = {"rule": "oracle_auc", "split": "test", "oracle": True}
     folders = [run_folder("x_erm-1-s0"), run_folder("x_best-2-s0", seed=3, selection=oracle)]
-    result = compare(folders)
+    result = make_comparison(folders)
     found = read(write_comparison(result, tmp_path / "c.html", "t"))
     assert any(banner.startswith("ORACLE SELECTION in best (oracle)") for banner in found.banners)
     assert "(oracle)" in compared(result)
@@ -147,20 +141,22 @@ def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, r
 
 @pytest.mark.parametrize("metric", ["accuracy", "auc", "nll"])
 def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, metric):
-    result = compare(runs(**DOMAINS))
+    result = make_comparison(runs(**DOMAINS))
     text = compared(result, metric)
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     factor, digits = (100, 1) if metric == "accuracy" else (1, 3)
-    for row in result["rows"]:
-        if row["metric"] == metric and row["domain"] is None:
-            assert f"{factor * row['mean']:.{digits}f} ±{factor * row['sd']:.{digits}f}" in text
-            assert f"{factor * row['low']:.{digits}f}–{factor * row['high']:.{digits}f}" in text
-            if row["difference"]:
-                ends = (f"{factor * row['difference'][k]:+.{digits}f}" for k in ("low", "high"))
-                assert " to ".join(ends).replace("-", "−") in text
-                difference = f"{factor * row['difference']['value']:+.{digits}f}"
-                assert difference.replace("-", "−") in text
+    for score in result.scores:
+        if score.metric == metric and score.domain is None:
+            mean = score.estimate
+            assert f"{factor * mean.mean:.{digits}f} ±{factor * mean.sd:.{digits}f}" in text
+            assert f"{factor * mean.low:.{digits}f}–{factor * mean.high:.{digits}f}" in text
+    for difference in result.differences:
+        if (difference.family, difference.metric, difference.domain) == ("reference", metric, None):
+            found = difference.estimate
+            ends = (f"{factor * end:+.{digits}f}" for end in (found.low, found.high))
+            assert " to ".join(ends).replace("-", "−") in text
+            assert f"{factor * found.mean:+.{digits}f}".replace("-", "−") in text
     assert "no result: fracture_sa-cccccccc-s0 (failed)" in text
     assert "precision differs" in text
     assert "Test, unseen domain (c)" in text
@@ -174,10 +170,9 @@ def test_predictions_of_one_class_are_said_before_any_number(
     other = run_folder("fracture_latentdr-bbbbbbbb-s0", splits=("test",), task="binary",
                        names=("normal", "tumour"), latent=False)  # fmt: skip
     score_other(files, prob=np.tile([0.9, 0.1], (48, 1)))
-    result = compare([files, other])
-    found = Comparison.of(result)
+    result = make_comparison([files, other])
     said = "Degenerate predictions (test): erm predicts “normal” for every image."
-    assert [b.text for b in comparison_overview(found).banners] == [said]
+    assert [b.text for b in comparison_overview(result).banners] == [said]
     page = read(write_comparison(result, tmp_path / "c.html", "C"))
     assert page.banners[0] == said
     assert page.text.index(said) < page.text.index("Accuracy (%)")
@@ -198,7 +193,7 @@ def test_a_run_that_never_recognises_a_class_says_so_first(run_folder, read):
 
 def test_an_unknown_metric_is_an_input_error_with_the_nearest_name(runs):
     with pytest.raises(InputError, match=r"'acuracy'.*Did you mean 'accuracy'"):
-        compared(compare(runs()), "acuracy")
+        compared(make_comparison(runs()), "acuracy")
 
 
 @pytest.mark.parametrize("task", ["multi-class", "binary", "ordinal", "multi-label"])
@@ -236,5 +231,5 @@ def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsy
     said = capsys.readouterr().out
     assert "AUC, differences from erm" in said
     assert f"page: {tmp_path / 'c.html'}\n" in said
-    assert result["reference"] == "fracture_erm"
+    assert result.reference == "fracture_erm"
     assert "curves" in read(tmp_path / "c.html").sections

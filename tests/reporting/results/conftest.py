@@ -5,11 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Difference, Method, Score, Size
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
+from medldr.evaluation.estimate import Estimate, Source, Variance
 from medldr.evaluation.inference import inferred
-from medldr.evaluation.variance import Source, Variance
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member
 from medldr.metrics import metric_facts
@@ -40,12 +38,12 @@ def _source(values):
     return (Source(float(values.var(ddof=1)) / k, k - 1),) if k > 1 else ()
 
 
-def _difference(one, other):
+def _difference(place, row, minus, one, other):
     sources = _source(np.array(one)), _source(np.array(other))
     variance = Variance((Source(UNITS, 99),), sum(sources, ()) if all(sources) else ())
     value = float(np.mean(one) - np.mean(other))
-    ends = inferred(value, variance)
-    return Difference(Estimate(value, low=ends.low, high=ends.high, variance=variance), ends.p)
+    seeds = min(len(one), len(other))
+    return Difference(*place, row, minus, inferred(value, variance), seeds=seeds)
 
 
 @pytest.fixture
@@ -89,7 +87,7 @@ def in_memory():
 
 def _column(rows, column, done, planned, value, places):
     metric = metric_facts("accuracy")
-    scores, splits = [], {}
+    scores, differences, splits = [], [], {}
     for split in dict.fromkeys(["test", *(split for split, _ in places)]):
         domains = [domain for of, domain in places if of == split]
         splits[split] = Size(10, domains={name: Size(5) for name in domains})
@@ -99,16 +97,14 @@ def _column(rows, column, done, planned, value, places):
             of = {row: values for row, values in of.items() if values}
             for row, values in of.items():
                 base = of.get(rows[0])
-                other = row != rows[0] and base is not None
-                scores.append(
-                    Score(
-                        split, domain, "accuracy", row,
-                        _estimate(float(np.mean(values)), values, metric),
-                        _difference(values, base) if other else None,
-                        len(values), places.get((split, domain)),
-                    )
-                )  # fmt: skip
+                where = split, domain, "accuracy"
+                mean = _estimate(float(np.mean(values)), values, metric)
+                seen = places.get((split, domain))
+                scores.append(Score(*where, row, mean, tuple(values), seen))
+                if row != rows[0] and base is not None:
+                    differences.append(_difference(where, row, rows[0], values, base))
     methods = tuple(Method(row, seeds=tuple(done[row])) for row in rows if done[row])
     missing = {row: {"failed": planned - len(done[row])} for row in rows}
-    comparison = Comparison("multi-class", rows[0], methods, splits, tuple(scores))
+    comparison = Comparison("multi-class", rows[0], methods, splits, tuple(scores),
+                            differences=tuple(differences))  # fmt: skip
     return Column(column, comparison if methods else None, dict.fromkeys(rows, planned), missing)

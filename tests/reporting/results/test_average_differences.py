@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.results.average_differences import average_differences
+from medldr.reporting.results.data_sets import average_differences
 from medldr.reporting.results.grid import _average_p, make_grid
 
 ROWS = {"erm": 0.5, "erm_half_lr": 0.6, "mixup": 0.9, "latentdr_sa": 1.5, "latentdr_pool": 2.5}

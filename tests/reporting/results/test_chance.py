@@ -6,8 +6,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 
 from medldr.evaluation.class_mix import shares
-from medldr.evaluation.comparison.records import Size
-from medldr.reporting.results.chance import chance
+from medldr.evaluation.comparison.comparison import Size
+from medldr.reporting.results.class_mix import chance
 
 
 @pytest.mark.parametrize("p", [(0.7, 0.3), (0.2, 0.5, 0.3)])

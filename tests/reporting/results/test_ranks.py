@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.metrics import metric_facts
-from medldr.reporting.results.ranks import marks
+from medldr.reporting.results.grid import marks
 
 BEST, SECOND = "best", "second"
 

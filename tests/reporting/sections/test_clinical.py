@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from medldr.evaluation.metrics.decision_curve import useful
 from medldr.folders.curve_records import DecisionCurve
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
@@ -12,7 +13,6 @@ from medldr.reporting.figures.calibration import calibration_figures
 from medldr.reporting.figures.clinical import coverage_figure, decision_figure
 from medldr.reporting.figures.precision_recall import precision_recall_figure
 from medldr.reporting.figures.roc import domain_roc_figure
-from medldr.reporting.results.net_benefit import useful
 from medldr.reporting.sections.run.clinical import decision_table
 
 BINARY = {"task": "binary", "names": ("well", "ill")}

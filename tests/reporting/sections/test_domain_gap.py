@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from medldr.evaluation import compare
-from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.compare import make_comparison
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import write_comparison, write_report
 from medldr.reporting.pages.sweep import sweep_page
@@ -52,7 +51,7 @@ def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
     assert sentence.endswith(
         "id_val chose the weights (id_val_auc), so the gap from it is biased upwards."
     )
-    table = gap_table(Comparison.of(compare([files])))
+    table = gap_table(make_comparison([files]))
     (row,) = table.rows
     assert dict(table.footnotes)[row.mark].startswith("id_val chose the weights (id_val_auc)")
 
@@ -68,10 +67,10 @@ def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
     run_folder, tmp_path, read
 ):
     folders = [run_folder(f"m_{name}-{name}-s0", **CAMELYON, seed=i) for i, name in enumerate("ab")]
-    result = compare(folders)
+    result = make_comparison(folders)
     found = read(write_comparison(result, tmp_path / "c.html", "a and b", None, folders))
     assert "Seen minus unseen domains, from validation, seen domains (id_val) to test" in found.text
-    assert list(result["splits"]) == ["test"]
+    assert list(result.splits) == ["test"]
 
 
 @pytest.mark.usefixtures("quick")

@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from medldr.evaluation import compare
-from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
-from medldr.evaluation.comparison.records import Margin
+from medldr.evaluation.comparison.compare import make_comparison
+from medldr.evaluation.comparison.comparison import (
+    Comparison,
+    Difference,
+    Margin,
+    Method,
+    Size,
+)
 from medldr.evaluation.estimate import Estimate
 from medldr.reporting import compare_runs
 from medldr.reporting.figures import forest
@@ -17,14 +22,10 @@ from medldr.reporting.sections.comparison.non_inferiority import judgements
 def found(metric="accuracy", value=0.02, verdict="non-inferior", **changes):
     reference = Method("erm", seeds=(0, 1))
     method = replace(Method("mixup", seeds=(0, 1)), **changes)
-    difference = Difference(Estimate(0.01, low=-0.012, high=0.03), non_inferiority=verdict)
-    scores = (
-        Score("test", None, metric, "erm", Estimate(0.8)),
-        Score("test", None, metric, "mixup", Estimate(0.81), difference),
-    )
-    margin = Margin(metric, value)
-    return Comparison("binary", "erm", (reference, method), {"test": Size(90)}, scores,
-                      margin=margin)  # fmt: skip
+    estimate = Estimate(0.01, low=-0.012, high=0.03)
+    difference = Difference("test", None, metric, "mixup", "erm", estimate, non_inferiority=verdict)
+    return Comparison("binary", "erm", (reference, method), {"test": Size(90)},
+                      differences=(difference,), margin=Margin(metric, value))  # fmt: skip
 
 
 def test_each_verdict_is_a_sentence_with_its_interval_and_margin():
@@ -48,9 +49,9 @@ def test_a_single_seed_speaks_of_these_networks():
 def test_oracles_are_passed_over_and_a_missing_interval_gives_its_reason():
     assert len(judgements(found(oracle=True))) == 1
     none = found(verdict=None)
-    score = none.scores[1]
-    bare = score.difference._replace(estimate=Estimate(0.01, reason="no interval: few groups"))
-    none = replace(none, scores=(none.scores[0], score._replace(difference=bare)))
+    (difference,) = none.differences
+    bare = difference._replace(estimate=Estimate(0.01, reason="no interval: few groups"))
+    none = replace(none, differences=(bare,))
     assert judgements(none)[0].endswith("is not judged: no interval: few groups.")
 
 
@@ -68,7 +69,7 @@ def test_terminal_and_page_say_it(pair, read, tmp_path, capsys):
     result = compare_runs(pair, tmp_path / "c.html", margin=5)
     printed = " ".join(capsys.readouterr().out.split())
     page = " ".join(read(tmp_path / "c.html").text.split())
-    _, short = Comparison.of(result).short_names()
+    _, short = result.short_names()
     for text in judgements(short):
         assert text in printed
         assert text in page
@@ -84,7 +85,7 @@ def test_the_line_is_on_the_side_of_worse(pair, metric, at, monkeypatch):
 
     monkeypatch.setattr(forest, "forest_figure", figure)
     margin = 5 if metric == "accuracy" else 0.3
-    shown = Comparison.of(compare(pair, margin=margin, metric=metric))
+    shown = make_comparison(pair, margin=margin, metric=metric)
     for other in ("accuracy", "nll", "auc"):
         forest.difference_figure(shown, looks(shown.names, shown.reference), other)
     assert len(asked) == 3

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from medldr.evaluation.comparison.findings import FINDINGS
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Drawing, Figures, Section
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
@@ -14,10 +15,7 @@ from medldr.reporting.results.gains import Gain
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.domain_gap import spoken
 from medldr.reporting.sections.rows import count
-from medldr.reporting.sections.sweep.verdict import finding
 from medldr.reporting.table import Row, Table
-
-FINDINGS = ("better", "worse", "no clear difference", "not compared")
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def verdict(gains: Sequence[Gain], reference: str, metric: str) -> str:
     """
     chosen = [gain for gain in gains if gain.unseen is not False] or list(gains)
     unseen = all(gain.unseen for gain in chosen)
-    found = Counter(_finding(gain, metric) for gain in chosen)
+    found = Counter(gain.difference.finding or "not compared" for gain in chosen)
     if set(found) == {"not compared"}:
         said = "not compared, because single seeds say nothing of others"
     else:
@@ -91,12 +89,6 @@ def verdict(gains: Sequence[Gain], reference: str, metric: str) -> str:
         where = " on unseen domains" if unseen else ""
         said = f"{', '.join(each)} of {count(len(chosen), 'comparison')}{where}"
     return f"{gains[0].method} vs {reference}, {spoken(metric)}: {said}."
-
-
-def _finding(gain: Gain, metric: str) -> str:
-    if gain.seeds < 2:
-        return "not compared"
-    return finding(metric, gain.difference) or "not compared"
 
 
 def gains_table(of: SweepGains, title: str = "") -> Table:
@@ -120,7 +112,7 @@ def gains_table(of: SweepGains, title: str = "") -> Table:
         tags = {True: ("unseen",), False: ("seen",), None: ()}[any_gain.unseen]
         name = place_name(any_gain, several=several).removesuffix(" (seen)")
         table.rows.append(Row(name, cells, tags))
-    if any(gain.seeds < 2 for gains in of.methods.values() for gain in gains):
+    if any(gain.difference.seeds < 2 for gains in of.methods.values() for gain in gains):
         table.notes.append("Where a single seed was trained there is no p.")
     return table
 
@@ -138,9 +130,9 @@ def _lines(sweep: str, of: SweepGains) -> Iterator[dict[str, object]]:
             yield {
                 "sweep": sweep, "method": method, "compared_with": of.reference, "data": gain.data,
                 "domain": gain.domain, "held_out": gain.held_out, "split": gain.split,
-                "seen": seen, "metric": of.metric, "seeds": gain.seeds,
+                "seen": seen, "metric": of.metric, "seeds": gain.difference.seeds,
                 "difference": held.mean, "low": held.low, "high": held.high,
                 "p": gain.difference.p, "p_holm": gain.difference.p_holm,
-                "finding": _finding(gain, of.metric), "control": method in of.controls,
-                "reason": held.reason,
+                "finding": gain.difference.finding or "not compared",
+                "control": method in of.controls, "reason": held.reason,
             }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from medldr.evaluation.comparison.findings import direction
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.latents_record import ORIGINAL
 from medldr.metric import Metric
@@ -87,6 +88,6 @@ def difference(held: Estimate, metric: Metric, *, more: str = "more", less: str 
     unit = " percentage points" if metric.percent else ""
     ends = interval(held, metric, signed=True)
     shown = f"{metric.show_difference(value)}{unit}, {f'95% CI {ends}' if ends else 'without a CI'}"
-    clear = held.low is not None and held.high is not None and (held.low > 0 or held.high < 0)
-    said = (more if value > 0 else less) if clear else "no clear difference"
+    words = {"higher": more, "lower": less, "unclear": "no clear difference"}
+    said = words[direction(held)]
     return f"{said} ({shown})"

@@ -1,27 +1,12 @@
-"""Differences: what they show by their interval, turned round, and between runs."""
+"""Differences turned round, and between runs."""
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from medldr.evaluation.estimate import Estimate
 
-Sign: TypeAlias = Literal["higher", "lower", "unclear"]
 TWO_KINDS: Final = "a mean over seeds is not compared with a single run"
-
-
-def sign_of(difference: Estimate) -> Sign:
-    """What a difference shows, by its interval.
-
-    Example:
-        >>> sign_of(Estimate(0.1, low=0.02, high=0.2)), sign_of(Estimate(0.1, low=-0.1, high=0.3))
-        ('higher', 'unclear')
-    """
-    if difference.low is None or difference.high is None:
-        return "unclear"
-    if difference.low > 0:
-        return "higher"
-    return "lower" if difference.high < 0 else "unclear"
 
 
 def turned(difference: Estimate) -> Estimate:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from medldr.evaluation.comparison.findings import Direction, direction
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.representation.judged import BALANCED, Classified, Part
 from medldr.evaluation.representation.probes import LABELS, METRIC, Probed, Probes
@@ -18,10 +19,8 @@ from medldr.reporting.document import Bullets
 from medldr.reporting.sections.analysis.operators import part_title
 from medldr.reporting.sections.analysis.signs import (
     TWO_KINDS,
-    Sign,
     apart,
     of_two_kinds,
-    sign_of,
     turned,
 )
 from medldr.reporting.sections.domain_gap import points_text
@@ -86,12 +85,12 @@ def _share(held: Estimate) -> str:
     return "n/a" if held.mean is None else METRIC.with_unit(held.mean)
 
 
-def _called(difference: Estimate, words: Mapping[Sign, str]) -> str:
+def _called(difference: Estimate, words: Mapping[Direction, str]) -> str:
     """A difference that is defined, in words and in points."""
-    return f"{words[sign_of(difference)]}: {_points(difference)}"
+    return f"{words[direction(difference)]}: {_points(difference)}"
 
 
-def _said(difference: Estimate, words: Mapping[Sign, str], what: str) -> str:
+def _said(difference: Estimate, words: Mapping[Direction, str], what: str) -> str:
     """The same of one that may be undefined, which says why and is not called."""
     if difference.mean is None:
         return f"{what} are not compared: {difference.reason}"
@@ -120,7 +119,7 @@ def _on_part(heading: str, part: Part) -> str:
     text += f"{numbers}; guessing gives {BALANCED.with_unit(part.chance)}."
     degraded = part.differences.get((ORIGINAL, DEGRADED))
     if degraded is not None:
-        words: dict[Sign, str] = {
+        words: dict[Direction, str] = {
             "lower": "D confuses the classifier",
             "unclear": "It is not shown that D confuses the classifier: no clear difference "
             "between degraded and original latents",
@@ -147,7 +146,7 @@ def _separable(heading: str, probed: Probed) -> str:
     accuracy = probed.accuracy
     parts = []
     if original is not None:
-        words: dict[Sign, str] = {
+        words: dict[Direction, str] = {
             "lower": "degraded latents are less class-separable than original ones",
             "unclear": "no clear difference in how class-separable degraded and original latents "
             "are",
@@ -181,7 +180,7 @@ def _domains(found: Mapping[str, Probed]) -> str:
     text += METRIC.with_unit(base.chance or 0.0)
     alone = base.accuracy.get(LABELS)
     text += "" if alone is None else f", the class of an image alone at most {_share(alone)}"
-    words: dict[Sign, str] = {
+    words: dict[Direction, str] = {
         "lower": "less easily", "unclear": "no clear difference", "higher": "more easily",
     }  # fmt: skip
     others = list(held.items())[1:]
@@ -201,7 +200,7 @@ def _geometry(found: Mapping[str, Pair]) -> str:
     if len(held) < 2 or next(iter(found)) not in held:
         return ""
     reference, base = next(iter(held.items()))
-    kinds: tuple[tuple[str, dict[Sign, str]], ...] = (
+    kinds: tuple[tuple[str, dict[Direction, str]], ...] = (
         ("alignment", {"lower": "better", "higher": "worse", "unclear": "no clear difference"}),
         ("uniformity", {"lower": "better", "higher": "worse", "unclear": "no clear difference"}),
     )
@@ -222,7 +221,7 @@ def _geometry(found: Mapping[str, Pair]) -> str:
     return f"{start}: {'; '.join(parts)}.{left}"
 
 
-def _judged(difference: Estimate) -> tuple[Sign, str]:
+def _judged(difference: Estimate) -> tuple[Direction, str]:
     ends = bracketed(difference, THREE_DECIMALS, signed=True).strip(" ()")
     shown = THREE_DECIMALS.show_difference(difference.mean or 0.0)
-    return sign_of(difference), f", {shown}, {ends or 'no CI'}"
+    return direction(difference), f", {shown}, {ends or 'no CI'}"

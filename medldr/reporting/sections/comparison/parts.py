@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.findings import direction
 from medldr.metrics import METRICS, metric_facts
 from medldr.reporting.document import Banner, Bullets, Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.drawing import looks
@@ -73,8 +74,8 @@ def _lead(found: Comparison, split: str, metric: str, method: str) -> str:
         return ""
     paired, value, verdict = difference.estimate, difference.estimate.mean, ""
     if paired.low is not None and paired.high is not None:
-        includes = paired.low <= 0 <= paired.high
-        verdict = f" {sentence('zero_included' if includes else 'zero_excluded')}"
+        clear = direction(paired) != "unclear"
+        verdict = f" {sentence('zero_excluded' if clear else 'zero_included')}"
     size = f"{known.show(abs(value))}{' percentage points' if known.percent else ''}"
     return (
         f"{found.title(split)}: {known.title.lower()} of {method} is {size} "

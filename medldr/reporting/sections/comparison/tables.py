@@ -8,7 +8,7 @@ from dataclasses import replace
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
-from medldr.reporting.results.chance import chance
+from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row

@@ -8,7 +8,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Document, Paragraph, Section
-from medldr.reporting.results.chance import chance
+from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.comparison.non_inferiority import judgements
 from medldr.reporting.sections.comparison.parts import collapses

@@ -9,13 +9,14 @@ from typing import NamedTuple
 from medldr.config.method import model_title
 from medldr.config.sections import held_out
 from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.inference import average as mean_of_sets
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.published.match import Ours, Relation, by_source, relation
 from medldr.reporting.published.numbers import MEAN, METRICS, TRAINING_DOMAIN, Published
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.candidates import target_value
-from medldr.reporting.results.held_out import HeldOut, mean_over_domains, plain_average
+from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.held_out import sizes_of
 from medldr.reporting.sections.published.fixed_split import (
     OwnRow,
@@ -157,16 +158,14 @@ def _rows(
         return []
     protocols = dict.fromkeys(place.ours.protocol or "none" for place in places if place.ours)
     own = [place.value for place in places]
-    own += [plain_average(own, METRIC)] if average else []
+    own += [mean_of_sets(own, metric_facts(METRIC))] if average else []
     cells = [Cell(", ".join(protocols)), *(mean_cell(METRIC, number) for number in own)]
     rows = [Row(heading, cells, style="reference")]
     for group in groups:
         first = _protocol_cell(table, places, group)
         cells = [first, *(_published_cell(table, entry, first.style) for entry in group)]
         if average:
-            total = plain_average(
-                [Estimate(entry.value) if entry else None for entry in group], METRIC
-            )
+            total = mean_of_sets([Estimate(entry.value) if entry else None for entry in group])
             cells.append(replace(mean_cell(METRIC, total), style=first.style if total else ""))
         entry = next(filter(None, group))
         chosen = "" if entry.selection == TRAINING_DOMAIN else f", {entry.selection}"

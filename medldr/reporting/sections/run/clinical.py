@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from medldr.config.sections import section as config_section
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.frequency import shots_of
+from medldr.evaluation.metrics.decision_curve import useful
 from medldr.folders.curve_records import ClassCount
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
@@ -22,7 +23,6 @@ from medldr.reporting.results.headline import (
     page_order,
     tested_domains,
 )
-from medldr.reporting.results.net_benefit import useful
 from medldr.reporting.sections.class_sizes import size_blocks, unequal
 from medldr.reporting.sections.run.numbers import where
 from medldr.reporting.sections.run.result import title

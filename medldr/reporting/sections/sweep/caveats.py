@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Contrast, Score
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Family
+from medldr.evaluation.comparison.findings import ALPHA
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.ranks import ALPHA
 from medldr.reporting.sections.domain_gap import spoken
 
 ENOUGH = 3
@@ -20,8 +19,8 @@ ENOUGH = 3
 def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) -> list[str]:
     """One sentence or more on the tests, and on what would narrow their intervals."""
     there = [column.comparison for column in columns if column.comparison is not None]
-    tests = [_count(c.scores, split, metric) for c in there]
-    pairs = [_count(c.contrasts, split, metric) for c in there]
+    tests = [len(_tested(c, "reference", split, metric)) for c in there]
+    pairs = [len(_tested(c, "asked", split, metric)) for c in there]
     more = sentence("chosen_pairs", pairs=_most(pairs)) if any(pairs) else ""
     about = {"reference": study.reference, "metric": spoken(metric), "alpha": ALPHA}
     text = sentence("tests", tests=_most(tests), pairs=more, **about)
@@ -40,24 +39,21 @@ def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) ->
 
 def _shares(found: Comparison, split: str, metric: str) -> Iterator[float]:
     """Share of the seeds in the variance of each difference whose methods have seeds enough."""
-    seeds = {method.name: len(method.seeds) for method in found.methods}
-    for score in found.scores:
-        if (score.split, score.domain, score.metric) != (split, None, metric):
-            continue
-        difference = score.difference
-        if difference is None or difference.p_holm is None or difference.share_of_seeds is None:
-            continue
-        if min(seeds[score.method], seeds.get(found.reference, 0)) >= ENOUGH:
-            yield difference.share_of_seeds
+    for difference in _tested(found, "reference", split, metric):
+        variance = difference.estimate.variance
+        share = None if variance is None else variance.share_of_seeds
+        if difference.seeds >= ENOUGH and share is not None:
+            yield share
 
 
-def _count(entries: Sequence[Score] | Sequence[Contrast], split: str, metric: str) -> int:
-    """How many comparisons Holm's correction counted in a column."""
-    return sum(
-        e.difference is not None and e.difference.p_holm is not None
-        for e in entries
-        if (e.split, e.domain, e.metric) == (split, None, metric)
-    )
+def _tested(found: Comparison, family: Family, split: str, metric: str) -> list[Difference]:
+    """The comparisons of a column that Holm's correction counted."""
+    place = family, split, None, metric
+    return [
+        d
+        for d in found.differences
+        if (d.family, d.split, d.domain, d.metric) == place and d.p_holm is not None
+    ]
 
 
 def _most(counts: Sequence[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from medldr.evaluation.comparison.records import ClassScore
+from medldr.evaluation.comparison.comparison import ClassScore
 from medldr.evaluation.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section

@@ -10,7 +10,7 @@ from medldr.evaluation.comparison.comparison import ClassScore, Comparison, Diff
 from medldr.folders.run_record import what_ran
 from medldr.reporting.published.match import beside
 from medldr.reporting.results.by_rule import rule_means
-from medldr.reporting.results.chance import chance
+from medldr.reporting.results.class_mix import chance
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.chance import chance_heading
@@ -83,7 +83,8 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
     keys, found = results.study.keys, column.comparison
     heads = {r: _head(results, column, r) for r in results.study.rows if r in column.planned}
     for score in () if found is None else found.scores:
-        minus = _minus(score.difference, keys[results.study.reference])
+        difference = column.difference(score.split, score.metric, score.method, score.domain)
+        minus = _minus(difference, keys[results.study.reference])
         more = {**minus, **_published(results, column, score)}
         yield {**heads[score.method], **_place(score), **_size(found, score), **more}
     yield from _majority(results, column)
@@ -93,10 +94,11 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
         if found is None or all(score.method != row for score in found.scores):
             for metric in results.metrics:
                 yield {**heads[row], "split": "test", "metric": metric, "runs": 0}
-    for pair in () if found is None else found.contrasts:
+    asked = () if found is None else found.differences
+    for pair in (difference for difference in asked if difference.family == "asked"):
         place = {"split": pair.split, "domain": pair.domain, "metric": pair.metric}
-        place["reason"] = pair.difference.estimate.reason
-        minus = _minus(pair.difference, keys[pair.minus])
+        place["reason"] = pair.estimate.reason
+        minus = _minus(pair, keys[pair.minus])
         yield {**heads[pair.method], "kind": "contrast", **place, **minus}
     for split in column.splits:
         for metric in results.metrics:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.comparison import Difference
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
-from medldr.reporting.results.average_differences import average_differences
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.data_sets import average_differences
 from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.rows import method_row
@@ -69,9 +69,9 @@ def difference_table(
     averages = average_differences(study, columns, metric, split) if averaged else {}
     table.columns += ["Average"] if averages else []
     for row in study.rows:
-        found = [(column, column.difference(split, metric, row)) for column in columns]
-        if row != study.reference and any(difference for _, difference in found):
-            cells = [_cell(table, metric, *pair, row, study.reference) for pair in found]
+        found = [column.difference(split, metric, row) for column in columns]
+        if row != study.reference and any(found):
+            cells = [_cell(table, metric, difference) for difference in found]
             cells += [difference_cell(table, metric, averages.get(row))] if averages else []
             table.rows.append(method_row(row, cells, control=row in study.layout.controls))
     table.alone += basis(columns, split)
@@ -85,8 +85,7 @@ def contrast_table(
     caption = f"{metric_facts(metric).heading}: pairs of methods, one minus the other"
     table = _table(caption, "Pair", columns, split)
     for pair in study.layout.contrasts:
-        found = [(column, column.contrast(split, metric, pair)) for column in columns]
-        cells = [_cell(table, metric, *each, *pair) for each in found]
+        cells = [_cell(table, metric, column.contrast(split, metric, pair)) for column in columns]
         table.rows.append(Row(" − ".join(pair), cells))
     table.alone += basis(columns, split)
     return table if table.rows else None
@@ -97,10 +96,10 @@ def _table(caption: str, first: str, columns: Sequence[Column], split: str) -> T
     return Table(f"{caption}, {where}", [first, *(column.name for column in columns)])
 
 
-def _cell(table: Table, metric: str, column: Column, found: Difference | None, *rows: str) -> Cell:
+def _cell(table: Table, metric: str, found: Difference | None) -> Cell:
     """A difference with its interval and p, or that a single seed has no p."""
     cell = difference_cell(table, metric, found)
-    if found is None or column.fewest_seeds(*rows) > 1:
+    if found is None or found.seeds > 1:
         return cell
     if SINGLE not in table.notes:
         table.notes.append(SINGLE)

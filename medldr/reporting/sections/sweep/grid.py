@@ -11,7 +11,7 @@ from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
-from medldr.reporting.results.chance import Chance, chance, mean_of_levels
+from medldr.reporting.results.class_mix import Chance, chance, mean_of_levels
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.sections.basis import basis

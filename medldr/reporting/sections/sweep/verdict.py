@@ -9,16 +9,15 @@ seed says nothing about other seeds, so a method with a single seed is not compa
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
 
 from medldr.config.sections import section
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.comparison import Difference
+from medldr.evaluation.comparison.findings import FINDINGS, Finding
 from medldr.evaluation.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.ranks import ALPHA
 from medldr.reporting.results.training import RATE, rate_of
 from medldr.reporting.sections.comparison.tables import show_p
 from medldr.reporting.sections.domain_gap import points_text, seen_title, spoken
@@ -30,28 +29,8 @@ from medldr.reporting.wording import split_name
 MOST_ROWS = 6
 """Rows that have a sentence; LatentDR's come first, and the tables have them all."""
 
-Finding = Literal["better", "worse", "no clear difference", "not compared"]
 Findings = Mapping[str, tuple[Finding, Difference]]
 """By column, what a comparison shows there."""
-
-
-def finding(metric: str, found: Difference | None) -> Finding | None:
-    """What a paired difference shows; None where it is undefined.
-
-    Example:
-        >>> finding("accuracy", Difference(Estimate(0.1), p_holm=0.01))
-        'better'
-        >>> finding("ece", Difference(Estimate(0.1), p_holm=0.01))
-        'worse'
-        >>> finding("accuracy", Difference(Estimate(0.1), p_holm=0.05))
-        'no clear difference'
-    """
-    if found is None or found.estimate.mean is None or found.corrected is None:
-        return None
-    better = metric_facts(metric).better
-    if found.corrected >= ALPHA or found.estimate.mean == 0 or not better:
-        return "no clear difference"
-    return "better" if (found.estimate.mean > 0) == (better == "higher") else "worse"
 
 
 class Verdict:
@@ -97,24 +76,22 @@ class Verdict:
         files = self.study.files(row)
         return "" if files is None else str(section(files.config, "algorithm").get("name", ""))
 
-    def _found(self, one: str, other: str, differences: Sequence[Difference | None]) -> Findings:
+    def _found(self, differences: Sequence[Difference | None]) -> Findings:
         found: dict[str, tuple[Finding, Difference]] = {}
         for column, difference in zip(self.columns, differences, strict=True):
             if difference is None or difference.estimate.mean is None:
                 continue
-            several = column.fewest_seeds(one, other) > 1
-            shown = finding(self.metric, difference) if several else "not compared"
-            if shown is not None:
-                found[column.name] = (shown, difference)
+            if difference.finding is not None:
+                found[column.name] = (difference.finding, difference)
         return found
 
     def _against_reference(self, row: str) -> Findings:
         there = [column.difference(self.split, self.metric, row) for column in self.columns]
-        return self._found(row, self.reference, there)
+        return self._found(there)
 
     def _against(self, pair: tuple[str, str]) -> Findings:
         there = [column.contrast(self.split, self.metric, pair) for column in self.columns]
-        return self._found(*pair, there)
+        return self._found(there)
 
     def _row_text(self, row: str) -> str:
         what = f"{spoken(self.metric)} ({split_name(self.split).lower()})"
@@ -135,7 +112,7 @@ class Verdict:
 
     def _text(self, found: Findings) -> str:
         parts = []
-        for kind in ("better", "worse", "no clear difference", "not compared"):
+        for kind in FINDINGS:
             each = [f"{name} {self._number(*of)}" for name, of in found.items() if of[0] == kind]
             if each:
                 parts.append(f"{kind} in {len(each)} of {len(found)} ({'; '.join(each)})")

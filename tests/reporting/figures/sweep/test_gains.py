@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.estimate import Estimate
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
@@ -11,7 +11,8 @@ from medldr.reporting.results.gains import Gain
 
 def gain(mean, domain="d", *, data="pacs", unseen=True, held_out="", split="test"):
     estimate = Estimate(mean, low=mean - 0.02, high=mean + 0.02)
-    return Gain(data, domain, held_out, split, unseen, "LatentDR", Difference(estimate), 3)
+    difference = Difference(split, domain, "accuracy", "LatentDR", "ERM", estimate, seeds=3)
+    return Gain(data, domain, held_out, split, unseen, "LatentDR", difference)
 
 
 def test_rows_keep_their_order_and_say_what_was_seen():

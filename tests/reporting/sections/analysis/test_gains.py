@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.comparison.records import Difference
+from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.estimate import Estimate
 from medldr.reporting.document import Bullets, Figures
 from medldr.reporting.results.gains import Gain
@@ -14,11 +14,11 @@ from medldr.reporting.sections.analysis.gains import (
 )
 
 
-def gain(mean, p, domain, *, unseen=True, seeds=3, method="LatentDR"):
-    estimate = Estimate(mean, low=mean - 0.1, high=mean + 0.1)
-    difference = Difference(estimate, p, None if p is None else min(1.0, 2 * p))
-    return Gain("pacs", domain, "", "test" if unseen else "id_test", unseen, method, difference,
-                seeds)  # fmt: skip
+def gain(mean, p, domain, *, unseen=True, seeds=3, method="LatentDR", metric="accuracy"):
+    estimate, holm = Estimate(mean, low=mean - 0.1, high=mean + 0.1, p=p), p and min(1.0, 2 * p)
+    split = "test" if unseen else "id_test"
+    difference = Difference(split, domain, metric, method, "ERM", estimate, holm, seeds)
+    return Gain("pacs", domain, "", split, unseen, method, difference)
 
 
 GAINS = [gain(0.2, 0.001, "a"), gain(0.1, 0.04, "b"), gain(-0.3, 0.002, "c"),
@@ -30,7 +30,8 @@ def test_a_verdict_counts_unseen_domains_by_corrected_p():
         "LatentDR vs ERM, accuracy: better in 1, worse in 1, no clear difference in 1 of 3 "
         "comparisons on unseen domains."
     )
-    assert "worse in 1, no clear" in verdict([gain(0.2, 0.001, "a"), *GAINS[1:2]], "ERM", "ece")
+    errors = [gain(0.2, 0.001, "a", metric="ece"), gain(0.1, 0.04, "b", metric="ece")]
+    assert "worse in 1, no clear" in verdict(errors, "ERM", "ece")
 
 
 def test_seen_domains_count_where_there_are_no_others():

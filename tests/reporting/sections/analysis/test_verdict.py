@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from medldr.evaluation.comparison.findings import direction
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.representation.judged import Classified, Judged, Part
 from medldr.evaluation.representation.probes import LABELS, Probed, Probes
-from medldr.reporting.sections.analysis.signs import TWO_KINDS, apart, sign_of
+from medldr.reporting.sections.analysis.signs import TWO_KINDS, apart
 from medldr.reporting.sections.analysis.verdict import verdict
 
 UP, DOWN = Estimate(0.1, low=0.05, high=0.15), Estimate(-0.1, low=-0.15, high=-0.05)
@@ -117,8 +118,8 @@ def test_nothing_to_say_is_no_sentence():
 
 
 def test_a_difference_without_an_interval_is_not_called():
-    assert sign_of(Estimate(0.5)) == "unclear"
-    assert [sign_of(each) for each in (UP, DOWN, NONE)] == ["higher", "lower", "unclear"]
+    assert direction(Estimate(0.5)) == "unclear"
+    assert [direction(each) for each in (UP, DOWN, NONE)] == ["higher", "lower", "unclear"]
 
 
 def test_intervals_of_two_runs_add_up_as_if_independent():

@@ -1,7 +1,6 @@
 """Several methods stand beside every published result of their data set, each with its protocol."""
 
-from medldr.evaluation import compare
-from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.compare import make_comparison
 from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.published.fixed_split import comparison_published
 from medldr.reporting.writers.cells import printed
@@ -24,7 +23,7 @@ def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder
         run_folder("octmnist_erm-aaaaaaaa-s0", **config("erm", "medmnist-v2-28")),
         run_folder("octmnist_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-v2-28+modified")),
     ]
-    comparison = Comparison.of(compare(folders))
+    comparison = make_comparison(folders)
     files = {folder.path.name: read_run(folder) for folder in folders}
     table = comparison_published(comparison, files)
     assert table.caption == (
@@ -50,6 +49,6 @@ def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder
 def test_a_set_that_nobody_published_has_no_table(run_folder):
     folder = run_folder("own_erm-aaaaaaaa-s0", **config("erm", "medmnist-28", "own"))
     other = run_folder("own_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-28", "own"))
-    comparison = Comparison.of(compare([folder, other]))
+    comparison = make_comparison([folder, other])
     files = {f.path.name: read_run(f) for f in (folder, other)}
     assert comparison_published(comparison, files) is None

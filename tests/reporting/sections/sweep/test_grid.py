@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Method
+from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.folders.sweep_record import Layout, Member

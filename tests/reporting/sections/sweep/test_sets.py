@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from medldr.evaluation.comparison.records import Gap
+from medldr.evaluation.comparison.comparison import Gap
 from medldr.evaluation.estimate import Estimate
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.sweep.sets import sets_table

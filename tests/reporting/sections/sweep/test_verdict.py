@@ -4,15 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.records import Contrast, Difference, Gap, Method, Score
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.comparison.comparison import (
+    Comparison,
+    Difference,
+    Gap,
+    Method,
+    Score,
+)
+from medldr.evaluation.comparison.findings import finding
+from medldr.evaluation.estimate import Estimate, Source, Variance
 from medldr.folders.evaluation_record import IntervalRecord
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.sections.sweep.verdict import finding, verdict
+from medldr.reporting.sections.sweep.verdict import verdict
 
 ROWS = {
     "ERM": {"name": "erm", "lr_scale": 1.0},
@@ -22,9 +28,10 @@ ROWS = {
 }
 
 
-def number(value, p, *, control=False, share=0.5):
-    estimate = Estimate(value, low=value - 0.02, high=value + 0.02)
-    return Difference(estimate, p, None if control else p, share)
+def number(row, minus, value, p, *, seeds, control=False, share=0.5):
+    variance = Variance((Source(1 - share, 99),), (Source(share, 2),) if p is not None else ())
+    estimate = Estimate(value, low=value - 0.02, high=value + 0.02, p=p, variance=variance)
+    return Difference("test", None, "accuracy", row, minus, estimate, None if control else p, seeds)
 
 
 def build(differences, contrasts=None, *, seeds=(0, 1, 2), share=0.5, rows=ROWS, sets=("A", "B")):
@@ -43,25 +50,26 @@ def build(differences, contrasts=None, *, seeds=(0, 1, 2), share=0.5, rows=ROWS,
                     contrasts=(("Pool", "Half"),) if contrasts else ())  # fmt: skip
     columns = []
     for place, name in enumerate(sets):
-        differing = {
-            row: number(*found[place], control=row == "Half", share=share)
-            for row, found in differences.items()
-        }
-        scores = [
-            Score("test", None, "accuracy", row, Estimate(), differing.get(row)) for row in rows
-        ]
-        pairs = []
-        if contrasts:
-            pair = number(*contrasts[place])
-            pairs.append(Contrast("test", None, "accuracy", "Pool", "Half", pair))
         seeds_of = seeds if isinstance(seeds, dict) else dict.fromkeys(rows, seeds)
+
+        def fewest(*methods, seeds_of=seeds_of):
+            return min(len(seeds_of.get(method, (0, 1, 2))) for method in methods)
+
+        found = [
+            number(row, "ERM", *of_row[place], control=row == "Half", share=share,
+                   seeds=fewest(row, "ERM"))
+            for row, of_row in differences.items()
+        ]  # fmt: skip
+        if contrasts:
+            pair = number("Pool", "Half", *contrasts[place], seeds=fewest("Pool", "Half"))
+            found.append(pair._replace(family="asked"))
         compared = Comparison(
             task="multi-class",
             reference="ERM",
             methods=tuple(Method(row, seeds=tuple(seeds_of.get(row, (0, 1, 2)))) for row in rows),
             splits={},
-            scores=tuple(scores),
-            contrasts=tuple(pairs),
+            scores=tuple(Score("test", None, "accuracy", row, Estimate()) for row in rows),
+            differences=tuple(found),
             intervals=IntervalRecord(draws=2000),
         )
         columns.append(Column(name, compared, {}, {}))
@@ -229,7 +237,7 @@ def test_a_note_on_a_gap_names_its_columns_where_it_is_not_of_all():
     ],
 )
 def test_a_finding_needs_a_small_corrected_p_and_a_better_side(metric, value, p, said):
-    assert finding(metric, Difference(Estimate(value), p_holm=p)) == said
+    assert finding(metric, Estimate(value), p, 3) == said
 
 
 def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():

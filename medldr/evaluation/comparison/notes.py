@@ -1,4 +1,4 @@
-"""Where methods differ from the reference although they should not: data, protocol, what ran."""
+"""What a reader must know of a comparison: in what its methods differ although they should not."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from medldr.config.sections import MODIFIED
-from medldr.evaluation.comparison.runs import FACTS, TEXT_FACTS, Method, Run
+from medldr.evaluation.comparison.runs import FACTS, TEXT_FACTS, MethodRuns, Run
 from medldr.folders.run_record import what_ran
 
 
-def footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[str, list[int]]]:
+def footnotes(
+    methods: Sequence[MethodRuns], base: MethodRuns
+) -> tuple[list[str], dict[str, list[int]]]:
     """Sentences on methods that differ from the first run of the reference.
 
     Args:
-        known: All methods.
+        methods: All methods.
         base: The reference. Where its own runs differ among themselves, it has footnotes too.
 
     Returns:
         The sentences, and by method the numbers (from 1) of those that are about it.
     """
     texts: list[str] = []
-    marks: dict[str, list[int]] = {method.name: [] for method in known}
+    marks: dict[str, list[int]] = {method.name: [] for method in methods}
     for fact in FACTS:
         standard = _to_compare(base.runs[0], fact)
-        for method in known:
+        for method in methods:
             others = {run.name: _to_compare(run, fact) for run in method.runs}
             odd = {name: value for name, value in others.items() if value != standard}
             if odd:
@@ -32,7 +34,7 @@ def footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[st
                 reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
                 texts.append(f"{fact} differs: {different}; {reference}.")
                 marks[method.name].append(len(texts))
-    for method in known:
+    for method in methods:
         text = _other_code(method, base)
         if text and text not in texts:
             texts.append(text)
@@ -41,7 +43,7 @@ def footnotes(known: Sequence[Method], base: Method) -> tuple[list[str], dict[st
     return texts, marks
 
 
-def _other_code(method: Method, base: Method) -> str:
+def _other_code(method: MethodRuns, base: MethodRuns) -> str:
     """What ran a method where it is not what ran the reference; what no run says does not differ.
 
     One sentence that names no run, so that methods of the same runs of code share it.
@@ -63,7 +65,7 @@ def _other_code(method: Method, base: Method) -> str:
     return f"{said} (reference: {reference})"
 
 
-def _values(method: Method, fact: str) -> list[str]:
+def _values(method: MethodRuns, fact: str) -> list[str]:
     """What ran the runs of a method, each once; runs that do not say it are left out."""
     found = dict.fromkeys(what_ran(run.facts)[fact] for run in method.runs)
     return [value for value in found if value is not None]
@@ -80,3 +82,31 @@ def _to_compare(run: Run, fact: str) -> Any:
     if fact == "protocol":
         value = str(value or "").removesuffix(MODIFIED)
     return value or "none" if fact in TEXT_FACTS else value
+
+
+def recalibration_notes(methods: Sequence[MethodRuns]) -> list[str]:
+    """Says so where only some of the methods have recalibrated probabilities."""
+    by_state: dict[bool, list[str]] = {True: [], False: []}
+    for method in methods:
+        made = [run.evaluation.recalibration for run in method.runs]
+        changed = any(one is not None and one.temperature is not None for one in made)
+        by_state[changed].append(method.name)
+    if not all(by_state.values()):
+        return []
+    return [
+        f"The probabilities of {', '.join(by_state[True])} were recalibrated, those of "
+        f"{', '.join(by_state[False])} were not: calibration error, NLL and Brier score differ for "
+        "that reason too."
+    ]
+
+
+def other_positive_class(runs: Sequence[Run]) -> list[str]:
+    """Says so where the evaluation of some runs had another positive class than the first."""
+    mine = runs[0].evaluation.positive_class
+    others = sorted({str(run.evaluation.positive_class) for run in runs} - {str(mine)})
+    if not others:
+        return []
+    return [
+        f"the positive class of every run is {mine} here, as of {runs[0].name}; in the evaluation "
+        f"of some it is {', '.join(others)}."
+    ]

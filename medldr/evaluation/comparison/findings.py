@@ -1,0 +1,134 @@
+"""What a difference shows: better or worse, and whether it is within a margin.
+
+A difference has a direction only where it is clear: its p, after Holm's correction where it belongs
+to a family, is below 0.05, or, for a difference that is not tested, its 95% CI excludes zero.
+Everything else is no clear difference, which does not mean equal.
+
+Non-inferiority says more. With a margin, stated before looking at results, the 95% CI tells: the
+method is non-inferior if the whole interval is better than minus the margin, inferior if all of it
+is worse, and the result is inconclusive if the margin lies inside. Each method is judged by itself.
+
+Source:
+    The CONSORT statement on non-inferiority trials (Piaggio et al. 2012), with a two-sided 95% CI.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from medldr.errors import InputError
+from medldr.evaluation.estimate import Estimate
+from medldr.metrics import Metric, metric_facts
+
+ALPHA: Final = 0.05
+"""Below it a corrected p counts as a difference."""
+
+Direction = Literal["higher", "lower", "unclear"]
+Finding = Literal["better", "worse", "no clear difference", "not compared"]
+FINDINGS: Final[tuple[Finding, ...]] = ("better", "worse", "no clear difference", "not compared")
+Verdict = Literal["non-inferior", "inferior", "cannot tell"]
+
+
+def direction(difference: Estimate, p: float | None = None) -> Direction:
+    """Whether a difference is clearly above or below zero.
+
+    Args:
+        difference: With its interval.
+        p: Its p, corrected for its family; None for one that is not tested, whose interval decides.
+
+    Example:
+        >>> direction(Estimate(0.1, low=0.02, high=0.2)), direction(Estimate(0.1, low=-1, high=1))
+        ('higher', 'unclear')
+        >>> direction(Estimate(-0.1, low=-0.2, high=-0.02), p=0.06)
+        'unclear'
+    """
+    low, high = difference.low, difference.high
+    if p is not None:
+        low = high = difference.mean if p < ALPHA else None
+    if low is None or high is None or low <= 0 <= high:
+        return "unclear"
+    return "higher" if low > 0 else "lower"
+
+
+def finding(metric: str, difference: Estimate, p: float | None, seeds: int) -> Finding | None:
+    """What a paired difference of two methods shows; None where it is undefined.
+
+    A single seed says nothing about other seeds, so a method with a single one is not compared.
+
+    Args:
+        metric: What it is of, which says whether more is better.
+        difference: One method minus the other.
+        p: Its p, corrected for the comparisons of its family.
+        seeds: Of the method that has fewer.
+
+    Example:
+        >>> finding("accuracy", Estimate(0.1), 0.01, 3), finding("ece", Estimate(0.1), 0.01, 3)
+        ('better', 'worse')
+        >>> finding("accuracy", Estimate(0.1), 0.05, 3), finding("accuracy", Estimate(0.1), None, 1)
+        ('no clear difference', 'not compared')
+    """
+    if difference.mean is None:
+        return None
+    if seeds < 2:
+        return "not compared"
+    if p is None:
+        return None
+    shown, better = direction(difference, p), metric_facts(metric).better
+    if shown == "unclear" or not better:
+        return "no clear difference"
+    return "better" if shown == better else "worse"
+
+
+def margin_of(metric: str, margin: float) -> float:
+    """A margin as a difference of the metric's values.
+
+    Args:
+        metric: The metric.
+        margin: In the unit in which it is printed: percentage points where that is a percentage.
+
+    Raises:
+        InputError: If no method can be judged by it.
+
+    Example:
+        >>> margin_of("accuracy", 2), margin_of("auc", 0.02)
+        (0.02, 0.02)
+    """
+    known = metric_facts(metric)
+    if not known.better:
+        raise InputError(f"margin: neither higher nor lower {known.title} is better")
+    low, high = known.range
+    most = (high - low) * (100 if known.percent else 1)
+    if not 0 < margin < most:
+        unit = "percentage points" if known.percent else f"the unit of {known.title}"
+        below = "" if most == float("inf") else f" and below {most:g}"
+        raise InputError(
+            f"margin should be above 0{below}, in {unit}, but is {margin:g}. For example: "
+            f"--margin {2 if known.percent else 0.02:g}"
+        )
+    return margin / 100 if known.percent else margin
+
+
+def verdict(difference: Estimate, margin: float, known: Metric) -> Verdict | None:
+    """What the interval of a difference, method minus reference, tells of non-inferiority.
+
+    Args:
+        difference: With its interval.
+        margin: A difference of values, above 0.
+        known: The metric, which may be better if lower.
+
+    Returns:
+        None where there is no interval.
+
+    Example:
+        >>> accuracy = metric_facts("accuracy")
+        >>> [verdict(Estimate(low=low, high=high), 0.02, accuracy)
+        ...  for low, high in ((-0.01, 0.03), (-0.05, -0.03), (-0.03, 0.03), (None, None))]
+        ['non-inferior', 'inferior', 'cannot tell', None]
+    """
+    low, high = difference.low, difference.high
+    if low is None or high is None:
+        return None
+    worst, best = (low, high) if known.better == "higher" else (-high, -low)
+    if worst > -margin:
+        return "non-inferior"
+    return "inferior" if best < -margin else "cannot tell"
