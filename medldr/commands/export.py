@@ -86,7 +86,7 @@ def _real(trained: Trained, paths: Any) -> tuple[Tensor | None, str]:
     import torch
 
     from medldr.data import build_data
-    from medldr.data.scans.scan import ScanError
+    from medldr.data.files.scan import ScanError
     from medldr.errors import InputError
     from medldr.prediction.items import find_items
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from medldr.types import Task
 
 if TYPE_CHECKING:
-    from medldr.data.scans.facts import Facts
+    from medldr.data.files.facts import Facts
 
 
 class LazyImages(ABC):
@@ -63,6 +63,28 @@ class LazyImages(ABC):
         """
         found: NDArray[Any] = self[row]
         return found
+
+
+class FileImages(LazyImages):
+    """Images of files, read one by one."""
+
+    @abstractmethod
+    def image(self, row: int) -> NDArray[Any]:
+        """Pixels of a row ``(C, [D,] H, W)``, counted from 0.
+
+        Raises:
+            InputError: If the file cannot be read; names it.
+        """
+
+    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[Any]:
+        """Pixels of one row or of several; see `LazyImages`."""
+        if isinstance(rows, int | np.integer):
+            return self.image(range(len(self))[rows])
+        numbers = np.arange(len(self))[rows]
+        images = np.empty((len(numbers), *self.shape[1:]), dtype=self.dtype)
+        for place, row in enumerate(numbers.tolist()):
+            images[place] = self.image(row)
+        return images
 
 
 Images: TypeAlias = NDArray[Any] | LazyImages

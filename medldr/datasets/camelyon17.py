@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Looks
-from medldr.data.reading.picture import ABSENT
 from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
 from medldr.datasets._camelyon17 import counts as published
 from medldr.datasets._camelyon17.folder import NAME, PATCHES, find, locate, require_folder

@@ -47,17 +47,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.counting import some
+from medldr.data.files.memory import Examined
+from medldr.data.files.rgb import Judged, OwnRules, judge
+from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Looks
 from medldr.data.listing.frame import Listing, texts
 from medldr.data.listing.names import composed, groups_by_pattern
-from medldr.data.reading.own_picture import OwnRules
-from medldr.data.reading.picture import ABSENT
 from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
-from medldr.data.reading.proof import Examined
 from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
 from medldr.datasets._domain_folders.config import Config
 from medldr.datasets._domain_folders.location import find, locate
-from medldr.datasets._domain_folders.proof import Proven, judge
 from medldr.datasets._domain_folders.tree import domain_names, list_pictures, without_blacklist
 from medldr.datasets.base import BadFile, ImageTable, Seen, check_held_out
 from medldr.errors import InputError
@@ -181,14 +180,14 @@ def _pictures(config: Config, listing: Listing) -> PictureFiles:
     )
 
 
-def _proven(config: Config, listing: Listing, examined: Sequence[Examined]) -> Proven:
+def _proven(config: Config, listing: Listing, examined: Sequence[Examined]) -> Judged:
     paths = listing.ids.tolist()
     if config.set is not None:
-        return Proven(unusable(paths, examined), 8, ())
+        return Judged(unusable(paths, examined), 8, ())
     return judge(paths, examined, config.bit_depth, config.ground)
 
 
-def _scaled(config: Config, pictures: PictureFiles, proven: Proven) -> PictureFiles:
+def _scaled(config: Config, pictures: PictureFiles, proven: Judged) -> PictureFiles:
     """The pictures, with a depth where they have rules of their own."""
     if config.set is not None:
         return pictures

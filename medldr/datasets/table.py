@@ -6,11 +6,11 @@ the group (patient) and the split; further ones divide results. Everything in a 
 is written: ``007``, ``NA`` and ``None`` are values, and only an empty cell is missing.
 
 Every file is read once before training, in parallel, and what was found is remembered by content.
-All files of a set become images by one set of rules (`medldr.data.scans.rules`), the same in
+All files of a set become images by one set of rules (`medldr.data.files.rules`), the same in
 training, evaluation and prediction.
 
 Source:
-    Our choice throughout; each rule is a key, described there and in `medldr.data.scans`. Volumes
+    Our choice throughout; each rule is a key, described there and in `medldr.data.files`. Volumes
     keep MONAI's order of axes, ``(C, X, Y, Z)`` with RAS+ orientation.
 """
 
@@ -22,12 +22,11 @@ from typing import Final
 
 import numpy as np
 
+from medldr.data.files.image import ScanImages
+from medldr.data.files.proof import prove_items
+from medldr.data.files.rules import SCAN, resolve
 from medldr.data.image_table import Looks
 from medldr.data.listing.frame import Listing
-from medldr.data.reading.ways import SCAN
-from medldr.data.scans.images import ScanImages
-from medldr.data.scans.proof import prove_items
-from medldr.data.scans.resolve import recorded_size, resolve
 from medldr.data.scans.store import stored
 from medldr.datasets._table.config import Config
 from medldr.datasets._table.listing import list_items
@@ -73,7 +72,7 @@ def load(config: Config) -> ImageTable:
         listing.sources,
         [one.content for one in good],
         rules,
-        rules.size or recorded_size(facts[0], rules),
+        rules.size or facts[0].seen_as(rules.dims).spatial,
     )
     notes = [*listing.notes, *rule_notes]
     if not (listing.groups != "").any():

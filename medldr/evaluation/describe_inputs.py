@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.data import Data
-from medldr.data.reading.ways import reading_of
+from medldr.data.files.rules import reading_of
 from medldr.evaluation.predictions.predict import evaluating
 from medldr.evaluation.unlike import (
     SHARE,

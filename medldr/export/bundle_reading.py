@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from medldr.data.reading.ways import OWN_PICTURE, PICTURE, SCAN
-from medldr.data.scans.rules import WINDOWS, Rules
+from medldr.data.files.intensity import WINDOWS
+from medldr.data.files.rules import OWN_PICTURE, PICTURE, SCAN, Rules
 from medldr.errors import InputError
 from medldr.folders.preprocessing_record import Preprocessing
 

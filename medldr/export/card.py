@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from medldr.data.reading.ways import OWN_PICTURE, SCAN
-from medldr.data.scans.rules import WINDOWS
+from medldr.data.files.intensity import WINDOWS
+from medldr.data.files.rules import OWN_PICTURE, SCAN
 from medldr.folders.preprocessing_record import Preprocessing, Range
 
 Kind = Literal["onnx", "torch", "bundle"]

@@ -14,11 +14,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from medldr.data.files.scan import DICOM, ScanError, Source
 from medldr.data.listing.folders import walk
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice
 from medldr.data.listing.tables import Sheet, read_sheet
-from medldr.data.scans.scan import ScanError
-from medldr.data.scans.source import DICOM, Source
 from medldr.errors import InputError, did_you_mean
 
 _PATHS: Final = ("path", "file", "image", "scan", "filename")
@@ -140,7 +139,7 @@ def _of_folder(top: Path, dims: int) -> Iterable[Item]:
 
 def _series(folder: Path, slices: Sequence[str]) -> Iterable[Item]:
     """The series of a folder; files of several frames are one each."""
-    from medldr.data.scans.dicom_folder import list_folder
+    from medldr.data.files.dicom import list_folder
 
     try:
         listing = list_folder(folder)

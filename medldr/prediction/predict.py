@@ -17,11 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from medldr.data.files.array import scan_of_array
+from medldr.data.files.scan import ScanError, Source
 from medldr.data.reading.new_item import NewItem
-from medldr.data.reading.threads import in_threads
-from medldr.data.scans.arrays import scan_of_array
-from medldr.data.scans.scan import ScanError
-from medldr.data.scans.source import Source
+from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.arrays import item_of_array, listed

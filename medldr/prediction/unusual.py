@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from medldr.data.counting import counted
-from medldr.data.scans.facts import Facts
+from medldr.data.files.facts import Facts
 from medldr.folders.preprocessing_record import Range, Training
 
 NEAR: Final = 1.1

@@ -15,7 +15,7 @@ from medldr.data import build_data
 from medldr.errors import InputError
 
 _spec = importlib.util.spec_from_file_location(
-    "dicom_files", Path(__file__).parents[1] / "data" / "scans" / "dicom_files.py"
+    "dicom_files", Path(__file__).parents[1] / "data" / "files" / "dicom_files.py"
 )
 dicom_files = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(dicom_files)

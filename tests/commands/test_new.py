@@ -12,7 +12,7 @@ from PIL import Image
 
 from medldr.commands.new_study.images import image_keys
 from medldr.config.yaml import plain, read_yaml
-from medldr.data.scans.facts import Facts
+from medldr.data.files.facts import Facts
 from medldr.sweeps.plan.expand import expand
 from medldr.sweeps.plan.file import load_sweep
 

@@ -10,10 +10,10 @@ from torchvision.transforms.v2 import functional
 
 from medldr.config import RunConfig
 from medldr.data import build_data
+from medldr.data.files.rules import reading_of
+from medldr.data.files.scan import Source
 from medldr.data.loading import sample_rng
 from medldr.data.reading.new_item import ItemReader
-from medldr.data.reading.ways import reading_of
-from medldr.data.scans.source import Source
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
 from medldr.transforms._chain import build_chain

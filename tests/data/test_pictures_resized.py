@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 from torchvision.transforms import Resize
 
-from medldr.data.reading.picture import ABSENT, decode
+from medldr.data.files.rgb import decode
+from medldr.data.files.scan import ABSENT
 from medldr.data.reading.pictures import PictureFiles, unusable
 from medldr.errors import InputError
 

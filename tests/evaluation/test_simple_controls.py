@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from medldr.data.files.facts import Facts
+from medldr.data.files.scan import Scan
 from medldr.data.image_table import ImageTable
-from medldr.data.scans.facts import Facts
-from medldr.data.scans.scan import Scan
 from medldr.evaluation.simple_controls import in_words, simple_controls
 
 

@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 from torch import nn
 
 from medldr import plugins
-from medldr.data.scans.rules import Rules
+from medldr.data.files.rules import Rules
 from medldr.folders.preprocessing_record import Preprocessing, Shape, Stored
 from medldr.models import build_model
 from medldr.models.base import FeatureModel

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from medldr.data.scans.config import CropConfig
+from medldr.data.files.config import CropConfig
 from medldr.errors import InputError
 from medldr.export.bundle import inference, metadata
 from medldr.export.bundle_reading import reading_steps

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.data.reading.own_picture import OwnRules, decode_own
-from medldr.data.reading.picture import decode
-from medldr.data.scans.make import make_image
-from medldr.data.scans.source import Source
+from medldr.data.files.image import make_image
+from medldr.data.files.rgb import OwnRules, decode, decode_own
+from medldr.data.files.scan import Source
 from medldr.export.bundle import inference
 from medldr.export.bundle_reading import reading_steps
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.data.scans.make import make_image
-from medldr.data.scans.rules import Rules
-from medldr.data.scans.source import Source
+from medldr.data.files.image import make_image
+from medldr.data.files.rules import Rules
+from medldr.data.files.scan import Source
 from medldr.export import Card, export
 from medldr.transforms import ImageShape, build_pipeline, medmnist, scan
 

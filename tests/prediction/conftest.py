@@ -86,7 +86,7 @@ def kept():
 
 
 _SPEC = importlib.util.spec_from_file_location(
-    "dicom_files", Path(__file__).parents[1] / "data" / "scans" / "dicom_files.py"
+    "dicom_files", Path(__file__).parents[1] / "data" / "files" / "dicom_files.py"
 )
 _files = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(_files)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import medldr
-from medldr.data.scans.source import Source
+from medldr.data.files.scan import Source
 from medldr.errors import InputError
 from medldr.prediction.items import find_items
 from medldr.prediction.predict import load_runs

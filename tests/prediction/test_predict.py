@@ -116,7 +116,7 @@ def test_views_are_those_that_training_saw(lab):
 
 
 def _source(path):
-    from medldr.data.scans.source import Source
+    from medldr.data.files.scan import Source
 
     return Source(path)
 

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.commands.new_study.asking import TOLD, Asker, Finding, remark
-from medldr.data.scans.facts import Facts
-from medldr.data.scans.intensity import rule_name
-from medldr.data.scans.read import read_scan
-from medldr.data.scans.source import Source
+from medldr.data.files.facts import Facts
+from medldr.data.files.intensity import rule_name
+from medldr.data.files.read import read_scan
+from medldr.data.files.scan import Source
 from medldr.errors import InputError, did_you_mean
 
 KINDS: Final = ("scan", "microscopy", "photo")
@@ -154,7 +154,7 @@ def _spacing(facts: Sequence[Facts], dims: int, size: int) -> list[Finding]:
 
 
 def _window(facts: Sequence[Facts]) -> list[Finding]:
-    rules = Counter(rule_name(one.bits, one.modality, one.kind, "auto", 16) for one in facts)
+    rules = Counter(rule_name(one, "auto", 16) for one in facts)
     low = [one.low < _AIR and "float" not in one.mode for one in facts if not _is_ct(one)]
     if rules["ct"] == len(facts):
         why = "All are CT: air to dense bone becomes 0 to 1. Also: bone, lung, soft_tissue, brain."

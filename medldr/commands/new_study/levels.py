@@ -15,11 +15,11 @@ from typing import Final
 
 from medldr.commands.new_study.asking import Asker, Finding
 from medldr.commands.new_study.columns import are_splits, like_classes, like_domains
+from medldr.data.files.dicom_file import open_dicom
+from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
 from medldr.data.listing.kinds import is_scan, is_slice
 from medldr.data.listing.trees import layout
-from medldr.data.scans.dicom_open import open_dicom
-from medldr.data.scans.scan import ScanError
 from medldr.errors import InputError
 
 _RECUR: Final = 0.5

@@ -19,9 +19,9 @@ from medldr.commands.new_study.held_out import (
 from medldr.commands.new_study.images import Kind, dims_of, image_keys, kind_of_images
 from medldr.commands.new_study.tables import data_keys
 from medldr.data.counting import counted
+from medldr.data.files.image import ScanImages
+from medldr.data.files.rules import resolve
 from medldr.data.image_table import ImageTable
-from medldr.data.scans.images import ScanImages
-from medldr.data.scans.resolve import resolve
 from medldr.data.two_classes import swapped, task_of
 from medldr.datasets._table.faults import NO_LABEL
 from medldr.datasets.table import Config, load

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.files.scan import Source
 from medldr.data.image_table import BadFile, ImageTable
-from medldr.data.scans.source import Source
 
 
 @dataclass(frozen=True)

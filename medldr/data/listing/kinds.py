@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from medldr.data.scans.source import ARRAYS, DICOM, NIFTI
+from medldr.data.files.scan import ARRAYS, DICOM, NIFTI
 
 PICTURES: Final = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 """What names of pictures end in, in small or capital letters: as torchvision's ImageFolder."""

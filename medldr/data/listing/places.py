@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from medldr.data.files.scan import Source
 from medldr.data.listing.folders import Finder, read_folder
 from medldr.data.listing.kinds import SCANS, is_hidden, without_pair_ending
 from medldr.data.listing.names import composed
-from medldr.data.scans.source import Source
 from medldr.errors import did_you_mean
 
 ABSENT: Final = "there is no such file"

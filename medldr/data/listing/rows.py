@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from medldr.data.counting import some
+from medldr.data.files.scan import Source
 from medldr.data.listing.places import Places
-from medldr.data.scans.source import Source
 
 LISTED: Final = 5
 """Examples in a message."""

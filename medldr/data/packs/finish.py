@@ -28,7 +28,7 @@ from medldr.data.packs.format import (
 )
 from medldr.data.packs.table import hash_columns, read_columns, write_table
 from medldr.data.reading.check import check_table
-from medldr.data.reading.progress import progress
+from medldr.data.threads import progress
 from medldr.folders.files import sync_folder
 from medldr.folders.provenance import now, versions
 

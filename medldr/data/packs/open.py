@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from medldr.data.config import DatasetConfig
+from medldr.data.files.rules import PACK
 from medldr.data.image_table import BadFile, ImageTable
 from medldr.data.packs.format import (
     FACTS,
@@ -21,7 +22,6 @@ from medldr.data.packs.format import (
 )
 from medldr.data.packs.table import read_columns
 from medldr.data.reading.roots import data_roots
-from medldr.data.reading.ways import PACK
 from medldr.errors import InputError, did_you_mean
 
 

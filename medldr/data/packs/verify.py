@@ -12,7 +12,7 @@ from medldr.data.loading.workers import ahead
 from medldr.data.packs.blocks import Blocks, hash_block
 from medldr.data.packs.format import FACTS, IMAGES
 from medldr.data.packs.open import Pack
-from medldr.data.reading.progress import progress
+from medldr.data.threads import progress
 from medldr.errors import InputError
 
 _LISTED = 10

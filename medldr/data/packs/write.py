@@ -25,7 +25,7 @@ from medldr.data.packs.blocks import Blocks, hash_block
 from medldr.data.packs.finish import describe, take_name
 from medldr.data.packs.format import IMAGES
 from medldr.data.packs.journal import Journal, plan_of
-from medldr.data.reading.progress import progress
+from medldr.data.threads import progress
 from medldr.errors import InputError
 from medldr.folders.files import StorageError, storage_errors
 

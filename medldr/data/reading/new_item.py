@@ -4,7 +4,7 @@ Whatever read the training images reads new ones: the run's record names it (`ki
 
 Source:
     Our choice, where a new item has more bits than those of training: it is scaled to their 8 by
-    the same rules as scans (`medldr.data.scans.intensity`), and said so.
+    the same rules as scans (`medldr.data.files.intensity`), and said so.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.reading.own_picture import OwnRules, as_image
-from medldr.data.reading.picture import decode
-from medldr.data.reading.ways import OWN_PICTURE, PACK, PICTURE, SCAN
-from medldr.data.scans.facts import Facts
-from medldr.data.scans.intensity import to_unit, value_range
-from medldr.data.scans.make import image_of
-from medldr.data.scans.pictures import read_picture
-from medldr.data.scans.read import read_scan
-from medldr.data.scans.rules import Rules
-from medldr.data.scans.scan import Scan, ScanError
-from medldr.data.scans.source import Source
+from medldr.data.files.facts import Facts
+from medldr.data.files.image import image_of
+from medldr.data.files.intensity import to_unit, value_range
+from medldr.data.files.picture import read_picture
+from medldr.data.files.read import read_scan
+from medldr.data.files.rgb import OwnRules, as_image, decode
+from medldr.data.files.rules import OWN_PICTURE, PACK, PICTURE, SCAN, Rules
+from medldr.data.files.scan import Scan, ScanError, Source, times
 from medldr.errors import InputError
 
 
@@ -47,7 +44,7 @@ class ItemReader:
     """Reads new items by the rules of a run.
 
     Args:
-        reading: As `medldr.data.reading.ways.reading_of` gave it.
+        reading: As `medldr.data.files.rules.reading_of` gave it.
         size: ``(H, W)`` or ``(X, Y, Z)`` of a stored image.
         dtype: Of a stored image: uint8 from 0 to 255, or float32 from 0 to 1.
 
@@ -123,8 +120,8 @@ class ItemReader:
             image = np.rint(image * 255).astype(np.uint8)
         if image.shape[1:] != self.size:
             raise ScanError(
-                f"it becomes {_times(image.shape[1:])} pixels, and the network was trained on "
-                f"{_times(self.size)}"
+                f"it becomes {times(image.shape[1:])} pixels, and the network was trained on "
+                f"{times(self.size)}"
             )
         return NewItem(image, facts)
 
@@ -140,7 +137,3 @@ def _with_8_bits(scan: Scan, rules: Rules) -> Scan:
     said = f"its pixels ({scan.mode}) were scaled to the 8 bits of training"
     values = np.rint(unit * 255).astype(np.uint8)
     return replace(scan, values=values, warnings=(*scan.warnings, said))
-
-
-def _times(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))

@@ -10,18 +10,25 @@ import stat
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, overload
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.image_table import BadFile, LazyImages, Look
-from medldr.data.reading.own_picture import OwnRules, as_image, decode_own, examine_own
-from medldr.data.reading.picture import decode, squashed, whole
-from medldr.data.reading.proof import Examined, States, prove
-from medldr.data.reading.statistics import look_of
-from medldr.data.reading.ways import OWN_PICTURE, PICTURE
-from medldr.data.scans.scan import ScanError
+from medldr.data.files.geometry import squashed
+from medldr.data.files.memory import Examined, States, prove
+from medldr.data.files.rgb import (
+    OwnRules,
+    as_image,
+    decode,
+    decode_own,
+    examine_own,
+    look_of,
+    whole,
+)
+from medldr.data.files.rules import OWN_PICTURE, PICTURE
+from medldr.data.files.scan import ScanError
+from medldr.data.image_table import BadFile, FileImages, Look
 from medldr.errors import InputError
 
 _VERSION: Final = 1
@@ -30,7 +37,7 @@ _VERSION: Final = 1
 _CURE = "Replace it with an intact copy, or remove it and set data.on_bad_file=skip"
 
 
-class PictureFiles(LazyImages):
+class PictureFiles(FileImages):
     """Pictures below a folder, each ``(3, H, W)`` uint8, in the order of their paths.
 
     The files are listed once, folder by folder, when this is made; none is opened.
@@ -89,30 +96,19 @@ class PictureFiles(LazyImages):
         """Where the picture of a row is."""
         return self.folder / os.fsdecode(self._paths[row])
 
-    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Pixels of one row ``(3, H, W)`` or of several ``(n, 3, H, W)``.
+    def image(self, row: int) -> NDArray[np.uint8]:
+        """Pixels of a row ``(3, H, W)``.
 
         Raises:
-            InputError: If a file cannot be read, or has another size and may not be resized.
+            InputError: If the file cannot be read, or has another size and may not be resized.
         """
-        if isinstance(rows, int | np.integer):
-            return self._read(int(rows))
-        numbers = np.arange(len(self))[rows]
-        found = np.empty((len(numbers), *self.shape[1:]), dtype=np.uint8)
-        for place, row in enumerate(numbers.tolist()):
-            found[place] = self._read(row)
-        return found
-
-    def at_own_size(self, row: int) -> NDArray[np.uint8]:
-        """Pixels of one row ``(3, h, w)`` at the size of its file."""
-        return self._decoded(row, None)
-
-    def _read(self, row: int) -> NDArray[np.uint8]:
         return self._decoded(row, self._size)
 
+    def at_own_size(self, row: int) -> NDArray[np.uint8]:
+        """Pixels of a row ``(3, h, w)`` at the size of its file."""
+        return self._decoded(range(len(self))[row], None)
+
     def _decoded(self, row: int, size: tuple[int, int] | None) -> NDArray[np.uint8]:
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"row {row} of {len(self)} pictures")
         path = self.path(row)
         try:
             if self._own is not None:
@@ -163,7 +159,6 @@ class PictureFiles(LazyImages):
                 before their tree's depth is known are not passed.
             title: What is being done, for those who watch.
         """
-        paths = _Places(self)
 
         def show(row: int, image: Callable[[], NDArray[np.uint8]]) -> None:
             if seen is not None:
@@ -172,7 +167,7 @@ class PictureFiles(LazyImages):
                     seen(row, image())
 
         def examine(row: int) -> Examined:
-            path = paths[row]
+            path = self.path(row)
             try:
                 if self._own is None:
                     pixels = whole(path, None if self._resize else self._size)
@@ -188,7 +183,7 @@ class PictureFiles(LazyImages):
                 return Examined(reason=str(error))
 
         return prove(
-            paths,
+            self.path,
             self.paths,
             self._rules(),
             examine,
@@ -211,27 +206,6 @@ class PictureFiles(LazyImages):
         return f"pictures {_VERSION}, Pillow {version('Pillow')}, {how}"
 
 
-class _Places(Sequence[Path]):
-    """Where each picture is, made when asked for: half a million paths take their time."""
-
-    def __init__(self, pictures: PictureFiles) -> None:
-        self._pictures = pictures
-
-    def __len__(self) -> int:
-        return len(self._pictures)
-
-    @overload
-    def __getitem__(self, rows: int) -> Path: ...
-
-    @overload
-    def __getitem__(self, rows: slice) -> list[Path]: ...
-
-    def __getitem__(self, rows: int | slice) -> Path | list[Path]:
-        if isinstance(rows, slice):
-            return [self._pictures.path(row) for row in range(len(self))[rows]]
-        return self._pictures.path(range(len(self))[rows])
-
-
 def unusable(paths: Sequence[str], examined: Sequence[Examined]) -> tuple[BadFile, ...]:
     """Files that cannot be used, in row order."""
     pairs = zip(paths, examined, strict=True)
@@ -241,7 +215,7 @@ def unusable(paths: Sequence[str], examined: Sequence[Examined]) -> tuple[BadFil
 def looks_of(ids: Sequence[str], examined: Sequence[Examined]) -> dict[str, Look]:
     """Looks by id, as `ImageTable` has them, of pictures that are whole."""
     pairs = zip(ids, examined, strict=True)
-    return {item: Look(one.constant, bytes.fromhex(one.digest)) for item, one in pairs}
+    return {item: one.look for item, one in pairs}
 
 
 def _listed(folder: Path, paths: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

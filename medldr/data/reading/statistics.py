@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.image_table import Images, LazyImages, Look
-from medldr.data.reading.threads import in_threads
+from medldr.data.threads import in_threads
 
-__all__ = ["Look", "each_part", "look_at", "look_of"]
+__all__ = ["Look", "each_part", "look_at"]
 
 Made = TypeVar("Made")
 
@@ -32,24 +32,6 @@ def look_at(block: NDArray[np.uint8]) -> list[Look]:
     constant = (flat == flat[:, :1]).all(1).tolist()
     digests = (hashlib.blake2b(image.data, digest_size=16).digest() for image in flat)
     return list(map(Look, constant, digests))
-
-
-def look_of(picture: NDArray[Any]) -> Look:
-    """A look at one picture ``(1, H, W)`` or ``(3, H, W)`` at its own size and depth.
-
-    Grey counts as three equal channels; size and type of numbers are part of what is compared.
-
-    Example:
-        >>> grey, other = np.uint8([[[7, 7]]]), np.uint8([[[7], [7]]])
-        >>> look_of(grey) == look_of(grey.repeat(3, 0)), look_of(grey) == look_of(other)
-        (True, False)
-    """
-    planes = [np.ascontiguousarray(plane) for plane in picture]
-    digest = hashlib.blake2b(f"{picture.dtype} {picture.shape[1:]}".encode(), digest_size=16)
-    for plane in planes * (3 if len(planes) == 1 else 1):
-        digest.update(plane.data)
-    constant = all((plane == plane.flat[0]).all() for plane in planes)
-    return Look(bool(constant), digest.digest())
 
 
 def each_part(

@@ -1,1 +1,1 @@
-"""One reader for NIfTI, DICOM, pictures and arrays: training, evaluation and prediction use it."""
+"""Images of scans, kept once they are read."""

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from medldr.data.files.image import ScanImages
+from medldr.data.files.memory import alone, cache_folder
 from medldr.data.image_table import Images
-from medldr.data.reading.alone import alone
-from medldr.data.reading.cache_folder import cache_folder
-from medldr.data.reading.threads import in_threads
-from medldr.data.scans.images import ScanImages
+from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.folders.files import checksum, storage_errors, write_text
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.counting import counted, some
+from medldr.data.files.rgb import decode
+from medldr.data.files.scan import ScanError
 from medldr.data.listing.trees import Tree as FolderTree
 from medldr.data.listing.trees import list_tree
-from medldr.data.reading.picture import decode
-from medldr.data.reading.threads import in_threads
-from medldr.data.scans.scan import ScanError
+from medldr.data.threads import in_threads
 from medldr.datasets._cifar.official import EDGE
 from medldr.datasets._cifar.published import Published
 from medldr.errors import InputError

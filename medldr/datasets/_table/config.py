@@ -7,9 +7,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from medldr.data.files.config import ScanConfig
 from medldr.data.listing.names import check_group_pattern, composed
 from medldr.data.listing.trees import fault_of_levels
-from medldr.data.scans.config import ScanConfig
 
 Level = Literal["split", "domain", "label", "group"]
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from medldr.data.counting import counted, some
+from medldr.data.files.scan import Source
 from medldr.data.image_table import BadFile
 from medldr.data.listing.frame import Listing, texts
 from medldr.data.listing.names import (
@@ -20,7 +21,6 @@ from medldr.data.listing.names import (
 )
 from medldr.data.listing.places import find_places
 from medldr.data.listing.rows import Rows
-from medldr.data.scans.source import Source
 from medldr.datasets._table.config import Config
 from medldr.datasets._table.faults import NO_LABEL, LeftOut, check_rows
 from medldr.datasets._table.labels import many_labels, refuse_look_alikes, single_labels

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from medldr.data.files.scan import Source
 from medldr.data.listing.kinds import ARCHIVE, names_scan
 from medldr.data.listing.names import composed
 from medldr.data.listing.places import Places, find_places
 from medldr.data.listing.rows import Rows
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.listing.trees import read_tree
-from medldr.data.scans.source import Source
 from medldr.datasets._table.archive import read_archive
 from medldr.datasets._table.config import Config
 from medldr.errors import InputError, did_you_mean

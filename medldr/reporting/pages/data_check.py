@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.files.facts import Facts
 from medldr.data.image_table import ImageTable
 from medldr.data.inspection import Inspection
 from medldr.data.reading.check import count_rows
-from medldr.data.scans.facts import Facts
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.mistakes import thumbnail
 from medldr.evaluation.simple_controls import METRICS, Control

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medldr.data.reading.picture import ABSENT
+from medldr.data.files.scan import ABSENT
 from medldr.data.reading.pictures import PictureFiles, unusable
 from medldr.errors import InputError
 
@@ -194,7 +194,7 @@ def test_bytes_after_the_last_chunk_do_no_harm(drawn):
 
 def test_many_bad_ones_come_in_row_order(drawn, monkeypatch):
     folder, paths, _ = drawn
-    monkeypatch.setattr("medldr.data.reading.proof._STEP", 2)  # several pieces of work
+    monkeypatch.setattr("medldr.data.files.memory._STEP", 2)  # several pieces of work
     assert faults(PictureFiles(folder, paths, SIZE)) == ()
     for path in paths[::2]:
         spoil(folder / path, "half")

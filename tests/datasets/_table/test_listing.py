@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medldr.data.scans.config import CropConfig
+from medldr.data.files.config import CropConfig
 from medldr.datasets.table import Config, list_items
 from medldr.errors import InputError
 

@@ -1,0 +1,129 @@
+"""What is known of each item once it was read: enough to resolve rules and to fill a page.
+
+Facts follow from a file's content and from two keys alone (`exif`, `ground`), so they are
+remembered by content and hold for every data set that the file is in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from medldr.data.files.geometry import seen_as
+from medldr.data.files.scan import Kind, Scan
+
+_NUMBER: Final = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+
+
+class Facts(NamedTuple):
+    """What one item is.
+
+    Attributes:
+        kind: Kind of file.
+        mode: ``RGB``, ``12-bit grey``, ``int16`` and the like.
+        shape: Of its values, channels first.
+        spacing: mm along each axis; None if unknown.
+        affine: Rows of the matrix from indices to mm; None if it does not say how the patient lay.
+        bits: See `Scan.bits`.
+        eight_bit: Whether it is a picture of 8 bits.
+        modality: As DICOM names it; empty if unknown.
+        low: Its lowest value.
+        high: Its greatest value.
+        window: Lowest and highest value that the file recommends to show; None if none.
+        frames: Frames or pages.
+        warnings: What was changed or assumed.
+    """
+
+    kind: Kind
+    mode: str
+    shape: tuple[int, ...]
+    spacing: tuple[float, ...] | None
+    affine: tuple[tuple[float, ...], ...] | None
+    bits: int | None
+    eight_bit: bool
+    modality: str
+    low: float
+    high: float
+    window: tuple[float, float] | None
+    frames: int
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, scan: Scan) -> Facts:
+        """The facts of a scan that was read."""
+        values = scan.values
+        return cls(
+            kind=scan.kind,
+            mode=scan.mode,
+            shape=tuple(values.shape),
+            spacing=scan.spacing,
+            affine=None if scan.affine is None else tuple(map(tuple, scan.affine.tolist())),
+            bits=scan.bits,
+            eight_bit=scan.kind == "picture" and values.dtype == np.uint8,
+            modality=scan.modality,
+            low=float(values.min()),
+            high=float(values.max()),
+            window=scan.window,
+            frames=scan.frames,
+            warnings=scan.warnings,
+        )
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Facts:
+        """The facts as `_asdict` gives them, also after they were JSON."""
+        return _FACTS.validate_python(values)
+
+    @property
+    def spatial(self) -> tuple[int, ...]:
+        """Pixels along each axis."""
+        return self.shape[1:]
+
+    def seen_as(self, dims: int) -> Facts:
+        """The same once a data set has that many axes; a picture has no place in the patient."""
+        spatial, spacing = seen_as(self.spatial, self.spacing, dims)
+        affine = self.affine if len(spatial) == 3 else None
+        return self._replace(shape=(self.shape[0], *spatial), spacing=spacing, affine=affine)
+
+
+_FACTS: Final = TypeAdapter(Facts)
+
+
+def warning_notes(facts: Iterable[Facts]) -> list[str]:
+    """A sentence for each kind of warning, the most frequent first; no file is named.
+
+    Warnings that differ in numbers alone are one kind; from the smallest to the greatest is told.
+
+    Example:
+        >>> texts = ("3 of 64 pixels are transparent", "12 of 64 pixels are transparent")
+        >>> pixels = np.zeros((1, 8, 8), np.uint8)
+        >>> warning_notes(Facts.of(Scan(pixels, "picture", "", warnings=(t,))) for t in texts)
+        ['2 items: 3–12 of 64 pixels are transparent']
+    """
+    counts = Counter(text for one in facts for text in one.warnings)
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for text in counts:
+        kinds.setdefault(tuple(_NUMBER.split(text)), []).append(text)
+    told = [(sum(map(counts.__getitem__, of)), _together(parts, of)) for parts, of in kinds.items()]
+    return [
+        f"{'1 item' if count == 1 else f'{count:,} items'}: {text}"
+        for count, text in sorted(told, key=lambda one: -one[0])
+    ]
+
+
+def _together(parts: Sequence[str], texts: Sequence[str]) -> str:
+    """Texts of one kind as one, with ranges in place of numbers that differ."""
+    told = [parts[0]]
+    columns = zip(*map(_NUMBER.findall, texts), strict=True)
+    for numbers, part in zip(columns, parts[1:], strict=True):
+        low, high = (end(numbers, key=_value) for end in (min, max))
+        told += [low if _value(low) == _value(high) else f"{low}–{high}", part]
+    return "".join(told)
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))

@@ -1,0 +1,249 @@
+"""From a scan to the image that training, evaluation and prediction see.
+
+Source:
+    Resampling keeps the outer edges of a scan, so that its extent in mm stays what it was: the
+    number of pixels is rounded, and the spacing is that of the rounded number. MONAI's `Resize`
+    interpolates linearly and, where pixels become fewer, blurs first (a Gaussian of half the excess
+    of the ratio over 1), so that thin slices are averaged and not skipped. Pictures of floating
+    point are resized by torch's antialiased bilinear filter, the one that Pillow has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from medldr import offline
+from medldr.data.files.geometry import (
+    around_mask,
+    around_point,
+    as_dims,
+    as_shown,
+    as_stored,
+    squashed,
+)
+from medldr.data.files.intensity import as_channels, to_unit, value_range
+from medldr.data.files.read import READER, makers, read_mask, read_scan
+from medldr.data.files.rules import Rules
+from medldr.data.files.scan import Scan, ScanError, Source, times
+from medldr.data.image_table import FileImages
+from medldr.errors import InputError
+
+LARGEST: Final = 2**31
+"""Values of an image; a spacing far too fine would fill any memory."""
+
+NO_SPACING: Final = (
+    "it does not say its spacing, which data.spacing needs. Add it to the file (PixelSpacing in "
+    "DICOM, pixdim in NIfTI), or leave data.spacing unset"
+)
+
+
+def make_image(source: Source, rules: Rules) -> NDArray[Any]:
+    """The image of one item.
+
+    Args:
+        source: Where it is.
+        rules: Of the data set, resolved.
+
+    Returns:
+        ``(C, H, W)`` or ``(C, X, Y, Z)``: uint8 where ``rules.eight_bit``, else float32 in [0, 1].
+
+    Raises:
+        ScanError: If it cannot be used.
+    """
+    return image_of(
+        read_scan(source, rules.dims, ground=rules.ground, exif=rules.exif), source, rules
+    )
+
+
+def image_of(scan: Scan, source: Source, rules: Rules) -> NDArray[Any]:
+    """The same, of a scan that was read.
+
+    Args:
+        scan: What the item holds.
+        source: Where it is, and what it is cut around.
+        rules: Of the data set, resolved.
+
+    Raises:
+        ScanError: If it cannot be used.
+    """
+    scan = as_dims(scan, rules)
+    scan = _cropped(scan, source, rules)
+    if rules.eight_bit:
+        return _eight_bit(scan, rules)
+    image = to_unit(scan.values, *value_range(scan, rules))
+    return fit(as_channels(image, rules.channels), scan.spacing, rules)
+
+
+def _cropped(scan: Scan, source: Source, rules: Rules) -> Scan:
+    """The part of a scan that is kept.
+
+    Raises:
+        ScanError: If its mask or point does not fit.
+    """
+    if rules.crop is None:
+        return scan
+    if source.mask is not None:
+        mask = read_mask(source.mask, rules.dims, exif=rules.exif)
+        return around_mask(scan, as_dims(mask, rules), rules.crop)
+    if source.point is not None:
+        return around_point(scan, source.point, rules.crop)
+    raise ScanError("its row gives neither a mask nor a point (data.crop)")
+
+
+def _eight_bit(scan: Scan, rules: Rules) -> NDArray[np.uint8]:
+    """A picture of 8 bits, resized as Pillow resizes, so that it stays one."""
+    pixels: NDArray[np.uint8] = as_channels(scan.values, rules.channels)
+    if rules.size is None or pixels.shape[1:] == rules.size:
+        return np.ascontiguousarray(pixels)
+    if not rules.pad:
+        return squashed(pixels, (rules.size[0], rules.size[1]))
+    height, width = rules.size
+    picture = Image.fromarray(as_shown(pixels))
+    padded = Image.new(picture.mode, (width, height))
+    padded.paste(picture, (_start(width, picture.width), _start(height, picture.height)))
+    return as_stored(padded)
+
+
+def _start(wanted: int, has: int) -> int:
+    """Where the first pixel comes to lie along an axis; below 0 where it is cut off.
+
+    Source:
+        MONAI's ``ResizeWithPadOrCrop``, which places images of floating point.
+
+    Example:
+        >>> _start(10, 7), _start(4, 7)
+        (1, -1)
+    """
+    return (wanted - has) // 2 if wanted >= has else wanted // 2 - has // 2
+
+
+def fit(
+    values: NDArray[np.float32], spacing: tuple[float, ...] | None, rules: Rules
+) -> NDArray[np.float32]:
+    """An image of the spacing and size that the rules ask for.
+
+    Args:
+        values: ``(C, H, W)`` or ``(C, X, Y, Z)``, from 0 to 1.
+        spacing: mm along each axis after the first; None if unknown.
+        rules: Of the data set.
+
+    Raises:
+        ScanError: If the spacing is needed and unknown.
+    """
+    shape = values.shape[1:]
+    if rules.spacing is not None:
+        values = _resized(values, spaced(shape, spacing, rules.spacing))
+    if rules.size is None:
+        return values
+    if rules.pad:
+        placed = offline.load("monai.transforms").ResizeWithPadOrCrop(rules.size)(
+            torch.from_numpy(values)
+        )
+        return np.ascontiguousarray(np.asarray(placed), dtype=np.float32)
+    return _resized(values, rules.size)
+
+
+def spaced(
+    shape: tuple[int, ...], spacing: tuple[float, ...] | None, wanted: tuple[float, ...]
+) -> tuple[int, ...]:
+    """Pixels along each axis at another spacing.
+
+    Raises:
+        ScanError: If the spacing is unknown, or the image would be far too large.
+
+    Example:
+        >>> spaced((512, 512, 40), (0.7, 0.7, 5.0), (1.4, 1.4, 2.5))
+        (256, 256, 80)
+    """
+    if spacing is None:
+        raise ScanError(NO_SPACING)
+    found = tuple(
+        max(1, round(n * has / want)) for n, has, want in zip(shape, spacing, wanted, strict=True)
+    )
+    if int(np.prod(found, dtype=np.float64)) > LARGEST:
+        raise ScanError(
+            f"at the spacing {' x '.join(f'{mm:g}' for mm in wanted)} mm it would have "
+            f"{' x '.join(map(str, found))} pixels. Choose a larger data.spacing"
+        )
+    return found
+
+
+def _resized(values: NDArray[np.float32], size: tuple[int, ...]) -> NDArray[np.float32]:
+    if values.shape[1:] == size:
+        return values
+    if len(size) == 2:
+        picture = torch.from_numpy(np.ascontiguousarray(values))[None]
+        found = torch.nn.functional.interpolate(
+            picture, size=size, mode="bilinear", antialias=True, align_corners=False
+        )
+        return found[0].clamp_(0, 1).numpy()
+    resize = offline.load("monai.transforms").Resize(size, mode="trilinear", anti_aliasing=True)
+    volume = resize(torch.from_numpy(np.ascontiguousarray(values)))
+    return np.ascontiguousarray(np.asarray(volume), dtype=np.float32)
+
+
+class ScanImages(FileImages):
+    """Images of items by the rules of their data set, in row order.
+
+    Args:
+        sources: ``(N,)`` items.
+        contents: ``(N,)`` checksum of each item's content, and of its mask's.
+        rules: How an item becomes an image.
+        spatial: Pixels along each axis.
+
+    Attributes:
+        shape: ``(N, C, H, W)`` or ``(N, C, X, Y, Z)``.
+        dtype: uint8, or float32 in [0, 1].
+        stamp: Changes with the rules, the content of any file, and their order.
+        key: Changes with the stamp and with the versions of the packages that make the images.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        contents: Sequence[str],
+        rules: Rules,
+        spatial: tuple[int, ...],
+    ) -> None:
+        self.sources = tuple(sources)
+        self.rules = rules
+        self.shape = (len(self.sources), rules.channels, *spatial)
+        self.dtype = np.dtype(np.uint8 if rules.eight_bit else np.float32)
+        self.stamp = _stamp(self.sources, contents, rules, self.shape)
+        self.key = hashlib.sha256(f"{self.stamp} {makers()}".encode()).hexdigest()
+
+    def image(self, row: int) -> NDArray[Any]:
+        """The image of a row.
+
+        Raises:
+            InputError: If the item cannot be used; names it.
+        """
+        source = self.sources[row]
+        try:
+            image = make_image(source, self.rules)
+        except ScanError as error:
+            raise InputError(f"{source.path} cannot be used: {error}") from error
+        if image.shape != self.shape[1:]:
+            raise InputError(
+                f"{source.path} is {times(image.shape)} now, but the others are "
+                f"{times(self.shape[1:])}. Restore the file, or set data.size"
+            )
+        return image
+
+
+def _stamp(
+    sources: Sequence[Source], contents: Sequence[str], rules: Rules, shape: tuple[int, ...]
+) -> str:
+    digest = hashlib.sha256()
+    digest.update(json.dumps([READER, rules.as_dict(), shape], sort_keys=True).encode())
+    for source, content in zip(sources, contents, strict=True):
+        digest.update(json.dumps([content, source.part, source.point]).encode())
+    return digest.hexdigest()

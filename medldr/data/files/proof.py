@@ -1,0 +1,244 @@
+"""Every item of a data set read once before training, and why it cannot be used if so.
+
+What is wrong is told from facts that were remembered, so that nothing is read twice, and before any
+image is made, so that all such items are named at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.data.files.config import ScanConfig
+from medldr.data.files.facts import Facts
+from medldr.data.files.geometry import box_around, margin_around, require_dims
+from medldr.data.files.image import NO_SPACING
+from medldr.data.files.intensity import NO_WINDOW, too_deep
+from medldr.data.files.memory import Examined, prove, state_of
+from medldr.data.files.read import MASK_GROUND, READER, kind_by_name, of_mask, read_scan, readers
+from medldr.data.files.rules import dims_of
+from medldr.data.files.scan import PAIRS, Scan, ScanError, Source
+from medldr.data.image_table import Look
+
+_MOST_CHANNELS: Final = 64
+"""As many as `data.channels` may ask for."""
+
+
+class Proven(NamedTuple):
+    """What is known of one item.
+
+    Attributes:
+        reason: Why it cannot be used; empty where it can.
+        content: Checksum of what it holds, and of its mask.
+        facts: What it is; None where it cannot be read.
+        look: At its values, as they were recorded.
+    """
+
+    reason: str
+    content: str
+    facts: Facts | None
+    look: Look
+
+    @property
+    def known(self) -> Facts:
+        """The facts of a usable item."""
+        if self.facts is None:
+            raise ValueError(f"an item that cannot be used has no facts: {self.reason}")
+        return self.facts
+
+
+def prove_items(
+    items: Sequence[Source], ids: Sequence[str], config: ScanConfig, title: str
+) -> list[Proven]:
+    """Read every item that is not remembered, in parallel, and its mask.
+
+    Args:
+        items: ``(N,)`` items.
+        ids: ``(N,)`` name of each, for messages.
+        config: The section `data`.
+        title: The data set's name, for those who watch.
+
+    Raises:
+        InputError: If pictures and volumes are mixed and no key says what to do.
+    """
+    dims = None if config.dims == "auto" else config.dims
+    rules = f"scans {READER} {dims} {config.exif}, {readers()}"
+    read = functools.partial(read_scan, dims=dims, exif=config.exif)
+    examined = _examined(
+        items,
+        functools.partial(read, ground=config.ground),
+        f"{rules} {config.ground}",
+        f"reading {title}",
+    )
+    masks = list(dict.fromkeys(item.mask for item in items if item.mask is not None))
+    of_masks = _examined(
+        masks,
+        functools.partial(read, ground=MASK_GROUND),
+        f"{rules} mask",
+        f"reading masks of {title}",
+    )
+    by_mask: dict[Source | None, Examined] = dict(zip(masks, of_masks, strict=True))
+    facts = [None if one.reason else Facts.from_json(one.facts) for one in examined]
+    readable = {name: one for name, one in zip(ids, facts, strict=True) if one is not None}
+    axes = dims_of(config, readable, title) if readable else 3
+    return [
+        _proven(one, known, by_mask.get(item.mask), item, config, axes)
+        for one, known, item in zip(examined, facts, items, strict=True)
+    ]
+
+
+def _examined(
+    items: Sequence[Source], read: Callable[[Source], Scan], rules: str, title: str
+) -> list[Examined]:
+    if not items:
+        return []
+
+    def examine(row: int) -> Examined:
+        try:
+            scan = read(items[row])
+        except ScanError as error:
+            return Examined(reason=str(error))
+        values = scan.values
+        constant = bool((values == values.reshape(-1)[0]).all())
+        return Examined("", _digest(values), constant, Facts.of(scan)._asdict())
+
+    parts = [_meant(item) for item in items]
+    return prove(
+        lambda row: items[row].path,
+        [f"{item.path}#{part}" for item, part in zip(items, parts, strict=True)],
+        rules,
+        examine,
+        title,
+        folder=Path(os.path.commonpath([item.path.absolute() for item in items])),
+        parts=parts,
+    )
+
+
+def _meant(item: Source) -> str:
+    """What decides, beside a file's content, what is read of it.
+
+    Its part; what its name says of its kind, for a file that was refused is read under a better
+    name; of a pair the state of the other file.
+    """
+    words = [item.part, kind_by_name(item.path)]
+    if item.path.name.lower().endswith(PAIRS):
+        from medldr.data.files.nifti import other_of_pair
+
+        words += map(str, state_of(other_of_pair(item.path)))
+    return " ".join(words)
+
+
+def _proven(
+    one: Examined,
+    facts: Facts | None,
+    mask: Examined | None,
+    item: Source,
+    config: ScanConfig,
+    dims: Literal[2, 3],
+) -> Proven:
+    look = one.look
+    if facts is None:
+        return Proven(one.reason, "", None, look)
+    if mask is None:
+        return Proven(unfit(facts, config, dims, item), one.digest, facts, look)
+    if mask.reason:
+        return Proven(of_mask(mask.reason), "", facts, look)
+    reason = unfit(facts, config, dims, item, Facts.from_json(mask.facts))
+    return Proven(reason, f"{one.digest} {mask.digest}", facts, look)
+
+
+def _digest(values: NDArray[Any]) -> str:
+    """Of the values as they were recorded, whatever the kind of file."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(f"{values.dtype.str} {values.shape}".encode())
+    digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()
+
+
+def unfit(
+    facts: Facts, config: ScanConfig, dims: int, source: Source, mask: Facts | None = None
+) -> str:
+    """Why a readable item cannot become an image as the keys ask; empty where it can.
+
+    Args:
+        facts: What it is.
+        config: The section `data`.
+        dims: Of the data set.
+        source: The item.
+        mask: What its mask is, where it is cut around one.
+    """
+    try:
+        require_dims(facts, dims, config.frame)
+        _require_channels(facts.shape[0], config)
+        _require_values(facts, config)
+        if config.spacing is not None and facts.spacing is None:
+            raise ScanError(NO_SPACING)
+        _require_part(facts, config, dims, source, mask)
+    except ScanError as error:
+        return str(error)
+    return ""
+
+
+def _require_channels(has: int, config: ScanConfig) -> None:
+    asked = config.channels
+    if has > _MOST_CHANNELS:
+        raise ScanError(
+            f"it has {has:,} channels, and at most {_MOST_CHANNELS} are read. If they are a "
+            "series over time, save one volume of it, or their mean"
+        )
+    if asked != "auto" and has != asked and not {has, asked} <= {1, 3}:
+        raise ScanError(f"it has {has} channels, but data.channels asks for {asked}")
+
+
+def _require_values(facts: Facts, config: ScanConfig) -> None:
+    if config.window == "file" and facts.window is None:
+        raise ScanError(NO_WINDOW)
+    depth = config.bit_depth
+    if isinstance(depth, str) or config.window != "auto" or facts.bits != 16:
+        return
+    if facts.high > 2**depth - 1:
+        raise ScanError(too_deep(facts.high, depth))
+
+
+def _require_part(
+    facts: Facts, config: ScanConfig, dims: int, source: Source, mask: Facts | None
+) -> None:
+    """Refuse a point or a mask that does not fit its scan.
+
+    Source:
+        Our choice: a mask may lie half a pixel beside its scan at any corner. Each is turned by
+        what it says itself, so a mask that does not say the same as its scan may mark the patient's
+        other side.
+    """
+    if config.crop is None:
+        return
+    seen = facts.seen_as(dims)
+    if source.point is not None:
+        box_around(seen, source.point, config.crop)
+    if mask is None:
+        return
+    try:
+        require_dims(mask, dims, config.frame)
+    except ScanError as error:
+        raise ScanError(of_mask(str(error))) from error
+    marks = bool(mask.low or mask.high)
+    margin_around(seen, mask.seen_as(dims).spatial, config.crop, marks=marks)
+    cure = "Save the mask with the affine of its scan"
+    if facts.affine is None and mask.affine is None:
+        return
+    if facts.affine is None or mask.affine is None:
+        one, other = ("it", "its mask") if mask.affine is None else ("its mask", "it")
+        raise ScanError(f"{one} says how the patient lay, and {other} does not. {cure}")
+    corners = np.array([*itertools.product(*((0, n - 1) for n in facts.spatial))])
+    moved = (np.array(facts.affine) - np.array(mask.affine))[:3]
+    apart = np.linalg.norm(corners @ moved[:, :3].T + moved[:, 3], axis=1).max()
+    if apart > min(facts.spacing or (0.0,)) / 2:
+        raise ScanError(f"its mask lies up to {apart:.3g} mm beside it, or is turned. {cure}")

@@ -1,0 +1,243 @@
+"""Reading one item, whatever its kind; the kind follows from the file's content.
+
+Source:
+    Our choice: a name's ending decides only where the first bytes do not; DICOM and NIfTI are found
+    by their marks at the bytes 128, 344 and 4, so names without ending work. Zipped files are taken
+    for NIfTI, the only kind that is kept so.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from medldr.data.files.scan import ABSENT, ARRAYS, DICOM, NIFTI, Kind, Scan, ScanError, Source
+from medldr.folders.provenance import installed_version
+
+READER: int = 4
+"""Raised whenever a reader gives other values than before, so that nothing remembered is used."""
+
+MASK_GROUND: Final = "black"
+"""What is transparent in a mask marks nothing."""
+
+_START: Final = 352
+_PICTURES: Final = (b"\x89PNG", b"\xff\xd8", b"II", b"MM", b"BM", b"GIF8", b"RIFF")
+_ZIPPED: Final = b"\x1f\x8b"
+_ELSEWHERE: Final = (".nrrd", ".nhdr", ".mha", ".mhd")
+
+
+def read_scan(
+    source: Source,
+    dims: Literal[2, 3] | None = None,
+    *,
+    ground: Literal["white", "black"] = "white",
+    exif: bool = True,
+) -> Scan:
+    """What an item holds.
+
+    Args:
+        source: Where it is.
+        dims: Whether arrays hold pictures or volumes, which other files say themselves; None: what
+            their shape suggests.
+        ground: Colour behind transparent pixels.
+        exif: Whether photographs are turned upright, as their camera noted.
+
+    Raises:
+        ScanError: If it cannot be used.
+    """
+    path = source.path
+    try:
+        if path.is_dir():
+            from medldr.data.files.dicom import read_dicom_series
+
+            return read_dicom_series(path, source.part or None)
+        kind = kind_of(path)
+        if kind == "array":
+            from medldr.data.files.array import read_array
+
+            return read_array(source, dims)
+        if source.part:
+            raise ScanError(f"it has no part {source.part!r}: only archives and folders have parts")
+        if kind == "nifti":
+            from medldr.data.files.nifti import read_nifti
+
+            return read_nifti(path)
+        if kind == "dicom":
+            from medldr.data.files.dicom import read_dicom_file
+
+            return read_dicom_file(path)
+        from medldr.data.files.picture import read_picture
+
+        return read_picture(path, ground=ground, exif=exif)
+    except FileNotFoundError as error:
+        raise ScanError(ABSENT) from error
+    except IsADirectoryError as error:
+        raise ScanError("it is a folder, not a file") from error
+    except MemoryError as error:  # often a header that claims what the file does not hold
+        raise ScanError(
+            "it needs more memory than is free: its header is damaged, or it is too large for this "
+            "machine"
+        ) from error
+    except OSError as error:
+        raise ScanError(f"unreadable ({error.strerror or error})") from error
+
+
+def read_mask(source: Source, dims: Literal[2, 3] | None, *, exif: bool) -> Scan:
+    """A mask, turned like its scan.
+
+    Raises:
+        ScanError: If it cannot be used; says that it is the mask.
+    """
+    try:
+        return read_scan(source, dims, ground=MASK_GROUND, exif=exif)
+    except ScanError as error:
+        raise ScanError(of_mask(str(error))) from error
+
+
+def of_mask(reason: str) -> str:
+    """Why an item cannot be used whose mask cannot."""
+    return f"its mask cannot be used: {reason}"
+
+
+def kind_of(path: Path) -> Kind:
+    """The kind of a file, by its ending or its first bytes.
+
+    Raises:
+        ScanError: If it is empty.
+        OSError: If it cannot be read.
+    """
+    with path.open("rb") as file:
+        start = file.read(_START)
+    if not start:
+        raise ScanError("the file is empty")
+    said = kind_by_name(path)
+    if said in ("array", "nifti"):
+        return said
+    if start[128:132] == b"DICM" or said == "dicom":
+        return "dicom"
+    if start.startswith(_PICTURES):
+        return "picture"
+    if start.startswith(_ZIPPED) or start[344:348] == b"n+1\0" or start[4:8] == b"n+2\0":
+        return "nifti"
+    if path.name.lower().endswith(_ELSEWHERE):
+        raise ScanError(
+            "MetaImage and NRRD files are not read. Save it as NIfTI, with SimpleITK: "
+            "WriteImage(ReadImage(old), 'new.nii.gz')"
+        )
+    return "dicom" if said == "bare" else "picture"
+
+
+def kind_by_name(path: Path) -> Literal["nifti", "array", "dicom", "bare", "any"]:
+    """What the ending of a name says; two files of one content may differ in this.
+
+    Example:
+        >>> kind_by_name(Path("a.NII.gz")), kind_by_name(Path("IM1")), kind_by_name(Path("a.png"))
+        ('nifti', 'bare', 'any')
+    """
+    name = path.name.lower()
+    if name.endswith(ARRAYS):
+        return "array"
+    if name.endswith(NIFTI):
+        return "nifti"
+    if name.endswith(DICOM):
+        return "dicom"
+    return "any" if "." in name else "bare"  # scanners export slices without ending
+
+
+_READERS: Final = (
+    *("numpy", "Pillow", "nibabel", "pydicom"),
+    *("pylibjpeg", "pylibjpeg-libjpeg", "pylibjpeg-openjpeg", "pylibjpeg-rle"),
+    *("python-gdcm", "pyjpegls"),  # pydicom takes these, too
+)
+_MAKERS: Final = ("torch", "monai")
+"""Packages on which the values of a scan depend, and its image.
+
+Source:
+    Our choice: what was read or made with others is never taken for what these would give. A
+    decoder that is installed later gives a picture where there was a reason to refuse it.
+"""
+
+
+def readers() -> str:
+    """What decodes files here."""
+    return _told(_READERS)
+
+
+def makers() -> str:
+    """What decodes files and makes images of them here."""
+    return _told((*_READERS, *_MAKERS))
+
+
+def _told(packages: tuple[str, ...]) -> str:
+    return ", ".join(f"{name} {installed_version(name)}" for name in packages)
+
+
+_RULE: Final = (
+    "ignore",
+    None,
+    Warning,
+    re.compile(r"(pydicom|nibabel|pylibjpeg|libjpeg|openjpeg|rle)(\.|$)"),
+    0,
+)
+"""An entry of Python's own list of rules: pass over what these modules warn of."""
+
+_LOGGERS: Final = (
+    "pydicom",
+    "pydicom.pixels.decoders.base",
+    "pydicom.pixels.utils",
+    "pylibjpeg.utils",
+    "openjpeg.utils",
+    "nibabel.global",
+)
+"""A filter holds for one logger and not for those below it, so each is named."""
+
+_lock = threading.Lock()
+_inside = 0
+_this_thread = threading.local()
+
+
+class _Mute(logging.Filter):
+    """Drops what is logged by a thread that reads a scan."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is kept."""
+        del record
+        return not getattr(_this_thread, "reads", 0)
+
+
+for _name in _LOGGERS:
+    logging.getLogger(_name).addFilter(_Mute())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep warnings and log lines of pydicom and nibabel from everybody, while inside.
+
+    What matters of them is found by rules of our own and told in a scan's warnings; the rest must
+    not reach a terminal, for it cites values of the file, and a patient's name is one.
+
+    Any number of threads may be inside. ``warnings.catch_warnings`` does not serve: it puts back a
+    whole list, so two threads that leave in another order than they came lose each other's rules.
+    Here the first puts one rule in front of the list, and the last takes that one out.
+    """
+    global _inside
+    with _lock:
+        _inside += 1
+        if _RULE not in warnings.filters:
+            cast("list[Any]", warnings.filters).insert(0, _RULE)
+    _this_thread.reads = getattr(_this_thread, "reads", 0) + 1
+    try:
+        yield
+    finally:
+        _this_thread.reads -= 1
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                with suppress(ValueError):  # somebody has put another list there meanwhile
+                    cast("list[Any]", warnings.filters).remove(_RULE)

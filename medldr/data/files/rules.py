@@ -1,0 +1,302 @@
+"""How every scan of a data set becomes an image, with nothing left to be decided per file.
+
+Source:
+    Our choice: whatever is decided by looking at files is decided once, for the whole set, so that
+    no file is treated unlike another: a picture of 12 bits in a dark corner of the set is not
+    brightened because it happens to hold small values. Prediction on new files uses the same rules,
+    from the run's record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, TypeVar
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from medldr.data.files.config import CropConfig, ScanConfig
+from medldr.data.files.facts import Facts, warning_notes
+from medldr.data.files.geometry import is_picture
+from medldr.data.files.intensity import depth_of, rule_name
+from medldr.data.files.scan import times
+from medldr.data.image_table import ImageTable
+from medldr.errors import InputError
+
+N = TypeVar("N", int, float)
+
+SCAN: Final = "scan"
+OWN_PICTURE: Final = "own picture"
+PICTURE: Final = "picture"
+"""Ways in which items become stored images, as a run's record names them."""
+
+PACK: Final = "pack"
+"""Images from a pack without its original files: how they were read is not known."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a scan becomes an image.
+
+    Attributes:
+        dims: 2 for pictures, 3 for volumes.
+        channels: Of each image.
+        size: Pixels along each axis; None: as recorded.
+        spacing: mm between pixels; None: as recorded.
+        pad: Whether borders are added or cut to reach `size`; else the image is stretched.
+        window: A name or two numbers; see `ScanConfig.window`.
+        percentiles: See `ScanConfig.percentiles`.
+        bit_depth: Bits in use of what is stored with 16; None: percentiles of each image.
+        frame: See `ScanConfig.frame`.
+        ground: Colour behind transparent pixels.
+        exif: Whether photographs are turned upright.
+        crop: Part that is kept.
+        eight_bit: Whether images stay uint8 from 0 to 255, because all files are 8-bit pictures;
+            else they are float32 from 0 to 1.
+    """
+
+    dims: Literal[2, 3]
+    channels: int
+    size: tuple[int, ...] | None
+    spacing: tuple[float, ...] | None
+    pad: bool
+    window: str | tuple[float, float]
+    percentiles: tuple[float, float]
+    bit_depth: Literal[8, 12, 16] | None
+    frame: Literal["error", "first", "middle"]
+    ground: Literal["white", "black"]
+    exif: bool
+    crop: CropConfig | None
+    eight_bit: bool
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Rules:
+        """Rules as `as_dict` wrote them, also after they were JSON.
+
+        Raises:
+            ValueError: If a key is missing, unknown, or has a value of another type.
+        """
+        return TypeAdapter(cls).validate_python(dict(values))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for records and for the key of a cache."""
+        values = asdict(self)
+        values["crop"] = None if self.crop is None else self.crop.model_dump(mode="json")
+        return values
+
+
+def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[Rules, list[str]]:
+    """The rules of a data set, and what readers of a result should know of them.
+
+    Args:
+        config: Its keys.
+        facts: Of each usable item, by id; at least one.
+        name: The data set's, for messages.
+
+    Raises:
+        InputError: If pictures and volumes, or sizes, are mixed and no key says what to do.
+    """
+    known = list(facts.values())
+    notes: list[str] = []
+    dims = dims_of(config, facts, name)
+    channels = _channels(config, facts, name)
+    bit_depth = _bit_depth(config, known, notes)
+    spacing = _per_axis(config.spacing, dims, "spacing", name)
+    size = _per_axis(config.size, dims, "size", name)
+    pad = config.fit == "pad" or (config.fit == "auto" and spacing is not None)
+    eight_bit = (
+        dims == 2
+        and config.window == "auto"
+        and config.spacing is None
+        and channels in (1, 3)
+        and all(one.eight_bit and len(one.spatial) == 2 for one in known)
+    )
+    rules = Rules(
+        dims=dims,
+        channels=channels,
+        size=size,
+        spacing=spacing,
+        pad=pad,
+        window=config.window,
+        percentiles=config.percentiles,
+        bit_depth=bit_depth,
+        frame=config.frame,
+        ground=config.ground,
+        exif=config.exif,
+        crop=config.crop,
+        eight_bit=eight_bit,
+    )
+    if size is None:
+        _require_one_size(config, dims, facts, name)
+    _one_scale(rules, known, notes)
+    _unusual(rules, known, notes)
+    return rules, [*notes, *warning_notes(known)]
+
+
+def dims_of(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Literal[2, 3]:
+    """Whether a data set holds pictures or volumes.
+
+    Args:
+        config: Its keys.
+        facts: Of each readable item, by id; at least one.
+        name: The data set's, for messages.
+
+    Raises:
+        InputError: If it holds both and `data.dims` is not set.
+    """
+    if config.dims != "auto":
+        return config.dims
+    if all(is_picture(one.spatial) for one in facts.values()):
+        return 2
+    pictures = [item for item, one in facts.items() if len(one.spatial) == 2]
+    volumes = [item for item, one in facts.items() if len(one.spatial) == 3]
+    if pictures:
+        raise InputError(
+            f"{name} holds both pictures ({len(pictures):,}, such as {pictures[0]}) and volumes "
+            f"({len(volumes):,}, such as {volumes[0]}). Set data.dims to 2, with data.frame for "
+            "the volumes, or leave one kind out of the table"
+        )
+    return 3
+
+
+def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
+    if config.channels != "auto":
+        return config.channels
+    found = Counter(one.shape[0] for one in facts.values())
+    if len(found) == 1:
+        return next(iter(found))
+    if set(found) == {1, 3}:
+        return 3
+    examples = "; ".join(
+        f"{channels}: {next(i for i, one in facts.items() if one.shape[0] == channels)}"
+        for channels in sorted(found)
+    )
+    raise InputError(
+        f"{name}: items have different numbers of channels ({examples}). Set data.channels to 1 or "
+        "3, and leave out the items that have neither"
+    )
+
+
+def _bit_depth(
+    config: ScanConfig, known: Sequence[Facts], notes: list[str]
+) -> Literal[8, 12, 16] | None:
+    stored = [one for one in known if one.bits == 16]
+    if config.bit_depth == "window":
+        return None
+    if config.bit_depth != "auto":
+        return config.bit_depth
+    highest = max((one.high for one in stored), default=65_535.0)
+    depth = depth_of(highest)
+    if stored and config.window == "auto":
+        notes.append(
+            f"{len(stored):,} items are stored with 16 bits; their greatest value is "
+            f"{highest:,.0f}, so they are scaled as {depth}-bit images: {2**depth - 1:,} becomes 1 "
+            "(data.bit_depth)"
+        )
+    return depth
+
+
+def _per_axis(
+    numbers: N | tuple[N, ...] | None, dims: int, key: str, name: str
+) -> tuple[N, ...] | None:
+    if numbers is None:
+        return None
+    if not isinstance(numbers, tuple):
+        return (numbers,) * dims
+    if len(numbers) != dims:
+        raise InputError(
+            f"data.{key}: {name} has {dims} axes, but {len(numbers)} numbers are given: "
+            f"{list(numbers)}. Give one number, or {dims}"
+        )
+    return numbers
+
+
+def _require_one_size(config: ScanConfig, dims: int, facts: Mapping[str, Facts], name: str) -> None:
+    """Without a size, all items must be alike; says which two are not.
+
+    What a crop or a spacing makes of them is only known from the pixels; it is checked there.
+    """
+    if config.crop is not None or config.spacing is not None:
+        raise InputError(
+            f"{name}: data.crop and data.spacing give images of different sizes. Set data.size"
+        )
+    shapes: dict[tuple[int, ...], str] = {}
+    for item, one in facts.items():
+        shapes.setdefault(one.seen_as(dims).spatial, item)
+    if len(shapes) > 1:
+        (one_shape, one_item), (other_shape, other_item) = list(shapes.items())[:2]
+        example = ", ".join(["64"] * dims)
+        raise InputError(
+            f"{name}: items have {len(shapes):,} different sizes, such as {times(one_shape)} "
+            f"({one_item}) and {times(other_shape)} ({other_item}), but a network needs one. Set "
+            f"data.size=[{example}], and data.spacing to keep their scale in mm"
+        )
+
+
+def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
+    names = Counter(rule_name(one, rules.window, rules.bit_depth) for one in known)
+    if len(names) > 1:
+        listed = ", ".join(f"{rule} {count:,}" for rule, count in names.most_common())
+        notes.append(
+            f"CHECK THE WINDOW: items are scaled by different rules, because they are of different "
+            f"kinds ({listed}); a network may learn the rule instead of the finding. Set "
+            "data.window to one rule for all"
+        )
+    elif not rules.eight_bit and rules.window == "auto" and names:
+        notes.append(f"values are scaled by the rule {next(iter(names))!r} (data.window)")
+
+
+def _unusual(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
+    """What an axis stands for, where that is not plain."""
+    lying = [one.affine is not None for one in known if one.kind in ("nifti", "dicom")]
+    unknown = lying.count(False)
+    if any(lying) and unknown and any(not is_picture(one.spatial) for one in known):
+        notes.append(
+            f"CHECK THE ORIENTATION: {unknown:,} of {len(lying):,} scans do not say how the "
+            "patient lay, so they may be mirrored or turned against the others"
+        )
+    several = [one for one in known if not is_picture(one.spatial)]
+    films = sum(one.frames > 1 for one in several)
+    if rules.dims == 3 and films:
+        notes.append(
+            f"the last axis of {films:,} items are frames or pages, not places in a body "
+            "(data.dims=2 and data.frame choose one of them)"
+        )
+    if rules.dims == 2 and several:
+        notes.append(
+            f"of {len(several):,} items with several slices or frames the {rules.frame} one is "
+            "taken (data.frame)"
+        )
+    if rules.channels not in (1, 3):
+        notes.append(f"each item has {rules.channels} channels, as its file has them")
+
+
+def reading_of(table: ImageTable) -> dict[str, Any]:
+    """How items become the images of a data set, as plain values.
+
+    Args:
+        table: The data set. One that was not made of files, such as arrays in an archive, is read
+            as arrays and pictures of its size are.
+    """
+    if table.reading is not None:
+        return dict(table.reading)
+    channels, *size = table.images.shape[1:]
+    eight_bit = table.images.dtype == np.uint8
+    rules = Rules(
+        dims=2 if len(size) == 2 else 3,
+        channels=channels,
+        size=tuple(size),
+        spacing=None,
+        pad=False,
+        window="auto",
+        percentiles=(0.5, 99.5),
+        bit_depth=8 if eight_bit else 16,
+        frame="error",
+        ground="white",
+        exif=True,
+        crop=None,
+        eight_bit=eight_bit and len(size) == 2,
+    )
+    return {"kind": SCAN, **rules.as_dict()}

@@ -1,0 +1,199 @@
+"""A picture or volume as its file holds it, where it is, and the numbers it may hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["nifti", "dicom", "picture", "array"]
+
+NIFTI: Final = (".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz", ".mgh", ".mgz")
+DICOM: Final = (".dcm", ".dicom", ".ima")
+PAIRS: Final = (".hdr", ".img", ".hdr.gz", ".img.gz")
+ARRAYS: Final = (".npy", ".npz")
+
+ABSENT: Final = "there is no such file"
+
+
+class ScanError(Exception):
+    """Why a file cannot be used and what helps, without the file's name."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one item of a data set is: a file, a folder of slices, or a part of either.
+
+    Attributes:
+        path: A file, or a folder with the slices of a DICOM series.
+        part: What is meant of it: the UID of a series, or ``member[index]`` of an npz archive;
+            empty for all of it, which an archive must then hold a single array for.
+        mask: The mask it is cut around; None without.
+        point: Middle of the part that is kept; None without.
+    """
+
+    path: Path
+    part: str = ""
+    mask: Source | None = None
+    point: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One picture or volume, as it was recorded.
+
+    Attributes:
+        values: ``(C, H, W)`` for a picture, rows from top to bottom; ``(C, X, Y, Z)`` for a volume,
+            whose indices grow towards the patient's right, front and head (RAS+) where the file
+            says how the patient lay. Frames of a film and pages of a file are ``(C, W, H, F)``,
+            unturned. Numbers in the machine's own byte order, after the file's own rescaling
+            (Hounsfield units of a CT).
+        kind: Kind of file.
+        mode: What a reader of a table wants to see: ``RGB``, ``12-bit grey``, ``int16``.
+        spacing: mm between neighbours along each axis of `values` after the first; None if unknown.
+        affine: ``(4, 4)``, from indices of a volume to mm (RAS+); None if unknown.
+        bits: Bits of an unsigned whole number, where the file says so or its type does (8, 12, 16);
+            None for other numbers.
+        modality: As DICOM names it (CT, MR, DX); empty if unknown.
+        window: Lowest and highest value that the file itself recommends to show; None if none.
+        frames: Frames or pages in the file; 1 for a plain picture or volume.
+        warnings: What was changed or assumed, a sentence each, without names.
+    """
+
+    values: NDArray[Any]
+    kind: Kind
+    mode: str
+    spacing: tuple[float, ...] | None = None
+    affine: NDArray[np.float64] | None = None
+    bits: int | None = None
+    modality: str = ""
+    window: tuple[float, float] | None = None
+    frames: int = 1
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def spatial(self) -> tuple[int, ...]:
+        """Pixels along each axis."""
+        return self.values.shape[1:]
+
+    @property
+    def is_volume(self) -> bool:
+        """Whether it has three axes in space, or frames."""
+        return self.values.ndim == 4
+
+
+PYTHON_OBJECTS: Final = (
+    "it holds Python objects, which can run a program when they are opened. Save it anew as an "
+    "array of numbers: array.astype(np.float32)"
+)
+
+
+def plain_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in a type that every later step takes.
+
+    Args:
+        values: Of any shape and type.
+
+    Returns:
+        Whole numbers and float32, float64 as they are, in the machine's byte order; yes and no
+        become uint8, half precision float32, and more than double precision float64.
+
+    Raises:
+        ScanError: If they are no real numbers.
+
+    Example:
+        >>> plain_numbers(np.array([True, False])).dtype, plain_numbers(np.ones(1, ">f4")).dtype
+        (dtype('uint8'), dtype('float32'))
+    """
+    kind, width = values.dtype.kind, values.dtype.itemsize
+    if kind == "c":
+        raise ScanError(
+            "its numbers are complex. Save their magnitude or their phase as a file of real numbers"
+        )
+    if kind == "O":
+        raise ScanError(PYTHON_OBJECTS)
+    if kind == "b":
+        return values.astype(np.uint8)
+    if kind == "f" and width not in (4, 8):
+        return values.astype(np.float32 if width < 4 else np.float64)
+    if kind not in "iuf":
+        raise ScanError(f"its values are of type {values.dtype}, not numbers")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def finite(values: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Numbers without NaN and infinity.
+
+    Source:
+        Our choice: each becomes the lowest finite number of the file, which is air in a CT and
+        background in an MR picture; zero would be water in a CT.
+
+    Args:
+        values: Of any shape.
+
+    Returns:
+        The numbers, in the same array where nothing had to be replaced, and a sentence with the
+        count where something had to.
+
+    Raises:
+        ScanError: If none is finite.
+
+    Example:
+        >>> finite(np.array([np.nan, 2.0, np.inf, 5.0]))[0]
+        array([2., 2., 2., 5.])
+    """
+    if values.dtype.kind != "f":
+        return values, ()
+    good = np.isfinite(values)
+    if good.all():
+        return values, ()
+    if not good.any():
+        raise ScanError("none of its numbers is finite: all are NaN or infinite")
+    lowest = values[good].min()
+    blank = int(np.isnan(values).sum())
+    count = int(values.size - good.sum())
+    return np.where(good, values, lowest), (
+        f"{count:,} of {values.size:,} numbers are not finite ({blank:,} NaN, {count - blank:,} "
+        f"infinite); each is replaced by the lowest finite one, {lowest:g}",
+    )
+
+
+def scaled(stored: NDArray[Any], slope: float, intercept: float) -> NDArray[Any]:
+    """``slope * stored + intercept``.
+
+    Source:
+        Our choice: computed with double precision; kept in single precision where the stored
+        numbers have 16 bits or fewer or are single-precision themselves, whose 24 bits of
+        significand lose none of their differences.
+
+    Returns:
+        The stored array itself where that changes nothing; else float32, or float64 for stored
+        numbers of more than 16 bits.
+    """
+    if slope == 1 and intercept == 0:
+        return stored
+    narrow = stored.dtype.itemsize <= 2 or stored.dtype == np.float32
+    with np.errstate(all="ignore"):  # what becomes infinite is replaced, and told, by `finite`
+        numbers = stored.astype(np.float64)
+        numbers *= slope
+        numbers += intercept
+        return numbers.astype(np.float32) if narrow else numbers
+
+
+def bits_of(values: NDArray[Any]) -> int | None:
+    """8 or 16 for unsigned whole numbers of that many bits; None for others."""
+    width = 8 * values.dtype.itemsize
+    return width if values.dtype.kind == "u" and width <= 16 else None
+
+
+def times(shape: tuple[int, ...]) -> str:
+    """A shape as text.
+
+    Example:
+        >>> times((8, 6, 3))
+        '8 x 6 x 3'
+    """
+    return " x ".join(map(str, shape)) or "a single number"
