@@ -14,12 +14,14 @@ from typing import Annotated, Any
 import typer
 
 from medldr.commands.analyze import analyze
+from medldr.commands.common_options import Config, Device, Overrides, Run, RunsBelow
 from medldr.commands.data_group import data_app
 from medldr.commands.export import export
 from medldr.commands.new import new
 from medldr.commands.plan import plan
 from medldr.commands.predict import predict
 from medldr.commands.validate import validate
+from medldr.commands.verify import verify
 from medldr.errors import InputError
 from medldr.version import __version__
 
@@ -32,21 +34,8 @@ app = typer.Typer(
     help="Train and evaluate medical image classifiers that must work in unseen hospitals.",
 )
 app.add_typer(data_app, name="data")
-app.command()(new)
-app.command()(plan)
-app.command()(predict)
-app.command()(validate)
-app.command()(export)
-app.command()(analyze)
-
-Config = Annotated[
-    str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(help="Changes: KEY=VALUE, for example training.epochs=2.", metavar="KEY=VALUE"),
-]
-Out = Annotated[Path, typer.Option("--out", help="Parent folder of the run folders.")]
+for command in (new, plan, predict, validate, export, analyze, verify):
+    app.command()(command)
 
 
 def _version(show: bool) -> None:
@@ -65,7 +54,7 @@ def _root(
 
 
 @app.command()
-def quickstart(out: Out = Path("runs/quickstart")) -> None:
+def quickstart(out: RunsBelow = Path("runs/quickstart")) -> None:
     """Train ERM and LatentDR on a small 3D phantom and compare them (a minute or two)."""
     from medldr.commands.quickstart import quickstart as start
 
@@ -76,7 +65,7 @@ def quickstart(out: Out = Path("runs/quickstart")) -> None:
 def train(
     config: Config,
     overrides: Overrides = None,
-    out: Out = Path("runs"),
+    out: RunsBelow = Path("runs"),
     restart: Annotated[
         bool, typer.Option("--restart", help="Move an earlier run aside and start over.")
     ] = False,
@@ -99,10 +88,8 @@ def train(
 
 @app.command()
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="A finished run folder.")],
-    device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
-    ] = None,
+    folder: Run,
+    device: Device = None,
 ) -> None:
     """Predict with a run's selected weights again, score them, and rewrite the run's page."""
     from medldr.reporting import print_run
@@ -219,18 +206,6 @@ def report(
         else:
             typer.echo(written)
     raise typer.Exit(code)
-
-
-@app.command()
-def verify(
-    folder: Annotated[
-        Path, typer.Argument(help="A run folder, a sweep folder, or a folder of run folders.")
-    ],
-) -> None:
-    """Check that finished runs are as they were left; the exit code is 2 if anything differs."""
-    from medldr.commands.verify import verify as check
-
-    raise typer.Exit(check(folder))
 
 
 @app.command("list")

@@ -1,8 +1,7 @@
 """What a metric is: the one table of how each is computed, named, printed and explained.
 
 A new metric is a row here, a function in `medldr.evaluation.metrics` that the row names, and an
-independent reference in ``tests/reference/metrics``. The order of the rows is that of a page; those
-without such a function at its end are in `medldr.derived_metrics`.
+independent reference in ``tests/reference/metrics``. The order of the rows is that of a page.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
-from medldr.derived_metrics import DERIVED
 from medldr.metric import Metric
 
 __all__ = ["ALIASES", "METRICS", "TASKS", "Metric", "metric_facts"]
@@ -260,7 +258,39 @@ _TABLE: Final = (
         function="counts.decisions", tasks=TASKS, levels=("class",),
         undefined="neither in the labels nor predicted",
     ),
-    *DERIVED,
+    # The last rows come of other metrics, over domains, groups or shares of the images, or of
+    # training itself: no function of `medldr.evaluation.metrics` computes them.
+    Metric(
+        "error_at_coverage", "Error", "Share of the decided images classified incorrectly.",
+        percent=True, better="lower", share="items", levels=(), aliases=("error",),
+        tasks=("multi-class", "binary", "ordinal"),
+        definition="errors among the most confident items, by their share",
+    ),
+    Metric(
+        "worst_domain", "Worst domain accuracy",
+        "Accuracy in the domain (hospital, scanner) where it is lowest.",
+        percent=True, levels=(), definition="lowest accuracy of any domain",
+        aliases=("worst_domain_accuracy",),
+    ),
+    Metric(
+        "worst_group", "Worst group accuracy",
+        "Accuracy in the group (slide, patient) where it is lowest. The lowest of many is low by "
+        "chance alone and has no interval; look at the groups and their intervals.",
+        percent=True, levels=(), aliases=("worst_group_accuracy",),
+        definition="lowest accuracy of any group (slide, patient) that has items",
+    ),
+    Metric(
+        "loss", "Loss", "The quantity that training minimises.", better="lower", levels=(),
+        selects=True, range=(0.0, inf),
+    ),
+    Metric(
+        "domain_accuracy", "Mean domain accuracy", "Unweighted mean of the domains' accuracies.",
+        percent=True, levels=(), selects=True, over_domains=True,
+    ),
+    Metric(
+        "domain_loss", "Mean domain loss", "Unweighted mean of the domains' losses.",
+        better="lower", levels=(), selects=True, over_domains=True, range=(0.0, inf),
+    ),
 )  # fmt: skip
 
 METRICS: Final[Mapping[str, Metric]] = {metric.name: metric for metric in _TABLE}

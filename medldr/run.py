@@ -7,7 +7,7 @@ processes (`medldr.training.machine.fabric`).
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,14 @@ from medldr.evaluation.checked import forget_scored, note_scored, refuse_other_w
 from medldr.evaluation.evaluate_rules import network, predict_and_score, rules_with_weights
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
-from medldr.folders.run_identity import RunIdentity
-from medldr.folders.run_record import CURE, RunRecord, Selection, add_to_run_record, read_run_record
+from medldr.folders.run_record import (
+    CURE,
+    RunIdentity,
+    RunRecord,
+    Selection,
+    add_to_run_record,
+    read_run_record,
+)
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.run_result import RunResult
@@ -193,7 +199,7 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     data = unchanged_data(config, files, before)
     check(config.evaluation, data.spec, data.rows, data.table.metadata)
     forget_scored(files)
-    # Metadata and card may be new; older runs may have called two classes multi-class.
+    # Metadata and card may be new.
     note_data(files, data, fabric)
     predict_and_score(config, data, files, fabric, rules_with_weights(files, before))
     note_scored(files)
@@ -285,8 +291,6 @@ def recorded_spec(files: RunFolder, record: RunRecord) -> DataSpec:
     Raises:
         InputError: If `run.json` does not say so.
     """
-    spec = record.spec
-    if spec is None or spec.task is None:
+    if record.spec is None:
         raise InputError(f"{files.run} does not say what data the run was trained on. {CURE}")
-    known = {field.name: getattr(spec, field.name) for field in fields(DataSpec)}
-    return DataSpec(**known)
+    return record.spec

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+
+from medldr.commands.common_options import Device, OutFolder
 
 
 def analyze(
@@ -13,10 +16,8 @@ def analyze(
         list[Path],
         typer.Argument(help="Finished run folders, reference first, or sweep folders."),
     ],
-    out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path("analysis"),
-    device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
-    ] = None,
+    out: OutFolder = Path("analysis"),
+    device: Device = None,
     items: Annotated[
         int, typer.Option(min=10, help="Maximum number of images of a run in maps and pairs.")
     ] = 2_000,
@@ -30,8 +31,6 @@ def analyze(
     Writes one page, a csv file per section, and each figure as svg and pdf. Latents are read from
     the run folder (evaluation.latents=true keeps them) or made again from its images.
     """
-    from rich.console import Console
-
     from medldr.analysis.analyze import analyze as analyse
     from medldr.evaluation.representation.options import Options
 

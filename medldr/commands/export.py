@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
+from rich.console import Console
+
+from medldr.commands.common_options import Force, Run
+from medldr.errors import InputError, did_you_mean
+from medldr.folders.files import RunFolder, checksum
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,7 +23,7 @@ CHECKED: Final = 8
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    run: Run,
     kind: Annotated[
         str, typer.Option("--format", help="onnx, torch (torch.export) or bundle (MONAI).")
     ],
@@ -33,18 +38,13 @@ def export(
             "was tested on, if they are where they were.",
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an earlier export of that name.")
-    ] = False,
+    force: Force = False,
 ) -> None:
     """Write a trained network as ONNX, torch.export or MONAI bundle, with its model card.
 
     What is written is compared with the network on random and on real images before it gets its
     name. Preprocessing, class names, calibration and threshold travel with it.
     """
-    from rich.console import Console
-
-    from medldr.errors import InputError, did_you_mean
     from medldr.export import Kind
     from medldr.export import export as write
     from medldr.prediction.predict import load_runs
@@ -87,7 +87,6 @@ def _real(trained: Trained, paths: Any) -> tuple[Tensor | None, str]:
 
     from medldr.data import build_data
     from medldr.data.files.scan import ScanError
-    from medldr.errors import InputError
     from medldr.prediction.items import find_items
 
     if paths:
@@ -115,7 +114,6 @@ def _real(trained: Trained, paths: Any) -> tuple[Tensor | None, str]:
 def _card(trained: Trained) -> Card:
     from medldr.config.method import method_title, model_title
     from medldr.export import Card
-    from medldr.folders.files import RunFolder, checksum
     from medldr.reporting.read.run import read_run
     from medldr.reporting.sections.run.numbers import split_table
     from medldr.reporting.writers.markdown import markdown_table

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from medldr.commands.common_options import Device, Force, Run
+from medldr.errors import InputError
+from medldr.folders.files import write_text
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from medldr.prediction.answers import Answers
     from medldr.prediction.explainer import Explainer
 
@@ -19,7 +24,7 @@ WIDEST: Final = 32
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    run: Run,
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -52,12 +57,8 @@ def predict(
     path_column: Annotated[
         str | None, typer.Option("--path", help="Column of a table with the files.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace earlier predictions of that name.")
-    ] = False,
+    device: Device = None,
+    force: Force = False,
     show_ids: Annotated[
         bool, typer.Option("--show-ids", help="Name the files on the page of heat maps.")
     ] = False,
@@ -67,9 +68,6 @@ def predict(
     Scans are read as those of training were. What cannot be read is listed in
     NAME_unreadable.csv, the rest is answered, and the exit code is 3.
     """
-    from rich.console import Console
-
-    from medldr.errors import InputError
     from medldr.prediction.explainer import Explainer
     from medldr.prediction.items import find_items
     from medldr.prediction.predict import load_runs, predict_items
@@ -98,7 +96,6 @@ def predict(
 
 
 def _write_page(title: str, answers: Answers, explainer: Explainer, *, show_ids: bool) -> Path:
-    from medldr.folders.files import write_text
     from medldr.reporting.pages.prediction import prediction_page
     from medldr.reporting.writers.html import html_page
 
@@ -127,7 +124,7 @@ def _write_page(title: str, answers: Answers, explainer: Explainer, *, show_ids:
     return path
 
 
-def _print(answers: Answers, console: Any) -> None:
+def _print(answers: Answers, console: Console) -> None:
     console.print(_table(answers))
     if len(answers) > SHOWN:
         console.print(f"and {len(answers) - SHOWN:,} more")
@@ -146,9 +143,6 @@ def _print(answers: Answers, console: Any) -> None:
 
 
 def _table(answers: Answers) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     called = answers.called_positive
     table = Table(box=None)
     table.add_column("Item", overflow="fold")

@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+
+from medldr.commands.common_options import Device, Force, OutFolder, Run
+from medldr.errors import InputError
+from medldr.folders.files import write_text
 
 
 def validate(
-    run: Annotated[Path, typer.Argument(help="A finished run folder.")],
+    run: Run,
     table: Annotated[
         Path, typer.Argument(help="The site's table: a row per scan, with its label.")
     ],
@@ -21,16 +26,12 @@ def validate(
             metavar="data.KEY=VALUE",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="The folder to write.")] = Path("validation"),
+    out: OutFolder = Path("validation"),
     site: Annotated[
         str, typer.Option("--site", help="The site's name in reports; unset: the folder's.")
     ] = "",
-    device: Annotated[
-        str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace an earlier folder of that name.")
-    ] = False,
+    device: Device = None,
+    force: Force = False,
 ) -> None:
     """Score a run on labelled scans of another site; only numbers go into the folder.
 
@@ -38,11 +39,7 @@ def validate(
     path, no name of a file or a patient. `medldr report` and `medldr compare` read it as a run. The
     exit code is 3 if some scans could not be read; they are listed beside the folder.
     """
-    from rich.console import Console
-
     from medldr.data.counting import counted
-    from medldr.errors import InputError
-    from medldr.folders.files import write_text
     from medldr.prediction.validate import validate as score
     from medldr.prediction.write import unreadable_text
     from medldr.reporting import print_run, report_folder

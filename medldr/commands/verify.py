@@ -4,48 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
+import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
 from medldr.errors import InputError
-from medldr.evaluation.verification import Verdict, verify_run
 from medldr.folders.files import RunFolder
-from medldr.folders.run_record import read_run_record
 
-SHOWN = 20
+if TYPE_CHECKING:
+    from medldr.evaluation.verification import Verdict
+
+SHOWN: Final = 20
 """How many differences of one run are printed."""
 
 
-def verify(folder: Path) -> int:
-    """Check a run, or every finished run of a folder, and print what differs.
+def verify(
+    folder: Annotated[
+        Path, typer.Argument(help="A run folder, a sweep folder, or a folder of run folders.")
+    ],
+) -> None:
+    """Check that finished runs are as they were left; the exit code is 2 if anything differs."""
+    from medldr.evaluation.verification import verify_run
+    from medldr.folders.run_record import read_run_record
 
-    Args:
-        folder: A run folder, a sweep's folder, or any folder of run folders.
-
-    Returns:
-        0 if everything is as the runs left it, else 2.
-
-    Raises:
-        InputError: If the folder holds no finished run.
-    """
     runs = _runs(folder)
-    several = len(runs) > 1
-    console = Console(stderr=True)
-    shown = track(runs, "verifying", console=console, transient=True) if several else runs
-    found = [verify_run(files) for files in shown]
-    verdicts = [verdict for verdict in found if verdict is not None]
-    unfinished = [r for r, verdict in zip(runs, found, strict=True) if verdict is None]
+    progress = Console(stderr=True)
+    shown = track(runs, "verifying", console=progress, transient=True, disable=len(runs) < 2)
+    checked = [(files, verify_run(files)) for files in shown]
+    verdicts = [verdict for _, verdict in checked if verdict is not None]
+    unfinished = [files for files, verdict in checked if verdict is None]
     if not verdicts:
         states = "; ".join(f"{r.path.name} is {read_run_record(r).status}" for r in unfinished)
         raise InputError(
-            f"{folder} holds no finished run" + (f": {states}" if states else "")
-            + ". Give a folder that `medldr train` or `medldr sweep` wrote"
-        )  # fmt: skip
-    _print(verdicts, len(unfinished))
-    return 2 if any(verdict.differs for verdict in verdicts) else 0
+            f"{folder} holds no finished run{f': {states}' if states else ''}. Give a folder that "
+            "`medldr train` or `medldr sweep` wrote"
+        )
+    out = Console(highlight=False)
+    _print_counts(verdicts, out)
+    for line in _lines(verdicts, len(unfinished)):
+        out.print(line, soft_wrap=True, markup=False)
+    raise typer.Exit(2 if any(verdict.differs for verdict in verdicts) else 0)
 
 
 def _runs(folder: Path) -> list[RunFolder]:
@@ -58,19 +60,16 @@ def _runs(folder: Path) -> list[RunFolder]:
     return [files for files in below if files.run.is_file()]
 
 
-def _print(verdicts: Sequence[Verdict], unfinished: int) -> None:
-    out = Console(highlight=False)
+def _print_counts(verdicts: Sequence[Verdict], out: Console) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("run", overflow="fold")
     for heading in ("files", "numbers", "differ"):
         table.add_column(heading, justify="right", no_wrap=True)
     for verdict in verdicts:
-        wrong = Text(str(len(verdict.differs) or "none"), "red" if verdict.differs else "")
+        differ = Text(str(len(verdict.differs) or "none"), "red" if verdict.differs else "")
         counts = [f"{count:,}" if count else "–" for count in (verdict.files, verdict.numbers)]
-        table.add_row(verdict.name, *counts, wrong)
+        table.add_row(verdict.name, *counts, differ)
     out.print(table)
-    for line in _lines(verdicts, unfinished):
-        out.print(line, soft_wrap=True, markup=False)
 
 
 def _lines(verdicts: Sequence[Verdict], unfinished: int) -> Iterator[str]:

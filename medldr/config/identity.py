@@ -15,10 +15,18 @@ from medldr.config.section import PluginSection, Section
 from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 from medldr.folders.files import read_json, write_text
-from medldr.folders.run_identity import RunIdentity
+from medldr.folders.run_record import RunIdentity
 
-NOT_HASHED: Final = ("seed", "label", "machine", "pinned", "config_version")
-"""Top-level keys outside the hash; `pinned` lists what a protocol fixes, not what a run does."""
+NOT_HASHED: Final = (
+    "seed", "label", "machine", "config_version",
+    "pinned",  # what a protocol fixes, not what a run does
+    # Where files are and whether they may be fetched, not what is in them.
+    "data.root", "data.download", "data.packed", "data.cache", "model.allow_download",
+    # What describes the data, or adds to results that stay as they are.
+    "data.metadata", "data.card", "evaluation.subgroups", "evaluation.bands",
+    "evaluation.prevalence",
+)  # fmt: skip
+"""Keys outside the hash."""
 
 _RUN_NAME: Final = re.compile(r".+-[0-9a-f]{8}-s\d+")
 
@@ -27,34 +35,27 @@ def run_hash(config: RunConfig) -> str:
     """Eight hexadecimal digits, equal for runs that differ at most in their seed.
 
     They come from the SHA-256 of the canonical JSON (sorted keys, no spaces) of `config_version`
-    and of all values that differ from their defaults, without `seed`, `label`, `data.root`,
-    `data.download`, `data.packed`, `data.cache`, `model.allow_download` and the section `machine`,
-    and without what only describes the data or adds to results that stay the same: `data.metadata`,
-    `data.card`, `evaluation.subgroups`, `evaluation.bands` and `evaluation.prevalence`. The
-    protocol id is included; the values it pins are included anyway. For `training.init_from`, only
-    the folder's name counts if it has the form of `run_name`: it identifies the run, wherever the
-    folder is. For `data.manifest`, only which ids each split holds counts, and for `data.file` only
-    its name, wherever they are.
+    and of all values that differ from their defaults, without `NOT_HASHED`. The protocol id is
+    included; the values it pins are included anyway. For `training.init_from`, only the folder's
+    name counts if it has the form of `run_name`: it identifies the run, wherever the folder is. For
+    `data.manifest`, only which ids each split holds counts, and for `data.file` only its name,
+    wherever they are.
 
     Raises:
         InputError: If `data.manifest` names a file that is missing or no manifest.
     """
-    plain: dict[str, Any] = {"subgroups": None, "bands": {}, "prevalence": None}
-    undescribed = config.evaluation.model_copy(update=plain)
-    values = differing(config.model_copy(update={"evaluation": undescribed}))
-    for key in NOT_HASHED:
-        values.pop(key, None)
-    # Where the files are, not what is in them, and what describes them without changing a result.
-    for key in ("root", "download", "packed", "metadata", "card"):
-        values["data"].pop(key, None)
-    # Where images are kept changes none of them, and a table is known by its name: what is in it is
-    # part of the data's own hash, which a resumed run is held to.
-    values["data"].pop("cache", None)
-    if "file" in values["data"]:
-        values["data"]["file"] = Path(values["data"]["file"]).name
-    if getattr(config.data, "manifest", None) is not None:
-        values["data"]["manifest"] = _manifest_ids(Path(values["data"]["manifest"]))
-    values["model"].pop("allow_download", None)
+    values = differing(config)
+    for dotted in NOT_HASHED:
+        section, _, key = dotted.rpartition(".")
+        (values.get(section, {}) if section else values).pop(key, None)
+    if not values.get("evaluation"):
+        values.pop("evaluation", None)
+    data = values["data"]
+    # What is in a table is part of the data's own hash, which a resumed run is held to.
+    if "file" in data:
+        data["file"] = Path(data["file"]).name
+    if data.get("manifest") is not None:
+        data["manifest"] = _manifest_ids(Path(data["manifest"]))
     start = config.training.init_from
     if start is not None and _RUN_NAME.fullmatch(start.name):
         values["training"]["init_from"] = start.name
@@ -113,13 +114,6 @@ def differing(section: Section) -> dict[str, Any]:
             continue
         found[key] = differing(value) if isinstance(value, Section) else plain[key]
     return found
-
-
-def diff_from_defaults(config: RunConfig) -> dict[str, Any]:
-    """What was chosen, by dotted key, for display: ``{"training.lr": 0.01, ...}``."""
-    values = differing(config)
-    values.pop("pinned", None)
-    return flatten(values)
 
 
 class Change(NamedTuple):

@@ -21,7 +21,6 @@ from medldr.config.yaml import Document, KeyPath, parse_value, read_yaml
 from medldr.errors import InputError, did_you_mean
 
 COMMAND_LINE: Final = "command line"
-_OF_THE_FILE: Final = ("extends", "pins")
 _FILE_ENTRY: Final = re.compile(r"^[./~]|\.ya?ml$")
 
 
@@ -46,8 +45,16 @@ class Layer:
     pinned: Mapping[str, Any] = field(default_factory=dict)
 
     def without(self, section: str) -> Layer:
-        """The same layer without this section."""
+        """The same layer without a section; a part of that section sets nothing any more."""
+        if (self.part or "").startswith(f"{section}/"):
+            return replace(self, values={}, pinned={})
         return replace(self, values={k: v for k, v in self.values.items() if k != section})
+
+    def where(self, path: KeyPath) -> str:
+        """The file and the line of a key, or of the nearest enclosing one that has a line."""
+        ends = (path[:end] for end in range(len(path), 0, -1))
+        line = next((self.lines[end] for end in ends if end in self.lines), None)
+        return self.source if line is None else f"{self.source}:{line}"
 
 
 class Merged:
@@ -61,25 +68,18 @@ class Merged:
 
     def origin(self, path: KeyPath) -> Layer | None:
         """The layer that set this key, or the nearest enclosing one."""
-        for end in range(len(path), 0, -1):
-            if path[:end] in self.origins:
-                return self.origins[path[:end]]
-        return None
+        ends = (path[:end] for end in range(len(path), 0, -1))
+        return next((self.origins[end] for end in ends if end in self.origins), None)
 
     def where(self, path: KeyPath) -> str:
         """File and line of a value, or ``command line``."""
         layer = self.origin(path)
-        if layer is None:
-            return "defaults"
-        for end in range(len(path), 0, -1):
-            if path[:end] in layer.lines:
-                return f"{layer.source}:{layer.lines[path[:end]]}"
-        return layer.source
+        return "defaults" if layer is None else layer.where(path)
 
     def sources(self, path: KeyPath) -> list[str]:
         """The files that set something at or below a key, the strongest first."""
-        said = [layer.source for key, layer in self.origins.items() if key[: len(path)] == path]
-        return list(dict.fromkeys(reversed(said)))
+        below = [layer.source for key, layer in self.origins.items() if key[: len(path)] == path]
+        return list(dict.fromkeys(reversed(below)))
 
     def _merge(self, old: dict[str, Any], new: Mapping[str, Any], at: KeyPath, by: Layer) -> None:
         if at and "name" in old and new.get("name", old["name"]) != old["name"]:
@@ -87,13 +87,13 @@ class Merged:
                 self._forget((*at, key))
             old.clear()
         for key, value in new.items():
-            here = (*at, key)
+            path = (*at, key)
             if isinstance(value, dict) and isinstance(old.get(key), dict):
-                self._merge(old[key], value, here, by)
+                self._merge(old[key], value, path, by)
             else:
-                self._forget(here)
+                self._forget(path)
                 old[key] = copy.deepcopy(value)
-                self._remember(value, here, by)
+                self._remember(value, path, by)
 
     def _remember(self, value: Any, path: KeyPath, layer: Layer) -> None:
         self.origins[path] = layer
@@ -102,26 +102,22 @@ class Merged:
                 self._remember(inner, (*path, key), layer)
 
     def _forget(self, path: KeyPath) -> None:
-        for known in [known for known in self.origins if known[: len(path)] == path]:
-            del self.origins[known]
+        for below in [key for key in self.origins if key[: len(path)] == path]:
+            del self.origins[below]
 
 
 class Layers:
     """Collects the layers of a configuration.
 
     Attributes:
+        found: The layers, the strongest last.
         problems: What is wrong so far, one line each.
     """
 
     def __init__(self) -> None:
+        self.found: list[Layer] = []
         self.problems: list[str] = []
         self._open: list[Path] = []
-        self._levels: list[list[Layer]] = [[]]  # layers of each document being read
-
-    @property
-    def found(self) -> list[Layer]:
-        """The layers, the strongest last."""
-        return self._levels[0]
 
     def add_file(self, path: Path, part: str | None = None) -> None:
         """Add what a file extends, then the file itself."""
@@ -135,22 +131,21 @@ class Layers:
 
     def add_document(self, document: Document, folder: Path, part: str | None = None) -> None:
         """Add what a mapping extends, the parts its bare words refer to, then the mapping."""
-        self._levels.append([])
+        first = len(self.found)
         values = dict(document.values)
-        extends, pins = (values.pop(key, None) for key in _OF_THE_FILE)
-        for entry in _texts(extends, "extends", document):
-            self._add_entry(entry, document, folder)
         layer = Layer(document.source, folder, values, document.lines, part)
+        extends, pins = (_names(layer, key, values.pop(key, None)) for key in ("extends", "pins"))
+        for entry in extends:
+            self._add_entry(entry, layer)
         for section, kind in PLUGIN_SECTIONS.items():
-            value = layer.values.get(section)
+            value = values.get(section)
+            if value is None or isinstance(value, str):
+                values.pop(section, None)  # None: a section whose keys are all commented out
             if isinstance(value, str):
-                layer = layer.without(section)
                 self._add_word(section, kind, value, layer)
-            elif value is None:
-                layer = layer.without(section)  # a section whose keys are all commented out
-        own = self._levels.pop()
-        pinned = _pinned(_texts(pins, "pins", document), [*own, layer], document)
-        self._levels[-1] += [*own, replace(layer, pinned=pinned)]
+        self.found.append(layer)
+        if pins:
+            self.found[-1] = replace(layer, pinned=_pinned(pins, self.found[first:]))
 
     def add_overrides(self, overrides: Sequence[str], folder: Path) -> None:
         """Add ``KEY=VALUE`` texts: whole sections first, then names, then single keys."""
@@ -167,65 +162,66 @@ class Layers:
                 pairs.append((words, parse_value(value, f"{text!r} ({COMMAND_LINE})")))
             except InputError as error:
                 self.problems.append(f"{error}. Quote the value if it is text")
-        for words, value in sorted(pairs, key=_strength):
-            nested = {words[-1]: value}
-            for word in reversed(words[:-1]):
-                nested = {word: nested}
-            self.add_document(Document(COMMAND_LINE, nested), folder)
+        for words, value in sorted(pairs, key=lambda pair: strength(pair[0])):
+            self.add_document(Document(COMMAND_LINE, nested(words, value)), folder)
 
-    def _add_entry(self, entry: str, document: Document, folder: Path) -> None:
-        if _FILE_ENTRY.search(entry):
-            path = folder / Path(entry).expanduser()
-            if not path.is_file():
-                bare = re.sub(r"\.ya?ml$", "", entry)
-                hint = f". The packaged part is {bare!r}" if bare in packaged_names() else ""
-                raise InputError(
-                    f"{document.source}: extends {entry!r}, but there is no file {path}{hint}"
-                )
-            self.add_file(path)
-            return
+    def _add_entry(self, entry: str, by: Layer) -> None:
+        """Add a file or a packaged part that a document extends."""
         known = packaged_names()
-        if entry not in known:
-            local = folder / f"{entry}.yaml"
-            hint = did_you_mean(entry, known)
-            if local.is_file():
-                hint = f" For the file next to it, write './{entry}.yaml'."
-            raise InputError(
-                f"{document.source}: extends {entry!r}, but there is no such packaged part.{hint} "
-                f"Known: {', '.join(known)}"
-            )
-        self.add_file(packaged_configs() / f"{entry}.yaml", entry)
+        if _FILE_ENTRY.search(entry):
+            path = by.folder / Path(entry).expanduser()
+            if path.is_file():
+                self.add_file(path)
+                return
+            bare = re.sub(r"\.ya?ml$", "", entry)
+            fault = f"there is no file {path}"
+            fault += f". The packaged part is {bare!r}" if bare in known else ""
+        elif entry in known:
+            self.add_file(packaged_configs() / f"{entry}.yaml", entry)
+            return
+        else:
+            near = did_you_mean(entry, known)
+            if (by.folder / f"{entry}.yaml").is_file():
+                near = f" For the file next to it, write './{entry}.yaml'."
+            fault = f"there is no such packaged part.{near} Known: {', '.join(known)}"
+        raise InputError(f"{by.source}: extends {entry!r}, but {fault}")
 
-    def _add_word(self, section: str, kind: plugins.Kind, word: str, layer: Layer) -> None:
+    def _add_word(self, section: str, kind: plugins.Kind, word: str, by: Layer) -> None:
         """Replace a section by the part or the plug-in that a bare word names."""
         parts, known = packaged_names(section), plugins.names(kind)
         if word not in parts and word not in known and "." not in word:
             self.problems.append(
-                f"{section} = {word!r} ({_place(layer, section)}): there is no such part or "
+                f"{section} = {word!r} ({by.where((section,))}): there is no such part or "
                 f"{plugins.SINGULAR[kind]}.{did_you_mean(word, [*parts, *known])} "
                 f"Parts: {', '.join(parts)}"
             )
             return
-        self._levels = [_taken_back(level, section) for level in self._levels]
+        self.found = [layer.without(section) for layer in self.found]
         if word in parts:
             self.add_file(packaged_configs() / section / f"{word}.yaml", f"{section}/{word}")
         else:
-            self._levels[-1].append(replace(layer, values={section: {"name": word}}))
+            self.found.append(replace(by, values={section: {"name": word}}))
 
 
-def _pinned(keys: list[str], layers: list[Layer], document: Document) -> dict[str, Any]:
-    """The values of the keys that a file pins, from the file and what it extends."""
-    stated = Merged(layers).values if keys else {}
-    pinned = {}
-    for key in keys:
-        try:
-            pinned[key] = lookup(stated, key)
-        except KeyError:
-            raise InputError(
-                f"{document.source}: pins {key!r}, but neither this file nor what it extends "
-                "sets that key"
-            ) from None
-    return pinned
+def nested(words: Sequence[str], value: Any) -> dict[str, Any]:
+    """The value of a dotted key as a mapping of sections.
+
+    Example:
+        >>> nested(["training", "lr"], 0.1)
+        {'training': {'lr': 0.1}}
+    """
+    *sections, last = words
+    mapping = {last: value}
+    for section in reversed(sections):
+        mapping = {section: mapping}
+    return mapping
+
+
+def strength(words: Sequence[str]) -> tuple[int, int]:
+    """Where a dotted key stands in the order of merging: whole sections, names, single keys."""
+    if len(words) == 1:
+        return (0 if words[0] == "extends" else 1, 0)
+    return (2, len(words)) if words[-1] == "name" else (3, 0)
 
 
 def lookup(values: Mapping[str, Any], key: str) -> Any:
@@ -237,35 +233,26 @@ def lookup(values: Mapping[str, Any], key: str) -> Any:
     """
     value: Any = values
     for word in key.split("."):
-        if not isinstance(value, Mapping):
+        if not isinstance(value, Mapping) or word not in value:
             raise KeyError(key)
         value = value[word]
     return value
 
 
-def _taken_back(layers: list[Layer], section: str) -> list[Layer]:
-    kept = (layer for layer in layers if not (layer.part or "").startswith(f"{section}/"))
-    return [layer.without(section) for layer in kept]
+def _pinned(keys: Sequence[str], layers: Sequence[Layer]) -> dict[str, Any]:
+    """The values of the keys that a file pins, from the file and what it extends."""
+    stated = Merged(layers).values
+    try:
+        return {key: lookup(stated, key) for key in keys}
+    except KeyError as error:
+        raise InputError(
+            f"{layers[-1].source}: pins {error.args[0]!r}, but neither this file nor what it "
+            "extends sets that key"
+        ) from None
 
 
-def _strength(pair: tuple[list[str], Any]) -> tuple[int, int]:
-    words = pair[0]
-    if len(words) == 1:
-        return (0 if words[0] == "extends" else 1, 0)
-    return (2, len(words)) if words[-1] == "name" else (3, 0)
-
-
-def _place(layer: Layer, key: str) -> str:
-    line = layer.lines.get((key,))
-    return layer.source if line is None else f"{layer.source}:{line}"
-
-
-def _texts(value: Any, key: str, document: Document) -> list[str]:
-    entries = [value] if isinstance(value, str) else value
-    if entries is None:
-        return []
-    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-        line = document.lines.get((key,))
-        where = document.source if line is None else f"{document.source}:{line}"
-        raise InputError(f"{key} = {value!r} ({where}): should be a list of names")
-    return entries
+def _names(layer: Layer, key: str, value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{key} = {value!r} ({layer.where((key,))}): should be a list of names")
+    return names

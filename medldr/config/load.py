@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from medldr.config.layers import Layer, Layers, Merged
-from medldr.config.messages.problems import explain
+from medldr.config.layers import COMMAND_LINE, Layers, Merged
+from medldr.config.messages import explain
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
@@ -44,25 +44,21 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
     """
     if isinstance(overrides, str):
         overrides = [overrides]
-    layers = Layers()
-    here = Path.cwd()
+    layers, here, label = Layers(), Path.cwd(), None
     if isinstance(source, Mapping):
-        name, label = "the given mapping", None
-        layers.add_document(Document(name, dict(source)), here)
+        layers.add_document(Document("the given mapping", dict(source)), here)
     else:
         path = find_config(source)
-        name, label = str(source), path.stem
         layers.add_file(path)
-        if "label" in layers.found[-1].values:
-            label = None
+        if "label" not in layers.found[-1].values:
+            label = "+".join([path.stem, *_replaced_sections(overrides)])
     layers.add_overrides(overrides, here)
     merged = merge(layers)
-    if label is not None:
-        label = "+".join([label, *_replaced_sections(overrides)])
-    if label is not None and merged.where(("label",)) != "command line":
+    if label is not None and merged.where(("label",)) != COMMAND_LINE:
         merged.values["label"] = re.sub(r"[^A-Za-z0-9_.+-]+", "_", label).strip("._+-") or "run"
     config, problems = check(merged, layers)
     if config is None:
+        name = "the given mapping" if isinstance(source, Mapping) else source
         raise refusal(f"the configuration {name}", problems)
     return config
 
@@ -73,7 +69,14 @@ def merge(layers: Layers) -> Merged:
     Run files and members of a sweep both go through here, and then through `check`.
     """
     merged = Merged(layers.found)
-    _keep_one_length(merged, layers.found)
+    training = merged.values.get("training")
+    if isinstance(training, dict) and None not in (training.get("epochs"), training.get("steps")):
+        order = [id(layer) for layer in layers.found]
+        epochs, steps = (
+            order.index(id(merged.origin(("training", key)))) for key in ("epochs", "steps")
+        )
+        if epochs != steps:
+            training["epochs" if epochs < steps else "steps"] = None
     return merged
 
 
@@ -153,27 +156,12 @@ def find_config(source: str | Path) -> Path:
 
 def _replaced_sections(overrides: Sequence[str]) -> list[str]:
     """Bare words that replace whole sections, making it another method, data set or network."""
-    pairs = (text.split("=", 1) for text in overrides)
+    pairs = [map(str.strip, text.partition("=")[::2]) for text in overrides]
     return [
-        pair[1].strip()
-        for pair in pairs
-        if len(pair) == 2
-        and pair[0].strip() in PLUGIN_SECTIONS
-        and re.fullmatch(r"[\w.]+", pair[1].strip())
+        word
+        for section, word in pairs
+        if section in PLUGIN_SECTIONS and re.fullmatch(r"[\w.]+", word)
     ]
-
-
-def _keep_one_length(merged: Merged, layers: Sequence[Layer]) -> None:
-    """If layers set both `training.epochs` and `training.steps`, let the stronger one decide."""
-    training = merged.values.get("training")
-    if not isinstance(training, dict) or None in (training.get("epochs"), training.get("steps")):
-        return
-    strength = {}
-    for key in ("epochs", "steps"):
-        origin = merged.origin(("training", key))
-        strength[key] = next(i for i, layer in enumerate(layers) if layer is origin)
-    if strength["epochs"] != strength["steps"]:
-        training[min(strength, key=lambda key: strength[key])] = None
 
 
 def _finished(value: Any, raw: Any, path: KeyPath, merged: Merged) -> Any:

@@ -8,12 +8,11 @@ plug-in. Whatever has no title is printed by name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
 from medldr import plugins
-from medldr.config.algorithm_name import erm_with_loss_of, id_of, title_of
 from medldr.config.packaged import packaged_configs
 from medldr.config.sections import MODIFIED, SWAD_TITLES, later_stages, section, swad_form
 
@@ -32,7 +31,8 @@ _BATCHES: Final = {
     "weighted": "class-balanced batches",
     "domains": "batches by domain",
 }
-_TITLE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
+_PLAIN_LOSSES: Final = ("cross_entropy", "binary_cross_entropy")
+_TITLE_LINE: Final = re.compile(r"^# Title: (.+)$", re.MULTILINE)
 
 
 def model_title(name: str) -> str:
@@ -42,7 +42,11 @@ def model_title(name: str) -> str:
         >>> model_title("resnet18"), model_title("timm")
         ('ResNet-18', 'timm')
     """
-    return str(plugins.facts("models", name).get("TITLE", name))
+    return _title("models", name)
+
+
+def _title(kind: plugins.Kind, name: str) -> str:
+    return str(plugins.facts(kind, name).get("TITLE", name))
 
 
 def method_title(config: Config) -> str:
@@ -56,7 +60,7 @@ def method_title(config: Config) -> str:
         >>> method_title({"algorithm": {"name": "mixup", "loss": "balanced_softmax"}})
         'Mixup on Balanced Softmax'
     """
-    title = title_of(section(config, "algorithm")) + ("-DRW" if _deferred(config) else "")
+    title = _algorithm_title(section(config, "algorithm")) + ("-DRW" if _deferred(config) else "")
     return " + ".join([title, *(words for _, words in _added(config))])
 
 
@@ -89,8 +93,8 @@ def _stage(stage: Config, first: Config) -> tuple[str, str]:
     name = str(stage.get("name"))
     if name != "retrain_head":
         return name, ADDED.get(name, name)
-    algorithm = section(stage, "algorithm") or erm_with_loss_of(first)
-    by, sampler = id_of(algorithm), str(stage.get("sampler") or "weighted")
+    algorithm = section(stage, "algorithm") or _erm_with_loss_of(first)
+    by, sampler = _algorithm_id(algorithm), str(stage.get("sampler") or "weighted")
     new = bool(stage.get("restart", True))
     part = _RETRAINED.get(by) if new and sampler == "weighted" else None
     if part is not None:
@@ -99,7 +103,7 @@ def _stage(stage: Config, first: Config) -> tuple[str, str]:
     if not new:
         words, title = [*words, "further"], "classifier trained further"
     if by != "erm":
-        words, title = [*words, by.replace("+", "_")], f"{title} by {title_of(algorithm)}"
+        words, title = [*words, by.replace("+", "_")], f"{title} by {_algorithm_title(algorithm)}"
     return "_".join(words), f"{title} ({_BATCHES.get(sampler, sampler)})"
 
 
@@ -124,8 +128,98 @@ def method_id(config: Config) -> str:
         >>> method_id({"algorithm": {"name": "coral"}, "training": averaged})
         'coral+swad'
     """
-    found = id_of(section(config, "algorithm")) + ("_drw" if _deferred(config) else "")
-    return "+".join([found, *(part for part, _ in _added(config))])
+    method = _algorithm_id(section(config, "algorithm")) + ("_drw" if _deferred(config) else "")
+    return "+".join([method, *(part for part, _ in _added(config))])
+
+
+def _algorithm_title(algorithm: Config) -> str:
+    """Title of a section ``algorithm``: a method on its base, or on a loss of its own.
+
+    Example:
+        >>> _algorithm_title({"name": "bcl", "loss": {"name": "logit_adjusted", "tau": 2.0}})
+        'BCL on Logit adjustment (tau 2)'
+    """
+    name = str(algorithm.get("name", "unknown method"))
+    loss, base = _own_loss(algorithm), section(algorithm, "base")
+    if name == "erm" and loss:
+        return _loss_title(loss)
+    title = _title("algorithms", name)
+    for key, words in plugins.facts("algorithms", name).get("TITLE_BY", {}).items():
+        value = algorithm.get(key)
+        title += f" ({words.get(value, value)})" if value else ""
+    below = _algorithm_title(base) if base else _loss_title(loss) if loss else ""
+    return f"{title} on {below}" if below else title
+
+
+def _algorithm_id(algorithm: Config) -> str:
+    """Id of a section ``algorithm``, likewise.
+
+    Example:
+        >>> _algorithm_id({"name": "bcl", "loss": {"name": "logit_adjusted", "tau": 2.0}})
+        'bcl+logit_adjusted_tau_2'
+    """
+    name = str(algorithm.get("name", ""))
+    loss, base = _own_loss(algorithm), section(algorithm, "base")
+    if name == "erm" and loss:
+        return _loss_id(loss)
+    facts = plugins.facts("algorithms", name)
+    plain = facts.get("PLAIN", {})
+    for form in facts.get("FORMS", ()):
+        when = {**plain, **form["when"]}
+        if all(_same(algorithm.get(key), when[key], plain.get(key)) for key in when):
+            name = form["id"]
+    below = _algorithm_id(base) if base else _loss_id(loss) if loss else ""
+    return f"{name}+{below}" if below and below != "erm" else name
+
+
+def _own_loss(algorithm: Config) -> Config:
+    """The loss that names a method; empty for those of the task and of the method itself."""
+    loss = section(algorithm, "loss")
+    usual = ("", *_PLAIN_LOSSES, _usual_loss(algorithm))
+    return {} if loss.get("name", "") in usual and not _changed(loss) else loss
+
+
+def _usual_loss(algorithm: Config) -> Any:
+    """Name of the loss that a method has unless its section says otherwise; None: the task's."""
+    return plugins.facts("algorithms", str(algorithm.get("name", ""))).get("PLAIN", {}).get("loss")
+
+
+def _erm_with_loss_of(algorithm: Config) -> Config:
+    """ERM with the classification loss that a method, or what it stands on, uses.
+
+    Example:
+        >>> _erm_with_loss_of({"name": "latentdr", "base": {"name": "bcl"}})
+        {'name': 'erm', 'loss': {'name': 'logit_adjusted'}}
+    """
+    base = section(algorithm, "base")
+    if base:
+        return _erm_with_loss_of(base)
+    usual = _usual_loss(algorithm)
+    return {"name": "erm", "loss": section(algorithm, "loss") or ({"name": usual} if usual else {})}
+
+
+def _changed(loss: Config) -> dict[str, Any]:
+    """Keys of a loss that have other values than the published ones."""
+    published = plugins.facts("losses", str(loss.get("name", ""))).get("PUBLISHED", {})
+    return {key: loss[key] for key, value in published.items() if loss.get(key, value) != value}
+
+
+def _loss_title(loss: Config) -> str:
+    changed = ", ".join(f"{key} {value:.12g}" for key, value in _changed(loss).items())
+    return _title("losses", str(loss["name"])) + (f" ({changed})" if changed else "")
+
+
+def _loss_id(loss: Config) -> str:
+    changed = (f"{key}_{value:.12g}" for key, value in _changed(loss).items())
+    return "_".join([str(loss["name"]), *changed])
+
+
+def _same(value: Any, wanted: Any, default: Any) -> bool:
+    """Whether a setting is the wanted one; the order of a list does not matter."""
+    value = default if value is None or value in ([], ()) else value
+    if isinstance(value, list | tuple) and isinstance(wanted, list | tuple):
+        return set(value) == set(wanted)
+    return bool(value == wanted)
 
 
 @cache
@@ -139,12 +233,12 @@ def row_titles() -> Mapping[str, str]:
         >>> row_titles()["erm"], row_titles()["erm_half_lr"]
         ('ERM', 'ERM, half the rate')
     """
-    own = {name: plugins.facts("algorithms", name) for name in plugins.names("algorithms")}
-    titles = {name: str(known["TITLE"]) for name, known in own.items() if "TITLE" in known}
+    facts = {name: plugins.facts("algorithms", name) for name in plugins.names("algorithms")}
+    titles = {name: str(stated["TITLE"]) for name, stated in facts.items() if "TITLE" in stated}
     for path in sorted((packaged_configs() / "algorithm").glob("*.yaml")):
-        said = _TITLE.search(path.read_text(encoding="utf-8"))
-        if said is not None:
-            titles[path.stem] = said[1].strip()
+        line = _TITLE_LINE.search(path.read_text(encoding="utf-8"))
+        if line is not None:
+            titles[path.stem] = line[1].strip()
     return titles
 
 
@@ -180,18 +274,17 @@ def augmentation_id(config: Config) -> str:
         ['none', 'generic', '']
     """
     transform = section(config, "transform")
-    known = _augmentation(str(transform.get("name")))
-    if not known:
+    published = _augmentation(str(transform.get("name")))
+    if not published:
         return ""
-    if "same_as" in known:
-        if not transform.get(known["where"]):
+    if "same_as" in published:
+        if not transform.get(published["where"]):
             return "none"
-        known = _augmentation(known["same_as"])
-    published: Mapping[str, Any] = known["published"]
-    changed = any(
-        key in transform and _plain(transform[key]) != value for key, value in published.items()
-    )
-    return f"{known['id']}{MODIFIED}" if changed else str(known["id"])
+        published = _augmentation(published["same_as"])
+    stated = {key: transform.get(key, value) for key, value in published["published"].items()}
+    plain = {k: list(value) if isinstance(value, tuple) else value for k, value in stated.items()}
+    changed = plain != published["published"]
+    return f"{published['id']}{MODIFIED}" if changed else str(published["id"])
 
 
 def augmentation_title(augmentation: str) -> str:
@@ -203,17 +296,11 @@ def augmentation_title(augmentation: str) -> str:
     """
     kind = augmentation.removesuffix(MODIFIED)
     changed = ", settings differ from the published ones" if kind != augmentation else ""
-    return _title_of(kind, map(_augmentation, plugins.names("transforms"))) + changed
-
-
-def _title_of(kind: str, known: Iterable[Mapping[str, Any]]) -> str:
-    return next((str(one["title"]) for one in known if one.get("id") == kind), kind)
+    published = map(_augmentation, plugins.names("transforms"))
+    return next((str(one["title"]) for one in published if one.get("id") == kind), kind) + changed
 
 
 def _augmentation(transform: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = plugins.facts("transforms", transform).get("AUGMENTATION", {})
-    return found
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    """What a preset states about the published augmentation that it implements."""
+    stated: Mapping[str, Any] = plugins.facts("transforms", transform).get("AUGMENTATION", {})
+    return stated

@@ -9,13 +9,13 @@ names another protocol than the parts it extends starts over: only its own pins 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from medldr.config.layers import Layer, lookup
+from medldr.config.layers import Layer, Merged, lookup, nested
 from medldr.config.schema import RunConfig
 from medldr.config.sections import MODIFIED
 from medldr.config.yaml import plain
@@ -30,8 +30,8 @@ def pinned_values(layers: Iterable[Layer]) -> dict[str, Any]:
         if protocol and stated != protocol:
             pinned.clear()
         protocol = stated
-        known = layer.values.get("pinned")
-        pinned.update(known if isinstance(known, dict) else {})
+        written = layer.values.get("pinned")
+        pinned.update(written if isinstance(written, dict) else {})
         pinned.update(layer.pinned)
     return pinned
 
@@ -59,16 +59,9 @@ def _overridden(config: RunConfig, values: Mapping[str, Any], pinned: Mapping[st
     changed = {key: value for key, value in pinned.items() if _stated(values, key) != value}
     if not changed:
         return False
-    restored = copy.deepcopy(dict(values))
-    for key, value in changed.items():
-        *sections, last = key.split(".")
-        inner = restored
-        for section in sections:
-            step = inner.setdefault(section, {})
-            if not isinstance(step, dict):
-                return True
-            inner = step
-        inner[last] = copy.deepcopy(value)
+    # None first, so that a pinned mapping replaces what is there.
+    pins = [nested(key.split("."), v) for key, pin in changed.items() for v in (None, pin)]
+    restored = Merged(Layer("", Path(), layer) for layer in (dict(values), *pins)).values
     try:
         as_pinned = RunConfig.model_validate(restored)
     except ValidationError:

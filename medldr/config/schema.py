@@ -12,26 +12,21 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
-from medldr.config.averaging import Averaging
-from medldr.config.class_weights import ClassWeights
 from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Section
-from medldr.config.stages import Stage
+from medldr.config.training_options import Averaging, ClassWeights, Stage
 from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
 """Raised whenever a default changes, which changes the identity of runs too."""
 
 
-def _at_least_one(rules: tuple[str, ...]) -> tuple[str, ...]:
-    if not rules:
-        raise ValueError("needs at least one rule, such as val_auc or last")
-    return rules
+def _at_least_one(what: str) -> AfterValidator:
+    def check(values: tuple[str, ...]) -> tuple[str, ...]:
+        if not values:
+            raise ValueError(f"needs at least one {what}")
+        return values
 
-
-def _some_split(splits: tuple[SplitName, ...]) -> tuple[SplitName, ...]:
-    if not splits:
-        raise ValueError("needs at least one split, such as test")
-    return splits
+    return AfterValidator(check)
 
 
 def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
@@ -120,7 +115,7 @@ class TrainingConfig(Section):
         "or tau_norm; such as [{name: retrain_head, epochs: 10}]",
     )
 
-    select: Annotated[tuple[str, ...], AfterValidator(_at_least_one)] = Field(
+    select: Annotated[tuple[str, ...], _at_least_one("rule, such as val_auc or last")] = Field(
         ("val_auc",), description="selection rules; the first one is reported"
     )
     evaluate_every: int = Field(1, ge=1, description="epochs (or steps) between validations")
@@ -172,7 +167,7 @@ class TrainingConfig(Section):
 class EvaluationConfig(Section):
     """What is scored at the end, and with what uncertainty."""
 
-    splits: Annotated[tuple[SplitName, ...], AfterValidator(_some_split)] = Field(
+    splits: Annotated[tuple[SplitName, ...], _at_least_one("split, such as test")] = Field(
         ("id_val", "val", "id_test", "test"),
         description="splits to score; missing ones are skipped",
     )

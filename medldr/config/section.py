@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Final, Union, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -21,7 +22,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from medldr import plugins
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 
 
 class Section(BaseModel):
@@ -47,19 +48,43 @@ class Section(BaseModel):
 
 def _only_numbers(annotation: Any) -> bool:
     """Whether a field accepts only numbers."""
-    options = getattr(annotation, "__args__", None)
-    if options is None:
+    if get_origin(annotation) not in (tuple, list, Union, UnionType):
         return annotation in (int, float)
-    inner = [option for option in options if option not in (type(None), Ellipsis)]
-    return get_origin(annotation) in (tuple, list, Union, UnionType) and all(
-        _only_numbers(option) for option in inner
-    )
+    options = (option for option in get_args(annotation) if option not in (type(None), Ellipsis))
+    return all(map(_only_numbers, options))
 
 
 def _spelt(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_spelt(item) for item in value]
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def one_of(
+    kinds: Mapping[str, type[Section]], what: str, key: str = "name", default: str = ""
+) -> Callable[[Any], Any]:
+    """Validator of a field that holds one of several sections; one of its keys says which.
+
+    Args:
+        kinds: The sections, by the value of that key.
+        what: What the value names, for the message about an unknown one.
+        key: The key. A bare word for the field counts as the key ``name`` alone.
+        default: Its value where a mapping does not state it; empty if it must.
+    """
+
+    def choose(value: Any) -> Any:
+        if isinstance(value, str) and key == "name":
+            value = {key: value}
+        if not isinstance(value, dict):
+            return value
+        word = str(value.get(key, default))
+        if word not in kinds:
+            fault = f"unknown {what} {word!r}" if word else f"needs a key {key!r}"
+            text = f"{fault}.{did_you_mean(word, kinds)} Known: {', '.join(kinds)}"
+            raise PydanticCustomError("plugin_unknown", "{text}", {"text": text})
+        return kinds[word].model_validate({key: word, **value})
+
+    return choose
 
 
 class PluginSection(Section):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from medldr.config import RunConfig
-from medldr.config.class_weights import ClassWeights
+from medldr.config.training_options import ClassWeights
 from medldr.data.card import read_card
 from medldr.data.hashes import hash_rows, hash_splits, hash_table
 from medldr.data.image_table import ImageTable

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medldr.config import RunConfig
-from medldr.config.averaging import SWAD
+from medldr.config.training_options import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import recalibration

@@ -16,9 +16,8 @@ from medldr.export.card import Card, Kind, card_text, limits_of
 from medldr.export.exportable import make_exportable
 from medldr.export.onnx_file import require_onnx, write_onnx
 from medldr.export.torch_program import write_torch
-from medldr.folders.files import write_text
+from medldr.folders.files import whole_folder, write_text
 from medldr.folders.preprocessing_record import Preprocessing, write_preprocessing
-from medldr.folders.whole_folder import whole_folder
 from medldr.models.base import FeatureModel
 
 PREPROCESSING = "preprocessing.json"

@@ -21,11 +21,12 @@ from medldr.folders.curve_records import (
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.number_record import Number as Number
 from medldr.folders.records import Record, check_record, read_content
-from medldr.folders.run_record import Selection, Task
+from medldr.folders.run_record import Selection
 from medldr.folders.scoring_records import CalibrationRecord, OperatingPointRecord, ShotsRecord
 from medldr.folders.scoring_records import IntervalRecord as IntervalRecord
 from medldr.folders.scoring_records import RecalibrationRecord as RecalibrationRecord
 from medldr.folders.subgroup_record import DivisionRecord
+from medldr.types import Task
 
 SCHEMA = 1
 

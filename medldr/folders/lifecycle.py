@@ -17,8 +17,14 @@ from medldr.folders import provenance
 from medldr.folders.checksums import checksums_of
 from medldr.folders.files import RunFolder, storage_errors, write_text
 from medldr.folders.owner import OwnedError, is_owned, owned
-from medldr.folders.run_identity import RunIdentity
-from medldr.folders.run_record import RunRecord, Status, Times, add_to_run_record, read_run_record
+from medldr.folders.run_record import (
+    RunIdentity,
+    RunRecord,
+    Status,
+    Times,
+    add_to_run_record,
+    read_run_record,
+)
 
 
 class Interrupted(BaseException):

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from medldr.folders.files import write_json
 from medldr.folders.records import Record, read_record
-from medldr.folders.run_record import Task
+from medldr.types import Task
 
 SCHEMA: Final = 1
 CURE: Final = "Write it again with `medldr evaluate` on the run, which needs the run's data"

@@ -52,11 +52,15 @@ def read_content(path: Path, cure: str) -> dict[str, Any]:
         content = read_json(path)
     except InputError as error:
         raise InputError(f"{error}. {cure}") from error
-    return _mapping(content, path, cure)
+    if not isinstance(content, Mapping):
+        raise InputError(
+            f"{path} should contain a mapping, not a value of type {type(content).__name__}. {cure}"
+        )
+    return dict(content)
 
 
 def check_record(
-    content: Any, path: Path, kind: type[R], cure: str, schemas: Collection[int] = ()
+    content: Mapping[str, Any], path: Path, kind: type[R], cure: str, schemas: Collection[int] = ()
 ) -> R:
     """The content of a JSON file as a checked record.
 
@@ -70,33 +74,23 @@ def check_record(
     Raises:
         InputError: If it is not of this kind; names file, key and cure.
     """
-    content = _mapping(content, path, cure)
     if schemas and content.get("schema") not in schemas:
-        found = f"has schema {content['schema']!r}" if "schema" in content else "has no schema"
-        known = " and ".join(map(str, sorted(schemas)))
-        raise InputError(f"{path} {found}, but this version of medldr reads {known}. {cure}")
+        stated = f"has schema {content['schema']!r}" if "schema" in content else "has no schema"
+        readable = " and ".join(map(str, sorted(schemas)))
+        raise InputError(f"{path} {stated}, but this version of medldr reads {readable}. {cure}")
     model: Any = kind  # mypy does not know that a type can be hashed
     try:
         record: R = _adapter(model).validate_python(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(str(part) for part in first["loc"]) or "the file"
+        fault = first["msg"].replace("Input should", "should").replace("Value error, ", "")
         if first["type"] == "missing":
-            said = "is missing"
-        else:
-            said = first["msg"].replace("Input should", "should").replace("Value error, ", "")
-        raise InputError(f"{path}: {key} {said}. {cure}") from error
+            fault = "is missing"
+        raise InputError(f"{path}: {key} {fault}. {cure}") from error
     return record
 
 
 @functools.cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
-
-
-def _mapping(content: Any, path: Path, cure: str) -> dict[str, Any]:
-    if not isinstance(content, Mapping):
-        raise InputError(
-            f"{path} should contain a mapping, not a value of type {type(content).__name__}. {cure}"
-        )
-    return dict(content)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr
 
@@ -12,11 +14,9 @@ from medldr.folders.checksums import CHECKSUMS, checksum_of_content
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import Record, check_record, read_content
 from medldr.folders.scoring_records import Recalibration
+from medldr.types import DataSpec
 
-Task = Literal["multi-class", "binary", "ordinal", "multi-label"]
-"""As in `medldr.types`, which takes seconds to import."""
 Status = Literal["running", "interrupted", "done", "failed"]
-STATUSES: tuple[str, ...] = get_args(Status)
 
 CURE = "Put the file back, or start the run over with `medldr train ... --restart`"
 
@@ -31,6 +31,41 @@ def _check_time(text: str) -> str:
 
 Time = Annotated[str, AfterValidator(_check_time)]
 """A time in ISO format, kept as written."""
+
+
+@dataclass(frozen=True)
+class RunIdentity:
+    """Which run a folder belongs to, before anything has run.
+
+    `medldr.config.identify` makes it from a configuration.
+
+    Attributes:
+        label: The configuration's label.
+        seed: Its seed.
+        hash: Eight hexadecimal digits, equal for runs that differ at most in their seed.
+        protocol: The protocol it follows; empty if it follows none.
+        config: The whole resolved configuration as YAML.
+    """
+
+    label: str
+    seed: int
+    hash: str
+    protocol: str | None
+    config: str
+
+    @property
+    def name(self) -> str:
+        """Name of the run's folder.
+
+        Example:
+            >>> RunIdentity("octmnist_erm", 0, "0a1b2c3d", "", "").name
+            'octmnist_erm-0a1b2c3d-s0'
+        """
+        return f"{self.label}-{self.hash}-s{self.seed}"
+
+    def folder(self, out: Path | str) -> RunFolder:
+        """Where this run is kept below `out`."""
+        return RunFolder(Path(out) / self.name)
 
 
 class Selection(Record):
@@ -81,7 +116,7 @@ class DataRecord(Record):
         pack: The pack that the images were read from.
         images: Images of each split.
         groups: Groups (patients, slides) of each split, 0 where it has none.
-        subset_hash: A hash of the ids of the training rows; None in runs of older versions.
+        subset_hash: A hash of the ids of the training rows.
         card: The filled entries of the data card; None without one.
         reading: How each file became an image; None where that does not depend on all of them.
     """
@@ -95,18 +130,6 @@ class DataRecord(Record):
     subset_hash: str | None = None
     card: dict[str, Any] | None = None
     reading: dict[str, Any] | None = None
-
-
-class SpecRecord(Record):
-    """What the network knows about the data; see `medldr.types.DataSpec`."""
-
-    task: Task | None = None
-    class_names: tuple[str, ...] = ()
-    class_counts: tuple[int, ...] = ()
-    channels: int = 0
-    spatial_size: tuple[int, ...] = ()
-    domains: tuple[str, ...] = ()
-    train_domains: tuple[str, ...] = ()
 
 
 class RunRecord(Record):
@@ -139,10 +162,8 @@ class RunRecord(Record):
         recalibration: By rule; empty where none was asked for.
         notes: What readers of the run's numbers should know.
         checksums: SHA-256 of each file with results, and of this file's own content; None until
-            the run has finished. Older versions did not write it. Scores have none while they are
-            made again.
-        scored_with: Versions of what computed the scores, and the commit of the code; older
-            versions did not write it.
+            the run has finished. Scores have none while they are made again.
+        scored_with: Versions of what computed the scores, and the commit of the code.
     """
 
     status: Status
@@ -156,7 +177,7 @@ class RunRecord(Record):
     data: DataRecord = DataRecord()
     data_hash: str | None = None
     split_hash: str | None = None
-    spec: SpecRecord | None = None
+    spec: DataSpec | None = None
     precision: str | None = None
     device: str | None = None
     threads: int | None = None
@@ -236,13 +257,13 @@ def add_to_run_record(files: RunFolder, **facts: Any) -> None:
     Raises:
         InputError: If the existing or the resulting content is not a valid `RunRecord`.
     """
-    known = read_content(files.run, CURE) if files.run.exists() else {}
+    content = read_content(files.run, CURE) if files.run.exists() else {}
     for key, value in facts.items():
-        old = known.get(key)
-        if isinstance(old, dict) and isinstance(value, dict) and key != CHECKSUMS:
-            value = {**old, **value}
-        known[key] = value
-    if known.get(CHECKSUMS):
-        known[CHECKSUMS] = {**known[CHECKSUMS], "run.json": checksum_of_content(known)}
-    check_record(known, files.run, RunRecord, CURE)
-    write_json(files.run, known)
+        before = content.get(key)
+        if isinstance(before, dict) and isinstance(value, dict) and key != CHECKSUMS:
+            value = {**before, **value}
+        content[key] = value
+    if content.get(CHECKSUMS):
+        content[CHECKSUMS] = {**content[CHECKSUMS], "run.json": checksum_of_content(content)}
+    check_record(content, files.run, RunRecord, CURE)
+    write_json(files.run, content)

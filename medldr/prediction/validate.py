@@ -24,9 +24,8 @@ from medldr.datasets import table as table_plugin
 from medldr.errors import InputError
 from medldr.evaluation import recalibration
 from medldr.evaluation.predictions.table import read_predictions
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, whole_folder
 from medldr.folders.records import read_content
-from medldr.folders.whole_folder import whole_folder
 from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.items import Item
 from medldr.prediction.predict import load_runs, predict_items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,7 @@ def write_validation(
         },
         data_hash=data_hash,
         split_hash=data_hash,
-        spec=None if record.spec is None else record.spec.model_dump(),
+        spec=None if record.spec is None else asdict(record.spec),
         validation_of=_origin(record, files),
         scored_with=dict(provenance.scoring()),
         **_training(record),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, run_hash
-from medldr.config.averaging import AveragingConfig
+from medldr.config.training_options import AveragingConfig
 from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel

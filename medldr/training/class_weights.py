@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from medldr.config.class_weights import start_of
 from medldr.config.schema import TrainingConfig
+from medldr.config.training_options import start_of
 
 
 class WeightsInTime:

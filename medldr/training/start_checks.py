@@ -11,9 +11,8 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.algorithms.base import Algorithm
-from medldr.config.averaging import SWAD
-from medldr.config.class_weights import start_of
 from medldr.config.schema import TrainingConfig
+from medldr.config.training_options import SWAD, start_of
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import auc

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from medldr.algorithms.base import Algorithm
-from medldr.config.averaging import SWAD
 from medldr.config.schema import TrainingConfig
+from medldr.config.training_options import SWAD
 from medldr.data import TrainLoader
 from medldr.folders.files import RunFolder, StorageError, save_tensors
 from medldr.folders.lifecycle import Interrupted

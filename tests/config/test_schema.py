@@ -25,17 +25,6 @@ def test_steps_put_the_default_epochs_away():
         TrainingConfig(epochs=None)
 
 
-@pytest.mark.parametrize("key", ["lr", "epochs", "clip_norm", "milestones", "betas"])
-def test_booleans_are_no_numbers(key):
-    value = {"milestones": [True], "betas": (True, 0.9)}.get(key, True)
-    with pytest.raises(ValidationError, match=key):
-        TrainingConfig(**{key: value})
-
-
-def test_booleans_are_booleans():
-    assert TrainingConfig(drop_last=False).drop_last is False
-
-
 def test_errors_inside_a_plug_in_carry_the_whole_place(whole):
     with pytest.raises(ValidationError) as caught:
         RunConfig.model_validate({**whole, "algorithm": {"name": "erm", "lr_scale": -1}})

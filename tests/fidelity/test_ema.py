@@ -4,7 +4,7 @@ import pytest
 import torch
 from fidelity import STEPS, Case, Plain, Trained, TrainingConfig
 
-from medldr.config.averaging import AveragingConfig
+from medldr.config.training_options import AveragingConfig
 from medldr.training.weights.ema import ExponentialAverage
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from fidelity import Case, Plain, Trained, TrainingConfig, fabric
 
-from medldr.config.averaging import SwadConfig
+from medldr.config.training_options import SwadConfig
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.training.machine.processes import Processes
 from medldr.training.weights.swad import ValleyAverage

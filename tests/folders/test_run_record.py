@@ -1,11 +1,9 @@
 """`run.json` is read whole or refused with file, key and cure."""
 
 import json
-from typing import get_args
 
 import pytest
 
-from medldr import types
 from medldr.errors import InputError
 from medldr.folders import run_record
 from medldr.folders.files import RunFolder
@@ -23,11 +21,7 @@ def files(tmp_path):
     return RunFolder(tmp_path)
 
 
-def test_the_tasks_are_those_of_the_types():
-    assert get_args(run_record.Task) == types.TASKS
-
-
-def test_an_older_file_has_the_defaults_of_what_it_lacks(files):
+def test_a_run_that_has_just_begun_has_the_defaults_of_what_it_lacks(files):
     files.run.write_text('{"status": "done"}')
     record = read_run_record(files)
     assert record.model_dump() == RunRecord(status="done").model_dump()

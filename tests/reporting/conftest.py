@@ -22,6 +22,10 @@ from medldr.reporting.results.grid import make_grid
 from medldr.types import Predictions
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")
+SPEC = {
+    "task": "multi-class", "class_names": FRACTURES, "class_counts": (), "channels": 1,
+    "spatial_size": (28, 28, 28),
+}  # fmt: skip
 
 
 def predict(task, names, split, n, seed=0, domains=(), only=None, skill=1.0, columns=None):
@@ -150,7 +154,7 @@ def write_run(
     record = {
         "status": "done", "error": None, "label": label, "hash": identity, "seed": seed,
         "protocol": "medmnist-28", "precision": "float32", "data_hash": "d" * 64,
-        "split_hash": "e" * 64, "spec": {"class_counts": [30, 20, 10]},
+        "split_hash": "e" * 64, "spec": {**SPEC, "class_counts": [30, 20, 10]},
         "data": {"name": "fracturemnist3d_28", "notes": list(notes), "files": {"a": "f0"}},
         "provenance": {"command": ["medldr", "train", "x"], "packages": {"torch": "2.9.9"}},
     }  # fmt: skip
@@ -447,7 +451,7 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
                     )  # fmt: skip
                 record = json.loads(files.run.read_text()) | {
                     "label": label, "hash": identity, "seed": seed, "data": {"name": dataset},
-                    "spec": {"domains": list(SET)}, "protocol": config["protocol"],
+                    "spec": {**SPEC, "domains": list(SET)}, "protocol": config["protocol"],
                     **more.get("run", {}),
                 }  # fmt: skip
                 files.run.write_text(json.dumps(record))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from medldr.config.class_weights import ClassWeights, EffectiveNumberWeights
+from medldr.config.training_options import ClassWeights, EffectiveNumberWeights
 from medldr.errors import InputError
 from medldr.types import DataSpec
 

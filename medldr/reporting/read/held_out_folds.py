@@ -23,8 +23,9 @@ def with_held_out(config: Config, record: RunRecord | None) -> Config:
         record: Its `run.json`; None where it is absent.
 
     Example:
-        >>> spec = {"domains": ["east", "west"], "train_domains": ["east"]}
-        >>> record = RunRecord.model_validate({"status": "done", "spec": spec})
+        >>> from medldr.types import DataSpec
+        >>> spec = DataSpec("binary", (), (), 1, (28, 28), ("east", "west"), ("east",))
+        >>> record = RunRecord(status="done", spec=spec)
         >>> config = {"data": {"name": "x", "manifest": "splits.json", "fold": "west"}}
         >>> with_held_out(config, record)["data"]["held_out"]
         ['west']

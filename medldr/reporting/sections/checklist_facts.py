@@ -64,7 +64,7 @@ def _of_data(files: RunFiles, words: Mapping[str, str]) -> dict[str, str]:
     if data.get("split_rule"):
         rule, seed = data["split_rule"], data.get("split_seed", 0)
         found["splitting"] = words["own_splits"].format(rule=rule, seed=seed)
-    if spec is not None and spec.task is not None:
+    if spec is not None:
         size = " x ".join(map(str, spec.spatial_size))
         counted = zip(spec.class_names, spec.class_counts, strict=False)
         found |= {

@@ -14,8 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from medldr.config import PLUGIN_SECTIONS, RunConfig
 from medldr.config.layers import Merged
-from medldr.config.messages.problems import trimmed
-from medldr.config.messages.suggest import dotted
+from medldr.config.messages import dotted, trimmed
 from medldr.config.yaml import Document, KeyPath
 from medldr.errors import did_you_mean
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from medldr import plugins
 from medldr.config import PLUGIN_SECTIONS, packaged_configs, packaged_names
 from medldr.config.layers import COMMAND_LINE, Merged, lookup
-from medldr.config.messages.suggest import dotted
+from medldr.config.messages import dotted
 from medldr.config.yaml import KeyPath, plain, read_yaml
 from medldr.errors import InputError
 from medldr.folders.sweep_record import DRAW, Member

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig
-from medldr.config.stages import RetrainHead
+from medldr.config.training_options import RetrainHead
 from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel

@@ -1,7 +1,7 @@
 """The stage `retrain_head`: the classifier alone, on frozen latents.
 
 Source:
-    See `medldr.config.stages.RetrainHead`.
+    See `medldr.config.training_options.RetrainHead`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from medldr.algorithms import build_algorithm
 from medldr.algorithms.base import Algorithm
 from medldr.algorithms.erm import ERMConfig
 from medldr.config import RunConfig
-from medldr.config.averaging import SWAD
 from medldr.config.schema import TrainingConfig
-from medldr.config.stages import RetrainHead
+from medldr.config.training_options import SWAD, RetrainHead
 from medldr.folders.files import load_tensors
 from medldr.models import build_model
 from medldr.models.base import FeatureModel

@@ -1,7 +1,7 @@
 """The stage `tau_norm`: class weights of a linear classifier, divided by a power of their length.
 
 Source:
-    See `medldr.config.stages.TauNorm`.
+    See `medldr.config.training_options.TauNorm`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from medldr.config import RunConfig
-from medldr.config.averaging import SWAD
-from medldr.config.stages import TauNorm
+from medldr.config.training_options import SWAD, TauNorm
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors, save_tensors

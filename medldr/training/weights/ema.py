@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from medldr.config.averaging import AveragingConfig
+from medldr.config.training_options import AveragingConfig
 from medldr.models.base import FeatureModel
 
 

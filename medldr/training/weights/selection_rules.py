@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from medldr import metrics
-from medldr.config.averaging import SWAD
+from medldr.config.training_options import SWAD
 from medldr.errors import InputError, did_you_mean
 
 METRICS: Final = {name: known for name, known in metrics.METRICS.items() if known.selects}

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from medldr.config.averaging import SWAD, SwadConfig
+from medldr.config.training_options import SWAD, SwadConfig
 from medldr.data import TrainLoader
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors, save_tensors

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.utils.class_weight import compute_class_weight
 
-from medldr.config.class_weights import BalancedWeights, EffectiveNumberWeights
+from medldr.config.training_options import BalancedWeights, EffectiveNumberWeights
 from medldr.data.loading.class_weights import class_weights, effective_number
 from medldr.errors import InputError
 from medldr.types import DataSpec

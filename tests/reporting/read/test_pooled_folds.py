@@ -260,7 +260,10 @@ def test_a_folder_without_a_sweep_pools_its_folds_too(cross_validated, quick):
 
 
 def test_a_fold_that_leaves_a_domain_out_holds_it_out(cross_validated, quick):
-    spec = {"domains": ["0", "1", "2"]}
+    spec = {
+        "task": "binary", "class_names": [], "class_counts": [], "channels": 1,
+        "spatial_size": [28, 28, 28], "domains": ["0", "1", "2"],
+    }  # fmt: skip
     changed = {
         (method, fold): {"spec": spec | {"train_domains": [d for d in "012" if d != str(fold)]}}
         for method in SKILLS

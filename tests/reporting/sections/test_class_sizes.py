@@ -10,7 +10,8 @@ SAID = "the largest class has {} and the smallest {}."
 
 
 def spec(*counts):
-    return {"spec": {"class_counts": list(counts)}}
+    facts = {"task": "multi-class", "class_names": [], "channels": 1, "spatial_size": [28, 28, 28]}
+    return {"spec": {**facts, "class_counts": list(counts)}}
 
 
 @pytest.mark.usefixtures("quick")

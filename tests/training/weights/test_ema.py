@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.config.averaging import AveragingConfig
+from medldr.config.training_options import AveragingConfig
 from medldr.training.weights.ema import ExponentialAverage
 
 

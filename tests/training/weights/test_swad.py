@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from medldr.config import load_config, run_hash
-from medldr.config.averaging import AveragingConfig, SwadConfig
+from medldr.config.training_options import AveragingConfig, SwadConfig
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.training import make_fabric

@@ -1,0 +1,64 @@
+"""Averaging, class weights and later stages: bare words and mappings."""
+
+import pytest
+
+from medldr.config import TrainingConfig, dump_config, load_config, run_hash
+from medldr.config.training_options import (
+    AveragingConfig,
+    BalancedWeights,
+    EffectiveNumberWeights,
+    RetrainHead,
+    SwadConfig,
+    TauNorm,
+)
+
+NINTH = BalancedWeights(kind="balanced", start=9)
+LATE = EffectiveNumberWeights(kind="effective_number", beta=0.9999, start=160)
+
+
+@pytest.mark.parametrize(
+    ("key", "written", "read"),
+    [
+        ("class_weights", None, None),
+        ("class_weights", "balanced", "balanced"),
+        ("class_weights", [1, 2, 0.5], (1, 2, 0.5)),
+        (
+            "class_weights",
+            {"kind": "balanced", "start": 9},
+            NINTH,
+        ),
+        ("class_weights", {"kind": "effective_number", "start": 160}, LATE),
+        ("averaging", "ema", AveragingConfig()),
+        ("averaging", {"decay": 0.9}, AveragingConfig(decay=0.9)),
+        ("averaging", "swad", SwadConfig(name="swad")),
+        ("stages", ["tau_norm"], (TauNorm(name="tau_norm"),)),
+        (
+            "stages",
+            [{"name": "retrain_head", "epochs": 2}],
+            (RetrainHead(name="retrain_head", epochs=2),),
+        ),
+    ],
+)
+def test_every_form_is_read(key, written, read):
+    assert getattr(TrainingConfig.model_validate({key: written}), key) == read
+
+
+def test_a_deferred_run_is_another_run_and_survives_being_written(tmp_path):
+    def starting(epoch):
+        weights = f"training.class_weights={{kind: effective_number, start: {epoch}}}"
+        return load_config("retinamnist_erm", [weights])
+
+    config = starting(160)
+    path = tmp_path / "config.yaml"
+    path.write_text(dump_config(config))
+    assert load_config(path) == config
+    assert run_hash(config) == run_hash(load_config(path)) != run_hash(starting(161))
+
+
+def test_ldam_drw_brings_its_head_and_its_weights():
+    weights = ["algorithm=ldam_drw", "training.class_weights.start=60"]
+    config = load_config("retinamnist_erm", weights)
+    assert (config.model.head, config.model.cosine_scale) == ("cosine", 30)
+    assert config.algorithm.loss.name == "ldam"
+    assert config.training.class_weights.start == 60
+    assert config.protocol.endswith("+modified")
