@@ -9,7 +9,7 @@ MESSAGES = {
     # What a key allows, all of it, with its bounds.
     "training.lr=abc": "training.lr = 'abc' (command line): should be a number > 0",
     "training.lr=true": "training.lr = true (command line): should be a number > 0",
-    "training.lr=.nan": "training.lr = nan (command line): should be a number > 0",
+    "training.lr=.nan": "training.lr = .nan (command line): should be a number > 0",
     "training.lr='.inf'": "training.lr = '.inf' (command line): should be a number > 0",
     "training={lr: {deep: [1, {deeper: 2}]}}": "training.lr (command line): should be a number > 0",
     "training.momentum=2": "training.momentum = 2 (command line): should be a number >= 0 and < 1",
