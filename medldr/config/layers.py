@@ -152,18 +152,17 @@ class Layers:
         pairs = []
         for text in overrides:
             key, equals, value = text.partition("=")
-            words = key.strip().split(".")
-            if not equals or not all(words):
+            if not equals or not all(key.strip().split(".")):
                 self.problems.append(
                     f"{text!r} ({COMMAND_LINE}): should be KEY=VALUE, for example training.lr=0.01"
                 )
                 continue
             try:
-                pairs.append((words, parse_value(value, f"{text!r} ({COMMAND_LINE})")))
+                pairs.append((key.strip(), parse_value(value, f"{text!r} ({COMMAND_LINE})")))
             except InputError as error:
                 self.problems.append(f"{error}. Quote the value if it is text")
-        for words, value in sorted(pairs, key=lambda pair: strength(pair[0])):
-            self.add_document(Document(COMMAND_LINE, nested(words, value)), folder)
+        for key, value in sorted(pairs, key=lambda pair: strength(pair[0])):
+            self.add_document(Document(COMMAND_LINE, nested(key, value)), folder)
 
     def _add_entry(self, entry: str, by: Layer) -> None:
         """Add a file or a packaged part that a document extends."""
@@ -203,24 +202,25 @@ class Layers:
             self.found.append(replace(by, values={section: {"name": word}}))
 
 
-def nested(words: Sequence[str], value: Any) -> dict[str, Any]:
+def nested(key: str, value: Any) -> dict[str, Any]:
     """The value of a dotted key as a mapping of sections.
 
     Example:
-        >>> nested(["training", "lr"], 0.1)
+        >>> nested("training.lr", 0.1)
         {'training': {'lr': 0.1}}
     """
-    *sections, last = words
+    *sections, last = key.split(".")
     mapping = {last: value}
     for section in reversed(sections):
         mapping = {section: mapping}
     return mapping
 
 
-def strength(words: Sequence[str]) -> tuple[int, int]:
+def strength(key: str) -> tuple[int, int]:
     """Where a dotted key stands in the order of merging: whole sections, names, single keys."""
+    words = key.split(".")
     if len(words) == 1:
-        return (0 if words[0] == "extends" else 1, 0)
+        return (0 if key == "extends" else 1, 0)
     return (2, len(words)) if words[-1] == "name" else (3, 0)
 
 

@@ -60,7 +60,7 @@ def _overridden(config: RunConfig, values: Mapping[str, Any], pinned: Mapping[st
     if not changed:
         return False
     # None first, so that a pinned mapping replaces what is there.
-    pins = [nested(key.split("."), v) for key, pin in changed.items() for v in (None, pin)]
+    pins = [nested(key, v) for key, pin in changed.items() for v in (None, pin)]
     restored = Merged(Layer("", Path(), layer) for layer in (dict(values), *pins)).values
     try:
         as_pinned = RunConfig.model_validate(restored)

@@ -192,7 +192,7 @@ RETRAINED = {
     ),
     "head_weighted_further_balms": (
         {"restart": False, "algorithm": "balms"},
-        "classifier trained further by BALMS (class-balanced batches)",
+        "classifier trained further by BALMS (meta-sampler) (class-balanced batches)",
     ),
     "balms_stage": (
         {"algorithm": {"name": "balms", "loss": {"name": "balanced_softmax"}}},

@@ -15,14 +15,14 @@ from typing import Any, Final
 
 from medldr.config import PLUGIN_SECTIONS, RunConfig
 from medldr.config.identity import flatten
-from medldr.config.layers import Layers, Merged, lookup
+from medldr.config.layers import Layers, Merged, lookup, nested, strength
 from medldr.config.load import check, merge, refusal
 from medldr.config.protocol import pinned_values
 from medldr.config.yaml import Document
 from medldr.errors import InputError
 from medldr.folders.sweep_record import RUN
 from medldr.sweeps.plan.file import SweepFile
-from medldr.sweeps.plan.schema import Axis, where
+from medldr.sweeps.plan.schema import where
 from medldr.sweeps.plan.search import Variable
 from medldr.sweeps.plan.table import LONGEST
 
@@ -212,9 +212,9 @@ def _method(sweep: SweepFile, case: Case, base: Layers, out: Path) -> _Method:
         _CaseError: If it cannot be read, or refuses a value that may be drawn.
     """
     documents = []
-    for axis in sorted(sweep.axes, key=_strength):
-        nested = _nested(axis.key, axis.values[case.names[axis.key]])
-        documents.append((Document(f"{axis.where}, axes.{axis.key}", nested), axis.folder))
+    for axis in sorted(sweep.axes, key=lambda axis: strength(axis.key)):
+        values = nested(axis.key, axis.values[case.names[axis.key]])
+        documents.append((Document(f"{axis.where}, axes.{axis.key}", values), axis.folder))
     layers = _layers(base, documents)
     if sweep.search is None:
         return _Method(layers)
@@ -265,7 +265,7 @@ def _check(
     for key, value in drawn.items():
         variable = method.variables[key]
         pins = {"pins": [key]} if key in method.pins else {}
-        document = Document(_source(variable), _nested(key, value) | pins)
+        document = Document(_source(variable), nested(key, value) | pins)
         documents.append((document, variable.folder))
     layers = _layers(method.layers, documents, sweep.run_overrides)
     merged = merge(layers)
@@ -304,22 +304,6 @@ def _lost(variable: Variable, merged: Merged) -> str:
 def _source(variable: Variable) -> str:
     """Where a drawn value comes from, as messages name it."""
     return f"{variable.where}, {_DRAWN}{variable.key}"
-
-
-def _nested(key: str, value: Any) -> dict[str, Any]:
-    """The value of a dotted key as a document."""
-    for word in reversed(key.split(".")):
-        value = {word: value}
-    nested: dict[str, Any] = value
-    return nested
-
-
-def _strength(axis: Axis) -> tuple[int, int]:
-    """Order of merging: whole sections, then names, then single keys, as on the command line."""
-    words = axis.key.split(".")
-    if len(words) == 1:
-        return (0 if words[0] == "extends" else 1, 0)
-    return (2, len(words)) if words[-1] == "name" else (3, 0)
 
 
 def in_some(problem: str, labels: Sequence[str]) -> str:
