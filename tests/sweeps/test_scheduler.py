@@ -65,6 +65,21 @@ class Stage:
     def done(self, name):
         return lambda: self.says(name, "done") or 0
 
+    def prints(self, name, text, code):
+        """Print a line and end with this code, without having begun."""
+
+        def play():
+            with self.folder.log(name).open("a") as log:
+                log.write(text)
+            return code
+
+        return play
+
+    def play_with(self, kind):
+        """Play processes of another kind than `Played`."""
+        start = lambda jobs: [kind(self, job.name) for job in jobs]  # noqa: E731
+        self.launcher = Launcher(start, 1, cores=1, pause_s=0.0)
+
 
 class Played:
     def __init__(self, stage, name):
@@ -108,11 +123,12 @@ def test_no_more_run_at_once_than_the_launcher_takes(tmp_path, slots, most):
     assert stage.most == most
 
 
-def test_what_is_done_is_not_started_again(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
+def test_what_is_done_is_not_started_again_and_what_was_interrupted_goes_on(tmp_path):
+    stage = Stage(tmp_path, "a", "b", "c")
     stage.says("a", "done")
-    assert stage.run().done == ["a", "b"]
-    assert stage.events == ["start b", "end b"]
+    stage.says("b", "interrupted")
+    assert stage.run().done == ["a", "b", "c"]
+    assert stage.events == ["start b", "end b", "start c", "end c"]
 
 
 def test_a_failed_member_is_told_and_skipped_until_a_retry_is_asked_for(tmp_path):
@@ -127,29 +143,10 @@ def test_a_failed_member_is_told_and_skipped_until_a_retry_is_asked_for(tmp_path
     assert not again.failed
 
 
-def test_an_interrupted_member_goes_on(tmp_path):
-    stage = Stage(tmp_path, "a")
-    stage.says("a", "interrupted")
-    assert stage.run().done == ["a"]
-    assert stage.events == ["start a", "end a"]
-
-
-def test_a_failing_member_does_not_stop_the_others(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
-    stage.plays["a"] = lambda: stage.says("a", "failed", error="ValueError: boo") or 1
-    outcome = stage.run()
-    assert (outcome.done, outcome.failed) == (["b"], {"a": "ValueError: boo"})
-
-
 def test_an_ending_that_the_run_cannot_tell_is_recorded_and_forgotten_once_done(tmp_path):
     stage = Stage(tmp_path, "a")
 
-    def die():
-        with stage.folder.log("a").open("a") as log:
-            log.write("terminate called without an active exception\n\n")
-        return -9
-
-    stage.plays["a"] = die
+    stage.plays["a"] = stage.prints("a", "terminate called without an active exception\n\n", -9)
     outcome = stage.run()
     assert "SIGKILL" in outcome.failed["a"]
     assert "terminate called" in outcome.failed["a"]
@@ -162,14 +159,8 @@ def test_an_ending_that_the_run_cannot_tell_is_recorded_and_forgotten_once_done(
 
 def test_a_mistake_before_the_folder_exists_is_not_made_again_unasked(tmp_path):
     stage = Stage(tmp_path, "a")
-
-    def refuse():
-        with stage.folder.log("a").open("a") as log:
-            log.write("error: machine.device: there is no cuda device here\n")
-        return 2
-
-    stage.plays["a"] = refuse
-    said = {"a": "machine.device: there is no cuda device here"}
+    stage.plays["a"] = stage.prints("a", "error: machine.device: there is no cuda here\n", 2)
+    said = {"a": "machine.device: there is no cuda here"}
     assert stage.run().failed == said
     again = Stage(tmp_path, "a")
     assert again.run().failed == said
@@ -180,14 +171,8 @@ def test_a_mistake_before_the_folder_exists_is_not_made_again_unasked(tmp_path):
 def test_a_retry_that_does_not_come_to_run_tells_why_and_not_what_was_before(tmp_path):
     stage = Stage(tmp_path, "a")
     stage.says("a", "failed", error="ValueError: boo")
-
-    def refuse():
-        with stage.folder.log("a").open("a") as log:
-            log.write("error: machine.device: there is no cuda device here\n")
-        return 2
-
-    stage.plays["a"] = refuse
-    said = {"a": "machine.device: there is no cuda device here"}
+    stage.plays["a"] = stage.prints("a", "error: machine.device: there is no cuda here\n", 2)
+    said = {"a": "machine.device: there is no cuda here"}
     assert stage.run(retry_failed=True).failed == said
     assert standing_of(stage.folder, "a").error == said["a"]
     again = Stage(tmp_path, "a")
@@ -224,13 +209,13 @@ def test_a_member_starts_after_those_it_needs(tmp_path):
     assert stage.events.index("end a") < stage.events.index("start b")
 
 
-def test_a_member_whose_predecessor_failed_is_left_out_and_so_are_its_own(tmp_path):
-    stage = Stage(
-        tmp_path, "a", Member("b", "b", 0, "b", "c", ("a",)), Member("c", "c", 0, "c", "c", ("b",))
-    )
-    stage.plays["a"] = lambda: stage.says("a", "failed", error="x") or 1
+def test_a_failure_leaves_out_what_waits_for_it_and_stops_no_other(tmp_path):
+    members = [Member(name, name, 0, name, "c", after) for name, after in
+               [("a", ()), ("b", ("a",)), ("c", ("b",)), ("x", ())]]  # fmt: skip
+    stage = Stage(tmp_path, *members)
+    stage.plays["a"] = lambda: stage.says("a", "failed", error="ValueError: boo") or 1
     outcome = stage.run()
-    assert set(outcome.failed) == {"a"}
+    assert (outcome.done, outcome.failed) == (["x"], {"a": "ValueError: boo"})
     assert set(outcome.left_out) == {"b", "c"}
     assert "a" in outcome.left_out["b"]
 
@@ -246,31 +231,27 @@ def test_a_run_that_another_process_owns_is_waited_for_and_not_started(tmp_path)
     assert "start a" not in stage.events
 
 
-def test_a_run_that_another_process_owns_and_leaves_unfinished_is_taken_up(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
-    stage.says("a", "running")
-    other = owned(stage.folder.run("a"))
-    other.__enter__()
-    stage.plays["b"] = lambda: other.__exit__(None, None, None) or stage.done("b")()
-    assert sorted(stage.run().done) == ["a", "b"]
-    assert stage.events[-2:] == ["start a", "end a"]
-
-
-def test_a_run_that_another_process_moves_aside_is_started(tmp_path):
+@pytest.mark.parametrize("leaves", ["unfinished", "moved aside"])
+def test_a_run_that_another_process_leaves_is_started(tmp_path, leaves):
     stage = Stage(tmp_path, "a", "b")
     stage.says("a", "running")
     other = owned(stage.folder.run("a"))
     other.__enter__()
 
-    def aside():
-        stage.folder.run("a").path.rename(tmp_path / "aside")
+    def leave():
+        if leaves == "unfinished":
+            other.__exit__(None, None, None)
+        else:
+            stage.folder.run("a").path.rename(tmp_path / "aside")
         return stage.done("b")()
 
-    stage.plays["b"] = aside
+    stage.plays["b"] = leave
     outcome = stage.run()
-    other.__exit__(None, None, None)
+    if leaves == "moved aside":
+        other.__exit__(None, None, None)
     assert outcome.done == ["b", "a"]
     assert not outcome.failed
+    assert stage.events[-2:] == ["start a", "end a"]
 
 
 def test_what_another_sweep_has_brought_to_an_end_meanwhile_is_not_started(tmp_path):
@@ -316,9 +297,7 @@ def test_a_member_is_launched_until_it_runs(tmp_path):
             seen.append(standing_of(stage.folder, "a").state)
             return super().poll()
 
-    stage.launcher = Launcher(
-        lambda jobs: [Watched(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
-    )
+    stage.play_with(Watched)
     stage.plays["a"] = lambda: 2
     stage.run()
     assert seen == ["launched", "launched"]
@@ -389,9 +368,7 @@ def test_a_run_that_still_saves_when_its_job_has_ended_is_waited_for(tmp_path, m
             other.__enter__()
             self.stopped = lambda: -15
 
-    stage.launcher = Launcher(
-        lambda jobs: [Job(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
-    )
+    stage.play_with(Job)
     stage.watch.wait = lambda seconds: stage.watch.note(signal.SIGTERM)
     monkeypatch.setattr(scheduler, "SAVING_S", 0.5)
     real = time.sleep
@@ -413,9 +390,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
             stage.watch.note(signal.SIGINT)  # the user's second
             self.left = 10**9
 
-    stage.launcher = Launcher(
-        lambda jobs: [Deaf(stage, job.name) for job in jobs], 1, cores=1, pause_s=0.0
-    )
+    stage.play_with(Deaf)
     stage.plays["a"] = lambda: 0
     calls = []
 

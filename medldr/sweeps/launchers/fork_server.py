@@ -34,15 +34,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Final
 
 from medldr.sweeps.launchers.dies_with_parent import end_with
-from medldr.sweeps.launchers.fork_messages import (
-    Close,
-    Ended,
-    Ready,
-    Signal,
-    Start,
-    Started,
-    Unfit,
-)
+from medldr.sweeps.launchers.forked import Close, Ended, Signal, Start, Started, Unfit
 
 _STOPPING: Final = {signal.SIGINT, signal.SIGTERM}
 
@@ -118,7 +110,8 @@ class Server:
         for pid, number in self._members.items():
             if number == asked.number:
                 try:
-                    (os.killpg if asked.to_group else os.kill)(pid, asked.signum)
+                    kills = asked.signum == signal.SIGKILL
+                    (os.killpg if kills else os.kill)(pid, asked.signum)
                 except ProcessLookupError:  # it has not created its session yet
                     os.kill(pid, asked.signum)
 
@@ -143,11 +136,11 @@ def main(descriptor: int, program: str, modules: Sequence[str]) -> None:
         connection.send(Unfit(reason))
         os._exit(1)  # at once: threads may be what made it unfit
     server = Server(connection)
-    # The server lives as long as its connection. A child accepts signals again once it is ready.
+    # From here on the server outlives SIGTERM: it lives as long as its connection. A child accepts
+    # signals again once it is ready.
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     gc.collect()
     gc.freeze()  # the collector would write to, and thereby copy, every page that children share
-    connection.send(Ready())
     parent = os.getpid()
     member = server.serve()
     if member is None:

@@ -7,29 +7,20 @@ everything after it has ended, is started as a new process.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medldr.plugins import SINGULAR
 from medldr.sweeps.launchers.base import Job
 from medldr.sweeps.launchers.dies_with_parent import dies_with_parent
-from medldr.sweeps.launchers.fork_messages import (
-    Close,
-    Ended,
-    Ready,
-    Signal,
-    Start,
-    Started,
-    Unfit,
-)
 
 PROGRAM: Final = "medldr.cli"
 """The module that a member runs."""
@@ -48,6 +39,57 @@ SHARED: Final = (
 
 _GONE: Final = "the process that forked the runs has ended: each run now starts as a new process"
 _UNFIT: Final = "runs cannot be forked, so each starts as a new process, which takes longer: {}"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Asks the server for a member.
+
+    Attributes:
+        number: Its number on this connection.
+        words: What follows ``medldr`` on its command line.
+        log: File that receives its output.
+    """
+
+    number: int
+    words: tuple[str, ...]
+    log: Path
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Asks the server for a signal to a member; SIGKILL goes to everything that it started too."""
+
+    number: int
+    signum: int
+
+
+@dataclass(frozen=True)
+class Close:
+    """No more members will be requested: the server ends when its members have ended."""
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """The server cannot be used, and has ended."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Started:
+    """A member runs as process `pid`; None if the system refused to fork."""
+
+    number: int
+    pid: int | None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A member's exit code, or minus the number of the signal that killed it."""
+
+    number: int
+    code: int
 
 
 class ForkServer:
@@ -71,10 +113,8 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._began_in: tuple[dict[str, str], str] | None = None
-        self._members: dict[int, ForkedMember] = {}
-        self._numbers = itertools.count()
+        self._members: list[ForkedMember] = []
         self._notes: list[str] = []
-        self._ready = False
         self._closed = False
         self.ended = False
 
@@ -90,8 +130,8 @@ class ForkServer:
         """Fork a member; whether that worked is known only later, see `ForkedMember.lost`."""
         if self._process is None:
             self._begin()
-        member = ForkedMember(self, next(self._numbers))
-        self._members[member.number] = member
+        member = ForkedMember(self, len(self._members))
+        self._members.append(member)
         self.ask(Start(member.number, job.command[3:], job.log))
         return member
 
@@ -105,14 +145,20 @@ class ForkServer:
         """Process the server's messages since the last call."""
         try:
             while self._connection is not None and self._connection.poll():
-                self._hear(self._connection.recv())
+                message = self._connection.recv()
+                if isinstance(message, Started):
+                    self._members[message.number].began(message.pid)
+                elif isinstance(message, Ended):
+                    self._members[message.number].code = message.code
+                elif isinstance(message, Unfit):
+                    self._end(_UNFIT.format(message.reason))
         except (EOFError, OSError):
             self._end(None if self._closed else _GONE)
 
     def interrupt(self) -> None:
-        """Do not wait for a server that is still importing."""
-        if self._process is not None and not self._ready:
-            self._process.terminate()  # without effect once it is ready
+        """Do not wait for a server that is still importing; without effect once it is ready."""
+        if self._process is not None:
+            self._process.terminate()
 
     def news(self) -> list[str]:
         """Notes for the user since the last call."""
@@ -125,7 +171,7 @@ class ForkServer:
         self._closed = True
         self.ask(Close())
         self.listen()
-        if self._process is not None and not self._members:
+        if self._process is not None and not any(member.runs for member in self._members):
             self.interrupt()
             self._process.wait()
 
@@ -152,25 +198,12 @@ class ForkServer:
                 start_new_session=True,
             )
 
-    def _hear(self, said: Any) -> None:
-        if isinstance(said, Ready):
-            self._ready = True
-        elif isinstance(said, Started):
-            self._members[said.number].began(said.pid)
-            if said.pid is None:
-                del self._members[said.number]
-        elif isinstance(said, Ended):
-            self._members.pop(said.number).code = said.code
-        elif isinstance(said, Unfit):
-            self._end(_UNFIT.format(said.reason))
-
     def _end(self, note: str | None) -> None:
         assert self._process is not None
         self.ended = True
         self._connection = None
         self._process.wait()
         self._notes += [] if note is None else [note]
-        self._members.clear()
 
 
 class ForkedMember:
@@ -202,18 +235,23 @@ class ForkedMember:
         return self.code
 
     @property
+    def runs(self) -> bool:
+        """Whether it has not ended, as far as the server has said."""
+        return self.code is None and not self._refused
+
+    @property
     def lost(self) -> bool:
         """Whether it never started, or ended together with its server before it was done."""
         return self.code is None and not self._stopped and self._is_over()
 
-    def send_signal(self, signum: int, *, to_group: bool = False) -> None:
-        """Send a signal to it, or to it and everything it started."""
+    def send_signal(self, signum: int) -> None:
+        """Send a signal to it; SIGKILL to everything it started as well."""
         self._stopped = True
         self._server.interrupt()
         if not self._server.ended:
-            self._server.ask(Signal(self.number, signum, to_group))
+            self._server.ask(Signal(self.number, signum))
         elif self._pid is not None and _is_alive(self._pid):
-            (os.killpg if to_group else os.kill)(self._pid, signum)
+            (os.killpg if signum == signal.SIGKILL else os.kill)(self._pid, signum)
 
     def _is_over(self) -> bool:
         """Whether it has ended, even if its exit code is unknown."""

@@ -121,7 +121,7 @@ class LocalProcess:
             return
         # It has its own session, so its process group is itself and its children.
         if isinstance(self._process, ForkedMember):
-            self._process.send_signal(signal.SIGKILL, to_group=True)
+            self._process.send_signal(signal.SIGKILL)
         else:
             os.killpg(self._process.pid, signal.SIGKILL)
 

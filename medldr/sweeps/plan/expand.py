@@ -173,13 +173,9 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
         raise InputError(
             f"--only {pattern!r} matches no run of this sweep.{near} Labels: {', '.join(labels)}"
         )
-    waits = {entry.member.run: entry.member.after for entry in planned}
-    open_ = list(wanted)
-    while open_:
-        for run in waits[open_.pop()]:
-            if run not in wanted:
-                wanted.add(run)
-                open_.append(run)
+    for entry in reversed(planned):  # what a run waits for stands before it
+        if entry.member.run in wanted:
+            wanted.update(entry.member.after)
     return [entry for entry in planned if entry.member.run in wanted]
 
 

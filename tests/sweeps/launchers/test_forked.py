@@ -139,47 +139,46 @@ def test_a_forked_process_is_as_one_by_itself(play):
     assert states["forked"]["leads"] == (True, True)
 
 
-@pytest.mark.parametrize(
-    ("code", "ending"),
-    [
-        ("pass", 0),
-        ("raise SystemExit(3)", 3),
-        ("raise ValueError('broken')", 1),
-        ("import os; os._exit(7)", 7),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
-        ("import os; os.abort()", -signal.SIGABRT),
-    ],
-)
-def test_its_ending_is_the_processs_own_and_others_go_on(play, code, ending):
+ENDINGS = {
+    "pass": 0,
+    "raise SystemExit(3)": 3,
+    "raise ValueError('broken')": 1,
+    "import os; os._exit(7)": 7,
+    "import os, signal; os.kill(os.getpid(), signal.SIGKILL)": -signal.SIGKILL,
+    "import os; os.abort()": -signal.SIGABRT,
+}
+
+
+def test_its_ending_is_the_processs_own_and_others_go_on(play):
     members = play()
-    other = members.start("b", SAVES)
-    members.says("b", "ready")
-    assert members.end(members.start("a", code)) == ending
-    assert ("ValueError: broken" in members.log("a")) == (ending == 1)
+    other = members.start("other", SAVES)
+    members.says("other", "ready")
+    for code, ending in ENDINGS.items():
+        name = str(ending)
+        assert members.end(members.start(name, code)) == ending
+        assert ("ValueError: broken" in members.log(name)) == (ending == 1)
     assert other.poll() is None
     other.stop()
     assert members.end(other) == 143
-    assert members.end(members.start("a", "print('again')")) == 0
-    assert members.log("a").endswith("again\n")
+    assert members.end(members.start("0", "print('again')")) == 0
+    assert members.log("0").endswith("again\n")
     assert members.server.news() == []
 
 
-def test_members_are_forked_from_one_process_and_draw_their_own_numbers(play):
-    members = play("numpy", "random")
-    draw = "import os, random, numpy; print(os.getppid(), numpy.random.rand(), random.random())"
+def test_members_share_what_was_imported_and_draw_their_own_numbers(play, tmp_path):
+    (tmp_path / "slow_one.py").write_text("import os\nNUMBER = os.getpid()")
+    members = play("numpy", "random", "slow_one")
+    draw = (
+        "import os, random, numpy, slow_one\n"
+        "print(os.getppid(), slow_one.NUMBER, numpy.random.rand(), random.random())"
+    )
     handles = [members.start(name, draw) for name in "ab"]
     assert [members.end(handle) for handle in handles] == [0, 0]
-    (parent, *first), (same, *second) = (members.log(name).split() for name in "ab")
-    assert parent == same
+    (parent, imported, *first), (same, again, *second) = (
+        members.log(name).split() for name in "ab"
+    )
+    assert parent == imported == same == again
     assert not set(first) & set(second)
-
-
-def test_what_is_imported_before_is_not_imported_again(play, tmp_path):
-    (tmp_path / "slow_one.py").write_text("import os\nNUMBER = os.getpid()")
-    members = play("slow_one")
-    code = "import os, slow_one; print(slow_one.NUMBER == os.getppid())"
-    assert members.end(members.start("a", code)) == 0
-    assert members.log("a") == "True\n"
 
 
 def test_stopping_lets_it_save_and_killing_ends_what_it_started_too(play, until):
@@ -204,13 +203,8 @@ def test_stopping_lets_it_save_and_killing_ends_what_it_started_too(play, until)
     until(lambda: not forked._is_alive(_pids(members, "b")[0]))
     handle.stop()  # nothing is left to be stopped
     handle.kill()
-
-
-def test_one_asked_to_stop_at_once_is_not_deaf(play):
-    members = play()
-    members.end(members.start("a", "pass"))
-    for _ in range(5):
-        handle = members.start("b", "import time; time.sleep(60)")
+    for _ in range(5):  # one asked to stop at once is not deaf
+        handle = members.start("c", "import time; time.sleep(60)")
         handle.stop()
         assert members.end(handle) == -signal.SIGTERM
 
