@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -147,7 +146,10 @@ def run_plan(
     """
     refuse_others(plan.folder, plan.record)
     configs = {entry.member.run: entry.config for entry in plan.chosen}
-    make_job = functools.partial(_job, folder=plan.folder, configs=configs, cores=launcher.cores)
+
+    def make_job(name: str) -> Job:
+        return _job(plan.folder, name, configs[name], launcher.cores)
+
     shown = progress or SweepProgress(len(configs))
     with at_work(plan.folder) as mine, shown, StopWatch().watching() as watch:
         note_plan(mine, plan.record)
@@ -190,24 +192,16 @@ def check_machines(planned: Sequence[Planned]) -> None:
             )
 
 
-def _job(name: str, *, folder: SweepFolder, configs: Mapping[str, RunConfig], cores: int) -> Job:
+def _job(folder: SweepFolder, name: str, config: RunConfig, cores: int) -> Job:
     """The process of a member, as it would be started now."""
-    machine = configs[name].machine
-    threads = threads_of(configs[name], folder.run(name), cores)
-    where = folder.path.absolute()
+    machine = config.machine
+    threads = threads_of(config, folder.run(name), cores)
+    folder = SweepFolder(folder.path.absolute())
+    words = ["train", str(folder.config(name)), f"machine.threads={threads}"]
     return Job(
         name=name,
-        command=(
-            sys.executable,
-            "-m",
-            "medldr.cli",
-            "train",
-            str(SweepFolder(where).config(name)),
-            f"machine.threads={threads}",
-            "--out",
-            str(where),
-        ),
-        log=SweepFolder(where).log(name),
+        command=(sys.executable, "-m", "medldr.cli", *words, "--out", str(folder.path)),
+        log=folder.log(name),
         devices=0 if machine.device in ("cpu", "mps") else machine.devices,
         cores=(threads + machine.workers) * machine.devices,
         processes=machine.devices,

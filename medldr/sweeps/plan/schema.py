@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -257,30 +258,20 @@ def check_entries(entries: Sequence[EntryContent], report: Report) -> None:
             report(("runs", number, "label"), problem)
         elif entry.label is not None:
             first[entry.label] = number
-    earlier = {entry.label: entry.after for entry in entries if entry.label is not None}
+    after = {entry.label: entry.after for entry in entries if entry.label is not None}
     for number, entry in enumerate(entries):
-        label, after = entry.label, entry.after
-        if after is None:
-            continue
-        if after not in earlier:
-            labels = f" Labels: {', '.join(earlier)}" if earlier else ""
-            problem = f"no run has this label.{did_you_mean(after, earlier)}{labels}"
+        if entry.after is not None and entry.after not in after:
+            labels = f" Labels: {', '.join(after)}" if after else ""
+            problem = f"no run has this label.{did_you_mean(entry.after, after)}{labels}"
             report(("runs", number, "after"), problem)
-            continue
-        chain = [] if label is None else _chain(label, earlier)
-        if len(chain) > 1 and chain[-1] == label == min(chain):  # report a circle once
-            circle = " -> ".join(chain)
-            report(("runs", number, "after"), f"the runs wait for each other in a circle: {circle}")
-
-
-def _chain(label: str, earlier: Mapping[str, str | None]) -> list[str]:
-    """The label, what it comes after, and so on, up to a label that was met before."""
-    chain = [label]
-    while (after := earlier.get(chain[-1])) is not None:
-        chain.append(after)
-        if after in chain[:-1]:
-            break
-    return chain
+    try:
+        TopologicalSorter({label: [other] for label, other in after.items() if other}).prepare()
+    except CycleError as error:
+        chain = error.args[1][:0:-1]  # each waits for the next, and the last for the first
+        start = chain.index(min(chain))
+        circle = " -> ".join([*chain[start:], *chain[: start + 1]])
+        place = ("runs", first[chain[start]], "after")
+        report(place, f"the runs wait for each other in a circle: {circle}")
 
 
 def check_axis(key: str, written: Any, report: Report) -> None:
