@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from medldr.evaluation import flat
 from medldr.evaluation.checked import checked_evaluation
 from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
 from medldr.folders.files import RunFolder
@@ -39,7 +38,7 @@ class RunResult:
         scored = read_evaluation(folder) if fresh else checked_evaluation(folder)
         skipped = folder.bad_files.is_file()
         seed = read_run_record(folder).seed
-        return cls(folder.path, flat(scored), fresh, skipped, seed, scored)
+        return cls(folder.path, scored.scores.flat(), fresh, skipped, seed, scored)
 
     def __repr__(self) -> str:
         from medldr.reporting.notebook import run_line

@@ -142,6 +142,9 @@ class Predictions:
             empty; may be left out where all are.
         columns: Further columns ``(N,)`` of text by name (sex, age, device), those of
             ``data.metadata`` that results are divided by; empty where a value is missing.
+        decision: ``(N,)`` whether each item is called positive, where models with thresholds of
+            their own predicted the items (the folds of a cross-validation); None: one threshold
+            decides for all.
     """
 
     task: Task
@@ -154,6 +157,7 @@ class Predictions:
     prob: NDArray[np.float64]
     part: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
     columns: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
+    decision: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.part):
@@ -175,4 +179,5 @@ class Predictions:
             prob=self.prob[rows],
             part=self.part[rows],
             columns={name: column[rows] for name, column in self.columns.items()},
+            decision=None if self.decision is None else self.decision[rows],
         )

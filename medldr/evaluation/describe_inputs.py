@@ -27,6 +27,7 @@ from medldr.evaluation.unlike import (
     measured_stages,
     threshold_of,
 )
+from medldr.folders.evaluation_parts import Recalibration
 from medldr.folders.preprocessing_record import (
     Latents,
     Preprocessing,
@@ -35,7 +36,6 @@ from medldr.folders.preprocessing_record import (
     Stored,
     Training,
 )
-from medldr.folders.scoring_records import Recalibration
 from medldr.models.base import FeatureModel
 from medldr.version import __version__
 

@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from medldr.errors import InputError
 from medldr.evaluation import class_mix, frequency, gap, intervals, recalibration, subgroups
-from medldr.evaluation.drawn_thresholds import thresholds_of
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.single_run import METHOD
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
-from medldr.evaluation.split_scores import SplitScores, positive_class
-from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
 
@@ -124,17 +122,13 @@ def evaluate(
     divisions, undivided = subgroups.divide(columns, config)
     shots = frequency.shots(config, first, trained_on)
     headline = next((split for split in SPLIT_TITLES if split in tables), None)
-    by_split = {
-        split: SplitScores(
-            table, config.bins, positive, point, config.per_group, drawn,
-            tuple(divisions) if split == headline else (), shots,
+    entries = {}
+    for split, table in tables.items():
+        divided = tuple(divisions) if split == headline else ()
+        scores = SplitScores(
+            table, config.bins, positive, point, config.per_group, drawn, divided, shots
         )
-        for split, table in tables.items()
-    }  # fmt: skip
-    found: dict[str, SplitEntry] = {
-        split: SplitEntry(scores, split, config) for split, scores in by_split.items()
-    }
-    said = [note for split, scores in by_split.items() for note in split_notes(split, scores)]
+        entries[split] = SplitEntry(scores, split, config)
     chosen = None if selection is None else Selection.model_validate(selection)
     return {
         "schema": 1,
@@ -153,9 +147,13 @@ def evaluate(
         "recalibration": None if recalibrated is None else dict(recalibrated),
         **frequency.content(shots, first.class_names),
         "definitions": metrics.DEFINITIONS,
-        "splits": {split: entry.content(seen) for split, entry in found.items()},
-        "gap": _gap(found, seen, shared, chosen),
-        "notes": [*notes, *undivided, *said],
+        "splits": {split: entry.content(seen) for split, entry in entries.items()},
+        "gap": _gap(entries, seen, shared, chosen),
+        "notes": [
+            *notes,
+            *undivided,
+            *(note for split, of in entries.items() for note in split_notes(split, of.scores)),
+        ],
     }
 
 
@@ -168,21 +166,20 @@ def _check_prevalence(task: str, config: EvaluationConfig) -> None:
 
 
 def _gap(
-    found: Mapping[str, SplitEntry],
+    entries: Mapping[str, SplitEntry],
     seen: Collection[str],
     shared: Collection[str],
     selection: Selection | None,
 ) -> dict[str, Any] | None:
     """Seen minus unseen domains; None where not measured."""
-    unseen = gap.UNSEEN in found and bool(found[gap.UNSEEN].scores.domains)
-    unseen = unseen and not set(found[gap.UNSEEN].scores.domains) & set(seen)
-    split = gap.seen_split(found, unseen=unseen)
+    tested = set(entries[gap.UNSEEN].scores.domains) if gap.UNSEEN in entries else set()
+    split = gap.seen_split(entries, unseen=bool(tested) and tested.isdisjoint(seen))
     if split is None:
         return None
-    one, other = found[split], found[gap.UNSEEN]
+    one, other = entries[split], entries[gap.UNSEEN]
     shares, names = one.scores.shares, one.scores.table.class_names
     sizes = len(one.scores.table), len(other.scores.table)
-    mix = class_mix.note(shares, other.scores.shares, names, one.task, sizes)
+    mix = class_mix.note(shares, other.scores.shares, names, one.scores.table.task, sizes)
     return {
         "seen": split,
         "unseen": gap.UNSEEN,
@@ -211,42 +208,3 @@ def split_notes(split: str, scores: SplitScores) -> list[str]:
     if scores.units.few:
         said.append(f"{split}: few groups ({scores.units.count}), so CIs are wide and approximate.")
     return said
-
-
-def flat(evaluation: EvaluationRecord) -> dict[str, float | None]:
-    """The numbers of an evaluation under slash-separated keys, None where undefined.
-
-    Keys are ``<split>/<metric>``, ``<split>/class/<class>/<metric>``,
-    ``<split>/domain/<domain>/<metric>`` and ``<split>/worst_domain/accuracy``; where domains were
-    held out also ``test/target_in/<metric>`` and ``test/target_out/<metric>``, single-label tasks
-    also ``<split>/coverage/90/error`` and so on, where groups were scored
-    ``<split>/group/<group>/accuracy`` and ``<split>/worst_group/accuracy``, and where metadata
-    divide it ``<split>/subgroup/<column>/<value>/<metric>``.
-    """
-    out: dict[str, float | None] = {}
-    for split, scored in evaluation.splits.items():
-        groups = {f"{split}/": {**scored.metrics, **scored.at_prevalence}}
-        groups |= {f"{split}/class/{c}/": of.metrics for c, of in scored.classes.items()}
-        groups |= {f"{split}/domain/{d}/": of.metrics for d, of in scored.domains.items()}
-        groups |= {f"{split}/{name}/": of.metrics for name, of in scored.parts.items()}
-        groups |= {
-            f"{split}/subgroup/{column}/{value}/": of.metrics
-            for column, division in scored.subgroups.items()
-            for value, of in division.values.items()
-        }
-        for name, worst in (
-            ("worst_domain", scored.worst_domain),
-            ("worst_group", scored.worst_group),
-        ):
-            if worst is not None:
-                groups[f"{split}/{name}/"] = {"accuracy": worst.accuracy}
-        for percent, number in scored.error_at_coverage.items():
-            out[f"{split}/coverage/{percent}/error"] = number.value
-        for name, fit in scored.calibration_fit.items():
-            out[f"{split}/class/{name}/calibration_intercept"] = fit.calibration_intercept.value
-            out[f"{split}/class/{name}/calibration_slope"] = fit.calibration_slope.value
-        for group, entry in scored.groups.items():
-            out[f"{split}/group/{group}/accuracy"] = entry.accuracy
-        for prefix, numbers in groups.items():
-            out |= {prefix + name: number.value for name, number in numbers.items()}
-    return out

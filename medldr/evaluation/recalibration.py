@@ -34,7 +34,7 @@ from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.calibration import SMALLEST
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_scores import positive_class
-from medldr.folders.scoring_records import Recalibration
+from medldr.folders.evaluation_parts import Recalibration
 from medldr.metrics import METRICS
 from medldr.types import Predictions, Task
 

@@ -29,7 +29,7 @@ from medldr.data.reading.statistics import each_part
 from medldr.data.two_classes import task_of
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.table import predictions_of
-from medldr.folders.number_record import Number
+from medldr.folders.scores import Number
 
 ControlName = Literal["brightness", "size", "recording"]
 

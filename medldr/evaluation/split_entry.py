@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from medldr.evaluation import gap, intervals, subgroups
-from medldr.evaluation.clinical import class_counts, clinical
+from medldr.evaluation import gap, intervals
+from medldr.evaluation.curves import calibration_of_classes, class_counts, confusion, curves
 from medldr.evaluation.groups import WORST_GROUP
 from medldr.evaluation.inference import Scores
-from medldr.evaluation.plot_data import pictures
+from medldr.evaluation.metrics import operating_point
+from medldr.evaluation.metrics.selective import COVERAGES
+from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.single_run import number
 from medldr.evaluation.split_scores import (
     CLASS_METRICS,
@@ -19,8 +22,8 @@ from medldr.evaluation.split_scores import (
     WORST_DOMAIN,
     SplitScores,
 )
+from medldr.evaluation.subgroups import FEWEST, OTHER, metrics_of
 from medldr.metrics import metric_facts
-from medldr.types import Task
 
 if TYPE_CHECKING:
     from medldr.config import EvaluationConfig
@@ -32,73 +35,84 @@ class SplitEntry:
     Args:
         scores: The scores of the split.
         split: Its name, which determines its bootstrap draws.
-        config: Draws and their seed.
+        config: Draws and their seed; None for values alone, without intervals, which is what
+            `medldr.evaluation.agreement` computes again.
     """
 
-    def __init__(self, scores: SplitScores, split: str, config: EvaluationConfig) -> None:
+    def __init__(self, scores: SplitScores, split: str, config: EvaluationConfig | None) -> None:
         self.scores, self.split, self.config = scores, split, config
-        self.draws = scores.draws(config.draws, config.bootstrap_seed, split)
-        self.noise = intervals.stream(config.bootstrap_seed, split, "noise")
+        self.draws: Mapping[str, Array] = {}
+        if config is not None:
+            self.draws = scores.draws(config.draws, config.bootstrap_seed, split)
+            self.noise = intervals.stream(config.bootstrap_seed, split, "noise")
 
-    @property
-    def task(self) -> Task:
-        """Kind of labels."""
-        return self.scores.table.task
-
-    def content(self, seen: Collection[str]) -> dict[str, Any]:
-        """Plain values.
+    def content(self, seen: Collection[str] = ()) -> dict[str, Any]:
+        """Plain values, in the order of the file.
 
         Args:
             seen: Names of the domains that training rows came from.
         """
-        scores, table = self.scores, self.scores.table
-        names = scores.headline
-        return {
-            "n": len(table),
+        scores, names = self.scores, self.scores.table.class_names
+        found = {
+            "n": len(scores.table),
             "n_groups": scores.units.count,
             "unit": scores.units.kind,
             "few_groups": scores.units.few,
             "absent_classes": absent_classes(scores),
-            "metrics": {name: self.number(name) for name in names},
-            "classes": {name: self.of_class(k) for k, name in enumerate(table.class_names)},
-            "domains": {name: self.of_domain(name, seen) for name in scores.domains},
-            "worst_domain": self.worst(),
-            **self.by_part(),
-            **self.by_group(),
-            **subgroups.content(self),
-            **clinical(self),
-            **pictures(scores),
+            "metrics": self.numbers(scores.headline),
+            "classes": {
+                name: {
+                    "n": int(np.nansum(scores.truth[:, k])),
+                    **self.numbers(CLASS_METRICS, f"class/{k}/"),
+                }
+                for k, name in enumerate(names)
+            },
+            "domains": {name: self._domain(name, seen) for name in scores.domains},
+            "worst_domain": self._worst_domain(),
+            **self._parts(),
+            **self._groups(),
+        }
+        if self.config is None:
+            return {**found, **self._decided(), "confusion": confusion(scores)}
+        return {
+            **found,
+            **self._subgroups(),
+            "class_counts": class_counts(scores),
+            **({} if scores.why_not() else calibration_of_classes(scores)),
+            **self._decided(),
+            "confusion": confusion(scores),
+            **curves(scores),
         }
 
     def number(self, name: str) -> dict[str, Any]:
         """A metric with its interval, or why it is undefined; an error with its noise."""
-        value, metric = self.scores.values.get(name), metric_facts(name)
-        undefined = value is None or np.isnan(value)
+        value, metric = self.scores.values.get(name, np.nan), metric_facts(name)
+        undefined = bool(np.isnan(value))
+        if self.config is None:
+            return {"value": None if undefined else value}
         reason = self.scores.reason(name) if undefined else None
         found = number(metric, value, self.draws.get(name), self.scores.sample(name), reason)
         if metric.biased and not undefined:
             found["noise"] = list(self.scores.noise(name, self.config.draws, self.noise))
         return found
 
-    def of_class(self, k: int) -> dict[str, Any]:
-        """The numbers of one class or label."""
-        numbers = {name: self.number(f"class/{k}/{name}") for name in CLASS_METRICS}
-        return {"n": int(np.nansum(self.scores.truth[:, k])), **numbers}
+    def numbers(self, metrics: Iterable[str], prefix: str = "") -> dict[str, dict[str, Any]]:
+        """Several metrics of one place, which the prefix names as `SplitScores` does."""
+        return {metric: self.number(prefix + metric) for metric in metrics}
 
-    def of_domain(self, name: str, seen: Collection[str]) -> dict[str, Any]:
-        """The numbers of one domain."""
+    def _domain(self, name: str, seen: Collection[str]) -> dict[str, Any]:
         rows = self.scores.domains[name]
-        groups = len(np.unique(self.scores.units.number[rows]))
+        items, groups = self.scores.size(rows)
         return {
-            "n": int(rows.sum()),
+            "n": items,
             "n_groups": groups,
             "few_groups": groups < intervals.FEW_GROUPS,
             "seen": name in seen,
-            "class_counts": class_counts(self.scores, rows),
-            "metrics": {m: self.number(f"domain/{name}/{m}") for m in DOMAIN_METRICS},
+            "class_counts": {} if self.config is None else class_counts(self.scores, rows),
+            "metrics": self.numbers(DOMAIN_METRICS, f"domain/{name}/"),
         }
 
-    def worst(self) -> dict[str, Any] | None:
+    def _worst_domain(self) -> dict[str, Any] | None:
         """The domain with the lowest accuracy; None without domains."""
         values = self.scores.values
         if WORST_DOMAIN not in values:
@@ -107,18 +121,17 @@ class SplitEntry:
         known = {d: values[name] for d, name in names.items() if name in values}
         return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
 
-    def by_part(self) -> dict[str, Any]:
+    def _parts(self) -> dict[str, Any]:
         """Each part of the held-out domains, evaluated like a split; empty where there is none."""
-        names = self.scores.headline
         found = {}
         for name in dict.fromkeys(sorted(self.scores.table.part.tolist())):
             if name:
                 entry = SplitEntry(self.scores.of_part(name), f"{self.split}/{name}", self.config)
-                metrics = {metric: entry.number(metric) for metric in names}
+                metrics = entry.numbers(self.scores.headline)
                 found[name] = {"items": len(entry.scores.table), "metrics": metrics}
         return {"parts": found} if found else {}
 
-    def by_group(self) -> dict[str, Any]:
+    def _groups(self) -> dict[str, Any]:
         """Each group and the worst one; empty where groups were not requested."""
         scores, found = self.scores, self.scores.groups
         if not scores.per_group:
@@ -131,6 +144,58 @@ class SplitEntry:
             "accuracy": self.number(WORST_GROUP),
         }
         return {"groups": found.content(), "worst_group": worst}
+
+    def _subgroups(self) -> dict[str, Any]:
+        """The subgroups of each divided column; empty without any."""
+        scores, metrics = self.scores, metrics_of(self.scores.table.task)
+        small: dict[str, NDArray[np.bool_]] = {}
+        values: dict[str, dict[str, Any]] = {division.column: {} for division in scores.divisions}
+        for place, subgroup in enumerate(scores.subgroups):
+            column, rows = subgroup.column, subgroup.rows
+            items, groups = scores.size(rows)
+            if min(items, groups) < FEWEST:
+                small[column] = rows | small.get(column, np.zeros_like(rows))
+                continue
+            counts = np.nansum(scores.truth[rows], axis=0).astype(int).tolist()
+            values[column][subgroup.name] = {
+                "n": items,
+                "n_groups": groups,
+                "few_groups": groups < intervals.FEW_GROUPS,
+                "classes": dict(zip(scores.table.class_names, counts, strict=True)),
+                "reason": None,
+                "metrics": self.numbers(metrics, f"subgroup/{place}/"),
+            }
+        for column, rows in small.items():
+            if rows.any():
+                values[column][OTHER] = _of_small(*scores.size(rows))
+        found = {
+            division.column: {
+                "how": division.how,
+                "edges": list(division.edges),
+                "missing": int((scores.table.columns[division.column] == "").sum()),
+                "values": values[division.column],
+                "gaps": _gaps(values[division.column], metrics),
+            }
+            for division in scores.divisions
+        }
+        return {"subgroups": found} if found else {}
+
+    def _decided(self) -> dict[str, Any]:
+        """Errors when unsure images are referred, and what a binary test decides."""
+        scores, found = self.scores, dict[str, Any]()
+        if scores.why_not():
+            return found
+        if scores.table.task != "multi-label":
+            found["error_at_coverage"] = {
+                str(percent): self.number(f"coverage/{percent}/error") for percent in COVERAGES
+            }
+        if scores.called is not None:
+            truth = scores.table.label == scores.positive
+            found["decisions"] = operating_point.decisions(truth, scores.called)
+            if scores.point.prevalence is not None:
+                names = ("ppv_at_prevalence", "npv_at_prevalence")
+                found["at_prevalence"] = self.numbers(names)
+        return found
 
     def minus(self, other: SplitEntry, name: str) -> dict[str, Any]:
         """A metric here minus that of another split."""
@@ -154,3 +219,31 @@ def absent_classes(scores: SplitScores) -> list[str]:
     """Classes without an item (multi-label: labels without a positive) in the split."""
     occurs = np.nansum(scores.truth, axis=0) > 0
     return [c for c, there in zip(scores.table.class_names, occurs, strict=True) if not there]
+
+
+def _of_small(items: int, groups: int) -> dict[str, Any]:
+    """All small subgroups of a column together; None for a number that is itself small."""
+    return {
+        "n": None if items < FEWEST else items,
+        "n_groups": None if groups < FEWEST else groups,
+        "few_groups": groups < intervals.FEW_GROUPS,
+        "classes": {},
+        "reason": f"fewer than {FEWEST} images or patients in each",
+        "metrics": {},
+    }
+
+
+def _gaps(values: Mapping[str, Mapping[str, Any]], metrics: Iterable[str]) -> dict[str, Any]:
+    """Largest minus smallest of each metric over the subgroups that have one."""
+    gaps = {}
+    for metric in metrics:
+        known = {
+            name: of["metrics"][metric]["value"]
+            for name, of in values.items()
+            if of["metrics"] and of["metrics"][metric]["value"] is not None
+        }
+        if len(known) > 1:
+            low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+            value = known[high] - known[low]
+            gaps[metric] = {"value": value, "lowest": low, "highest": high, "of": len(known)}
+    return gaps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -67,6 +68,63 @@ def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int
     return known.index(name)
 
 
+def thresholds_of(
+    predictions: Mapping[str, Predictions],
+    point: OperatingPoint,
+    positive: int,
+    draws: int,
+    seed: int,
+) -> Array | None:
+    """The threshold in every bootstrap draw of the validation split.
+
+    These are the draws in which that split itself is scored, and they are independent of those of
+    any other split.
+
+    Args:
+        predictions: Tables by split.
+        point: The threshold.
+        positive: Column of the positive class.
+        draws: Number of draws.
+        seed: Their seed.
+
+    Returns:
+        ``(draws,)``, NaN in draws without negatives; None where there is no threshold.
+
+    Example:
+        >>> from medldr.evaluation.predictions.table import predictions_of
+        >>> prob = np.linspace(0.01, 0.5, 50)
+        >>> table = predictions_of("binary", [0] * 50, np.stack([1 - prob, prob], 1))
+        >>> point = OperatingPoint(0.9, threshold=0.45, split="val")
+        >>> drawn = thresholds_of({"val": table}, point, 1, 200, 0)
+        >>> bool(0.4 < drawn.mean() < 0.47), bool(0.01 < drawn.std() < 0.05)
+        (True, True)
+    """
+    if point.threshold is None or point.split is None:
+        return None
+    table = predictions[point.split]
+    scores, negative = table.prob[:, positive], table.label.astype(np.int64) != positive
+    order = np.flatnonzero(negative)[np.argsort(scores[negative], kind="stable")]
+    units, found = intervals.units(table), []
+    stream = intervals.stream(seed, point.split)
+    for weights in intervals.group_weights(units.count, draws, stream, len(order)):
+        below = np.cumsum(weights[units.number[order]], axis=0)
+        needed = np.maximum(np.ceil(point.specificity * below[-1] - 1e-9), 1.0)
+        threshold = scores[order][np.argmax(below >= needed, axis=0)]
+        found.append(np.where(below[-1] > 0, threshold, np.nan))
+    return np.concatenate(found)
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """What a number of `SplitScores` is of: the kind of place and which one; empty for the split.
+
+    Example:
+        >>> place_of("domain/hospital_2/auc"), place_of("coverage/90/error")
+        (('domain', 'hospital_2'), ('', ''))
+    """
+    kind, _, rest = name.partition("/")
+    return (kind, rest.rpartition("/")[0]) if kind in ("class", "domain", "subgroup") else ("", "")
+
+
 @dataclass(frozen=True)
 class SplitScores:
     """Metrics of one split, as sums over the units that the bootstrap draws.
@@ -86,6 +144,8 @@ class SplitScores:
         drawn: The threshold in each draw; None: the same in all.
         divisions: How the columns of the metadata are divided into subgroups.
         shots: Training images of each class; None: frequent and rare classes are not told apart.
+        for_draws: Whether sums are kept by unit, as draws need them; point values are quicker
+            without.
     """
 
     table: Predictions
@@ -96,6 +156,7 @@ class SplitScores:
     drawn: Array | None = None
     divisions: tuple[subgroups.Division, ...] = ()
     shots: Shots | None = None
+    for_draws: bool = True
 
     @property
     def headline(self) -> list[str]:
@@ -132,9 +193,17 @@ class SplitScores:
         return int(rows.sum()), len(np.unique(self.units.number[rows]))
 
     def of_part(self, name: str) -> SplitScores:
-        """The same scores for one part of the held-out domains."""
+        """The same scores for one part of the held-out domains, as a whole."""
         part = self.table.select(self.table.part == name)
+        part = replace(part, domain=np.full(len(part), "", np.str_))
         return replace(self, table=part, per_group=False, divisions=())
+
+    @property
+    def called(self) -> NDArray[np.bool_] | None:
+        """``(N,)`` which items a binary test calls positive; None without a threshold."""
+        if self.table.decision is not None or self.point.threshold is None:
+            return self.table.decision
+        return np.asarray(self.table.prob[:, self.positive] > self.point.threshold)
 
     def why_not(self, domain: str | None = None) -> str | None:
         """Why nothing can be measured in the split or one of its domains; None if it can."""
@@ -149,13 +218,15 @@ class SplitScores:
 
     @cached_property
     def parts(self) -> list[tuple[str, Sums]]:
-        """Prefix of the names and metrics: the whole split, then each domain."""
-        found: list[tuple[str, Sums]] = []
-        if self.why_not() is None:
-            found += [("", sums) for sums in self._measures(slice(None))]
+        """Prefix of the names and metrics: the whole split, then each domain and subgroup."""
+        whole = [] if self.why_not() is not None else self._measures(slice(None))
+        found = [("", sums) for sums in whole]
         for name, rows in self.domains.items():
             if self.why_not(name) is None:
-                found += [(f"domain/{name}/", sums) for sums in self._measures(rows, "domain")]
+                # A domain that is the whole split has its sums; draws of all would take longer.
+                same = bool(rows.all()) and not self.for_draws
+                of_domain = whole if same else self._measures(rows, "domain")
+                found += [(f"domain/{name}/", sums) for sums in of_domain]
         for number, subgroup in enumerate(self.subgroups):
             rows = subgroup.rows
             if self.why_not() is None and min(self.size(rows)) >= subgroups.FEWEST:
@@ -178,11 +249,14 @@ class SplitScores:
             positive=self.positive,
             threshold=self.point.threshold,
             drawn=self.drawn,
+            decision=None if self.table.decision is None else self.table.decision[rows],
             prevalence=self.point.prevalence,
             shots=self.shots,
             level=level,
             only=only,
         )
+        if not self.for_draws:
+            return found
         number, count = self.units.number[rows], self.units.count
         return [sums.by_group(number, count) for sums in found]
 
@@ -209,22 +283,25 @@ class SplitScores:
 
     def _rows(self, name: str) -> NDArray[np.bool_] | slice:
         """Rows that a metric is of."""
-        kind, _, rest = name.partition("/")
+        kind, which = place_of(name)
         if kind == "domain":
-            return self.domains[rest.rpartition("/")[0]]
-        return self.subgroups[int(rest.split("/")[0])].rows if kind == "subgroup" else slice(None)
+            return self.domains[which]
+        return self.subgroups[int(which)].rows if kind == "subgroup" else slice(None)
+
+    def _column(self, name: str) -> int:
+        """Column of the class that a metric is of: the positive one unless it names another."""
+        kind, which = place_of(name)
+        return int(which) if kind == "class" else self.positive
 
     def sample(self, name: str) -> Sample:
         """What a metric was measured on."""
-        rows, share = self._rows(name), metric_facts(name).share
-        column = int(name.split("/")[1]) if name.startswith("class/") else self.positive
-        counted = self._counted(name, column)
+        rows, share, column = self._rows(name), metric_facts(name).share, self._column(name)
+        counted, called = self._counted(name, column), self.called
         if share == "decided":
             known = ~np.isnan(self.truth[:, column])
             counted = known & counts.decided(self.table.prob, self.table.task)[:, column]
-        elif share in ("flagged", "cleared") and self.point.threshold is not None:
-            above = self.table.prob[:, self.positive] > self.point.threshold
-            counted = above if share == "flagged" else ~above
+        elif share in ("flagged", "cleared") and called is not None:
+            counted = called if share == "flagged" else ~called
         trials = int(counted[rows].sum())
         if name.startswith("coverage/"):
             trials = round(trials * int(name.split("/")[1]) / 100)
@@ -235,9 +312,8 @@ class SplitScores:
     def units_of(self, name: str) -> int:
         """Units with items that a metric is of, whatever is predicted for them."""
         if name not in self._units_of:
-            column = int(name.split("/")[1]) if name.startswith("class/") else self.positive
             rows = self._rows(name)
-            counted = self._counted(name, column)[rows]
+            counted = self._counted(name, self._column(name))[rows]
             self._units_of[name] = len(np.unique(self.units.number[rows][counted]))
         return self._units_of[name]
 
@@ -270,17 +346,14 @@ class SplitScores:
 
     def reason(self, name: str) -> str:
         """Why a metric is undefined."""
-        kind, *rest = name.split("/", 1)
+        kind, which = place_of(name)
         if kind == "domain":
-            domain = rest[0].rsplit("/", 1)[0]
-            return self.why_not(domain) or metrics.reason(name)
+            return self.why_not(which) or metrics.reason(name)
         if self.why_not():
             return str(self.why_not())
         if kind == "subgroup":
             return metrics.reason(name)
-        if metric_facts(name).threshold and self.point.threshold is None:
+        if metric_facts(name).threshold and self.called is None:
             return str(self.point.reason)
-        known = True
-        if kind == "class":
-            known = bool((~np.isnan(self.truth[:, int(rest[0].split("/")[0])])).any())
+        known = kind != "class" or bool((~np.isnan(self.truth[:, int(which)])).any())
         return metrics.reason(name, known=known)

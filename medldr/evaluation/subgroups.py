@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,10 @@ from numpy.typing import NDArray
 from medldr.data import metadata_columns
 from medldr.data.metadata_columns import MOST_VALUES, check_columns, is_number
 from medldr.errors import InputError
-from medldr.evaluation.intervals import FEW_GROUPS
 from medldr.types import Predictions, Task
 
 if TYPE_CHECKING:
     from medldr.config import EvaluationConfig
-    from medldr.evaluation.split_entry import SplitEntry
 
 FEWEST: Final = metadata_columns.FEWEST
 OTHER: Final = f"other (fewer than {FEWEST})"
@@ -185,73 +183,3 @@ def subgroups_of(divisions: Iterable[Division], table: Predictions) -> tuple[Sub
 def metrics_of(task: Task) -> tuple[str, ...]:
     """What is measured of each subgroup."""
     return ("accuracy", "auc", *(("sensitivity", "specificity") if task == "binary" else ()))
-
-
-def content(entry: SplitEntry) -> dict[str, Any]:
-    """The subgroups of a split, as `evaluation.json` holds them; empty without any."""
-    scores = entry.scores
-    found: dict[str, Any] = {
-        division.column: {
-            "how": division.how,
-            "edges": list(division.edges),
-            "missing": int((scores.table.columns[division.column] == "").sum()),
-            "values": {},
-        }
-        for division in scores.divisions
-    }
-    small: dict[str, NDArray[np.bool_]] = {}
-    for number, subgroup in enumerate(scores.subgroups):
-        column, rows = subgroup.column, subgroup.rows
-        if min(scores.size(rows)) < FEWEST:
-            small[column] = rows | small.get(column, np.zeros_like(rows))
-        else:
-            found[column]["values"][subgroup.name] = _of_subgroup(entry, number, rows)
-    for column, rows in small.items():
-        if rows.any():
-            found[column]["values"][OTHER] = _of_small(scores.size(rows))
-    for division in found.values():
-        division["gaps"] = _gaps(division["values"], metrics_of(entry.task))
-    return {"subgroups": found} if found else {}
-
-
-def _of_small(size: tuple[int, int]) -> dict[str, Any]:
-    """All small subgroups of a column together; None for a number that is itself small."""
-    items, groups = (None if count < FEWEST else count for count in size)
-    return {
-        "n": items,
-        "n_groups": groups,
-        "few_groups": size[1] < FEW_GROUPS,
-        "classes": {},
-        "reason": f"fewer than {FEWEST} images or patients in each",
-        "metrics": {},
-    }
-
-
-def _of_subgroup(entry: SplitEntry, number: int, rows: NDArray[np.bool_]) -> dict[str, Any]:
-    scores = entry.scores
-    items, groups = scores.size(rows)
-    counts = np.nansum(scores.truth[rows], axis=0).astype(int).tolist()
-    return {
-        "n": items,
-        "n_groups": groups,
-        "few_groups": groups < FEW_GROUPS,
-        "classes": dict(zip(scores.table.class_names, counts, strict=True)),
-        "reason": None,
-        "metrics": {m: entry.number(f"subgroup/{number}/{m}") for m in metrics_of(entry.task)},
-    }
-
-
-def _gaps(values: Mapping[str, Mapping[str, Any]], metrics: Iterable[str]) -> dict[str, Any]:
-    """Largest minus smallest of each metric over the subgroups that have one."""
-    gaps = {}
-    for metric in metrics:
-        known = {
-            name: of["metrics"][metric]["value"]
-            for name, of in values.items()
-            if of["metrics"] and of["metrics"][metric]["value"] is not None
-        }
-        if len(known) > 1:
-            low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-            value = known[high] - known[low]
-            gaps[metric] = {"value": value, "lowest": low, "highest": high, "of": len(known)}
-    return gaps

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from medldr.config import EvaluationConfig
+from medldr.config.sections import section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.agreement import Difference, differences, equal
@@ -68,7 +69,8 @@ def verify_run(files: RunFolder) -> Verdict | None:
         record = read_run_record(files)
     except InputError as error:
         return Verdict(name, differs=(str(error),))
-    if record.status != "done" and not record.checksums:
+    checksums = record.checksums or {}
+    if record.status != "done" and not checksums:
         return None
     differs, remarks, left_out, numbers = list[str](), list[str](), list[str](), 0
     for file, what in changes(files, record.content):
@@ -78,21 +80,36 @@ def verify_run(files: RunFolder) -> Verdict | None:
             differs.append(f"{file} {what}")
     if left_out:
         remarks.append(f"not in the folder, so not checked: {', '.join(left_out)}")
-    known = record.checksums or {}
-    if not known:
-        remarks.append("run.json holds no checksums: an older version of medldr wrote it")
-    elif is_stopped(files, known):
+    if not checksums:
+        remarks.append("run.json holds no checksums")
+    elif is_stopped(files, checksums):
         remarks.append(
             "the run was being scored again and this was stopped, so its scores have no checksums; "
             "score it with `medldr evaluate`"
         )
-    for rule in (None, *_further(files, record)):
-        found = _Scores(files, record, rule)
-        numbers += found.numbers
-        differs += found.differs
-        remarks += found.remarks
-    there = {"run.json", *result_files(files)}
-    return Verdict(name, len(there & known.keys()), numbers, tuple(differs), tuple(remarks))
+    others = [rule for rule in record.selections if files.evaluation_of(rule).is_file()]
+    for rule in (None, *others):
+        place = "" if rule is None else f"selected/{rule}: "
+        absent = [path.name for path in _scored_files(files, rule) if not path.is_file()]
+        if absent:
+            text = f"{place}{' and '.join(absent)} missing, so scores cannot be checked"
+            # Someone who shares a run may leave the predictions of other rules out.
+            (differs if rule is None else remarks).append(text)
+            continue
+        try:
+            scores = _scored_again(files, record, rule)
+        except InputError as error:
+            differs.append(f"{place}{error}")
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            differs.append(
+                f"{place}scores cannot be computed again: {type(error).__name__}: {error}"
+            )
+        else:
+            numbers += scores.numbers
+            differs += [f"{place}{each}" for each in scores.differs]
+            remarks += [f"{place}{each}" for each in scores.remarks]
+    compared = {"run.json", *result_files(files)} & checksums.keys()
+    return Verdict(name, len(compared), numbers, tuple(differs), tuple(remarks))
 
 
 def _may_be_left_out(files: RunFolder, name: str) -> bool:
@@ -100,131 +117,115 @@ def _may_be_left_out(files: RunFolder, name: str) -> bool:
     return name == files.model.name or name.startswith(("selected/", "stages/"))
 
 
-def _further(files: RunFolder, record: RunRecord) -> list[str]:
-    """Rules that are not reported and have an evaluation of their own."""
-    return [rule for rule in record.selections if files.evaluation_of(rule).is_file()]
+def _scored_files(files: RunFolder, rule: str | None) -> tuple[Path, Path]:
+    """`evaluation.json` and `predictions.csv` of the reported rule (None) or of another one."""
+    if rule is None:
+        return files.evaluation, files.predictions
+    return files.evaluation_of(rule), files.predictions_of(rule)
 
 
-class _Scores:
-    """The evaluation of the weights of one rule, made again.
+class _Again(NamedTuple):
+    """How many numbers were computed again, what differs, and what may."""
 
-    Args:
-        files: The run folder.
-        record: Its `run.json`.
-        rule: A rule that is not reported; None: the reported one.
-    """
+    numbers: int
+    differs: list[str]
+    remarks: list[str]
 
-    def __init__(self, files: RunFolder, record: RunRecord, rule: str | None) -> None:
-        self.files, self.record, self.rule = files, record, rule
-        self.place = "" if rule is None else f"selected/{rule}: "
-        self.numbers = 0
-        self.differs: list[str] = []
-        self.remarks: list[str] = []
-        path = files.predictions if rule is None else files.predictions_of(rule)
-        evaluation = files.evaluation if rule is None else files.evaluation_of(rule)
-        absent = [each.name for each in (evaluation, path) if not each.is_file()]
-        if absent:
-            said = f"{self.place}{' and '.join(absent)} missing, so scores cannot be checked"
-            # Someone who shares a run may leave the predictions of other rules out.
-            (self.differs if rule is None else self.remarks).append(said)
-            return
-        try:
-            self._check(read_evaluation(files, rule), read_evaluation_content(files, rule), path)
-        except InputError as error:
-            self.differs.append(f"{self.place}{error}")
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            self.differs.append(
-                f"{self.place}scores cannot be computed again: {type(error).__name__}: {error}"
-            )
 
-    def _check(self, said: EvaluationRecord, content: dict[str, Any], path: Path) -> None:
-        table = read_predictions(path, said.task)
-        points = {found.key: found for found in differences(said, table)}
-        shots = shots_of(said)
-        again = evaluate(
-            by_split(table),
-            evaluation_settings(self.files, said, content),
-            selection=content.get("selection"),
-            seen={
-                d for of in said.splits.values() for d, entry in of.domains.items() if entry.seen
-            },
-            shared=[said.gap.seen] if said.gap is not None and said.gap.shared_groups else [],
-            recalibrated=content.get("recalibration"),
-            trained_on=None if shots is None else shots.counts,
-        )
-        others = {}
-        for found in _leaves(content, again):
-            self.numbers += 1
-            if not equal(found.said, found.found) and found.key not in points:
-                others[found.key] = found
-        self.differs += [f"{self.place}{found}" for found in points.values()]
-        texts = [f"{self.place}{found}" for found in others.values()]
-        if self._same_software(content, again):
-            self.differs += texts
-        elif texts:
-            self.remarks.append(
-                f"{self.place}{len(texts)} CIs and other numbers beside the point values are not "
-                f"those of this version of medldr or of NumPy, for example {texts[0]}"
-            )
+def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> _Again:
+    """The evaluation of the weights of a rule, made again with its own bootstrap draws."""
+    recorded, content = read_evaluation(files, rule), read_evaluation_content(files, rule)
+    table = read_predictions(_scored_files(files, rule)[1], recorded.task)
+    points = {each.key: each for each in differences(recorded, table)}
+    shots, gap = shots_of(recorded), recorded.gap
+    config = read_yaml(files.config).values if files.config.is_file() else {}
+    again = evaluate(
+        by_split(table),
+        evaluation_settings(recorded, section(config, "evaluation")),
+        selection=content.get("selection"),
+        seen={
+            name
+            for split in recorded.splits.values()
+            for name, domain in split.domains.items()
+            if domain.seen
+        },
+        shared=[gap.seen] if gap is not None and gap.shared_groups else [],
+        recalibrated=content.get("recalibration"),
+        trained_on=None if shots is None else shots.counts,
+    )
+    leaves = list(_leaves(content, again))
+    others = {
+        each.key: str(each)
+        for each in leaves
+        if not equal(each.recorded, each.computed) and each.key not in points
+    }
+    differs, texts = [str(each) for each in points.values()], list(others.values())
+    if not texts or _same_software(record, content, again):
+        return _Again(len(leaves), differs + texts, [])
+    remark = (
+        f"{len(texts)} CIs and other numbers beside the point values are not those of this version "
+        f"of medldr or of NumPy, for example {texts[0]}"
+    )
+    return _Again(len(leaves), differs, [remark])
 
-    def _same_software(self, content: dict[str, Any], again: dict[str, Any]) -> bool:
-        """Whether the numbers were made by the same method, packages and commit as now."""
-        began = self.record.provenance  # of the training; older versions recorded no other
-        scored = self.record.scored_with or provenance.scoring_part(
-            began.get("packages") or {}, began.get("git")
-        )
-        methods = [each.get("intervals", {}).get("method") for each in (content, again)]
-        return scored == provenance.scoring() and methods[0] == methods[1]
+
+def _same_software(record: RunRecord, content: Mapping[str, Any], again: Mapping[str, Any]) -> bool:
+    """Whether the numbers were made by the same method, packages and commit as now."""
+    began = record.provenance  # of the training, where scoring recorded none of its own
+    scored = record.scored_with or provenance.scoring_part(
+        began.get("packages") or {}, began.get("git")
+    )
+    methods = [each.get("intervals", {}).get("method") for each in (content, again)]
+    return scored == provenance.scoring() and methods[0] == methods[1]
 
 
 def evaluation_settings(
-    files: RunFolder, said: EvaluationRecord, content: Mapping[str, Any]
+    recorded: EvaluationRecord, configured: Mapping[str, Any], **changed: Any
 ) -> EvaluationConfig:
-    """The settings of an evaluation: those that it states, the rest from `config.yaml`.
+    """The settings of an evaluation: those that it states, the rest from its configuration.
 
     Args:
-        files: The run folder.
-        said: The evaluation.
-        content: The same as plain values, which show what was not written.
+        recorded: The evaluation.
+        configured: The section ``evaluation`` of `config.yaml`; empty where there is none.
+        changed: Settings that are to be others.
 
     Raises:
         InputError: If one cannot be used.
     """
-    written: Mapping[str, Any] = {}
-    if files.config.is_file():
-        written = read_yaml(files.config).values.get("evaluation") or {}
-    known = {k: v for k, v in dict(written).items() if k in EvaluationConfig.model_fields}
+    shots, point = recorded.shots, recorded.operating_point
     stated: dict[str, Any] = {
-        "splits": tuple(said.splits),
-        "bins": said.calibration.bins,
-        "per_group": any("groups" in of for of in content["splits"].values()),
+        "splits": tuple(recorded.splits),
+        "bins": recorded.calibration.bins,
+        "per_group": any("groups" in of.model_fields_set for of in recorded.splits.values()),
+        "shots": None if shots is None else (shots.many, shots.few),
     }
-    if said.intervals is not None:
-        stated |= {"draws": said.intervals.draws, "bootstrap_seed": said.intervals.seed}
-    # An evaluation older than the key, or made without it, has no such numbers.
-    stated["shots"] = None if said.shots is None else (said.shots.many, said.shots.few)
-    if said.positive_class is not None:
-        stated["positive_class"] = said.positive_class
-    if said.operating_point is not None and said.operating_point.specificity is not None:
-        stated["specificity"] = said.operating_point.specificity
+    if recorded.intervals is not None:
+        stated |= {"draws": recorded.intervals.draws, "bootstrap_seed": recorded.intervals.seed}
+    if recorded.positive_class is not None:
+        stated["positive_class"] = recorded.positive_class
+    if point is not None and point.specificity is not None:
+        stated |= {"specificity": point.specificity, "prevalence": point.prevalence}
+    known = {key: v for key, v in configured.items() if key in EvaluationConfig.model_fields}
     try:
-        return EvaluationConfig.model_validate({**known, **stated})
+        return EvaluationConfig.model_validate({**known, **stated, **changed})
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise InputError(f"evaluation.{key} cannot be used: {first['msg']}") from error
 
 
-def _leaves(said: Any, found: Any, key: tuple[str, ...] = ()) -> Iterator[Difference]:
+def _leaves(recorded: Any, computed: Any, key: tuple[str, ...] = ()) -> Iterator[Difference]:
     """Every value that both sides have, with its key; sentences are left out."""
-    if isinstance(said, dict) and isinstance(found, dict):
-        for name in (each for each in said if each in found and each not in TEXTS):
+    if isinstance(recorded, dict) and isinstance(computed, dict):
+        for name in (each for each in recorded if each in computed and each not in TEXTS):
             part = PLAIN.get(name, name)
-            yield from _leaves(said[name], found[name], (*key, part) if part else key)
-    elif isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
-        for place, pair in enumerate(zip(said, found, strict=True)):
+            yield from _leaves(recorded[name], computed[name], (*key, part) if part else key)
+    elif isinstance(recorded, list) and isinstance(computed, list):
+        if len(recorded) != len(computed):
+            sizes = f"{len(recorded)} values", f"{len(computed)} values"
+            yield Difference("/".join(key), *sizes)
+            return
+        for place, pair in enumerate(zip(recorded, computed, strict=True)):
             yield from _leaves(*pair, (*key, str(place)))
-    elif isinstance(said, list) and isinstance(found, list):
-        yield Difference("/".join(key), f"{len(said)} values", f"{len(found)} values")
     else:
-        yield Difference("/".join(key), said, found)
+        yield Difference("/".join(key), recorded, computed)

@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
-from medldr.folders.curve_records import (
+from medldr.folders.evaluation_parts import (
     Bins,
     CalibrationCurve,
+    CalibrationRecord,
     ClassCount,
     Curve,
     DecisionCurve,
     Decisions,
+    OperatingPointRecord,
     PrecisionRecall,
     RiskCoverage,
+    ShotsRecord,
 )
+from medldr.folders.evaluation_parts import IntervalRecord as IntervalRecord
+from medldr.folders.evaluation_parts import RecalibrationRecord as RecalibrationRecord
 from medldr.folders.files import RunFolder, write_json
-from medldr.folders.number_record import Number as Number
 from medldr.folders.records import Record, check_record, read_content
 from medldr.folders.run_record import Selection
-from medldr.folders.scoring_records import CalibrationRecord, OperatingPointRecord, ShotsRecord
-from medldr.folders.scoring_records import IntervalRecord as IntervalRecord
-from medldr.folders.scoring_records import RecalibrationRecord as RecalibrationRecord
-from medldr.folders.subgroup_record import DivisionRecord
+from medldr.folders.scores import Number as Number
+from medldr.folders.scores import ScoreFrame, ScoreRow
 from medldr.types import Task
 
 SCHEMA = 1
 
 
-class ClassRecord(Record):
-    """One class or label.
+class PartRecord(Record):
+    """A part of the held-out domains of a split: target_in or target_out.
 
     Attributes:
-        n: Its items, or positives.
-        metrics: Recall, precision, F1, AUC.
+        n: Items; ``items`` in the file.
+        metrics: By name.
     """
 
-    n: int | None = None
+    n: int | None = Field(None, validation_alias=AliasChoices("n", "items"))
     metrics: dict[str, Number] = Field(default_factory=dict)
+
+
+class ClassRecord(PartRecord):
+    """One class or label: its items, or positives, and its recall, precision, F1 and AUC."""
 
     @model_validator(mode="before")
     @classmethod
@@ -51,24 +58,66 @@ class ClassRecord(Record):
         return {"n": content.get("n"), "metrics": numbers}
 
 
-class DomainRecord(Record):
+class DomainRecord(PartRecord):
     """One domain of a split.
 
     Attributes:
-        n: Items.
         n_groups: Groups.
         few_groups: Whether these are too few for reliable intervals.
         seen: Whether training images came from it.
         class_counts: By class or label.
-        metrics: By name.
     """
 
-    n: int | None = None
     n_groups: int | None = None
     few_groups: bool = False
     seen: bool = False
     class_counts: dict[str, ClassCount] = Field(default_factory=dict)
-    metrics: dict[str, Number] = Field(default_factory=dict)
+
+
+class SubgroupRecord(PartRecord):
+    """One subgroup: the items with one value of a column, or with a number in one band.
+
+    One is of all values that few items or groups have, without their names. Items and groups are
+    None where they are fewer than ten, and metrics are empty where it was only counted.
+
+    Attributes:
+        n_groups: Groups.
+        few_groups: Whether these are too few for reliable intervals.
+        classes: Its items by class, or positives by label; empty if it was only counted.
+        reason: Why it was only counted; None if it was scored.
+    """
+
+    n_groups: int | None = None
+    few_groups: bool = False
+    classes: dict[str, int] = Field(default_factory=dict)
+    reason: str | None = None
+
+
+class SubgroupGap(Record):
+    """Largest minus smallest value of a metric, which subgroups have them, and of how many."""
+
+    value: float
+    lowest: str
+    highest: str
+    of: int
+
+
+class DivisionRecord(Record):
+    """The subgroups of one column of the metadata.
+
+    Attributes:
+        how: ``values``, ``bands`` or ``tertiles``.
+        edges: Where a column of numbers was cut; each belongs to the band above it.
+        missing: Items without a value.
+        values: Each subgroup, in page order.
+        gaps: By metric.
+    """
+
+    how: str = "values"
+    edges: tuple[float, ...] = ()
+    missing: int = 0
+    values: dict[str, SubgroupRecord] = Field(default_factory=dict)
+    gaps: dict[str, SubgroupGap] = Field(default_factory=dict)
 
 
 class CalibrationFit(Record):
@@ -83,13 +132,6 @@ class CalibrationFit(Record):
     moved: int = 0
     calibration_intercept: Number = Number()
     calibration_slope: Number = Number()
-
-
-class PartRecord(Record):
-    """A part of the held-out domains: target_in or target_out."""
-
-    items: int | None = None
-    metrics: dict[str, Number] = Field(default_factory=dict)
 
 
 class GroupRecord(Record):
@@ -172,6 +214,49 @@ class SplitRecord(Record):
     risk_coverage: RiskCoverage | None = None
     decision_curve: DecisionCurve | None = None
 
+    def rows(self, split: str, rule: str) -> Iterator[ScoreRow]:
+        """Its numbers as rows of the frame.
+
+        Args:
+            split: Its name.
+            rule: The rule that chose the weights.
+        """
+        for place, n, numbers in self._places():
+            for metric, number in numbers.items():
+                yield ScoreRow(
+                    split, metric, number.value, number.low, number.high, number.reason, n,
+                    rule=rule, undefined_draws=number.undefined_draws, noise=number.noise, **place,
+                )  # fmt: skip
+
+    def _places(self) -> Iterator[tuple[dict[str, str], int | None, Mapping[str, Number]]]:
+        """Each place that has numbers: the columns that name it, its items, and its numbers."""
+        coverage = {f"coverage/{p}/error": of for p, of in self.error_at_coverage.items()}
+        yield {}, self.n, {**self.metrics, **self.at_prevalence, **coverage}
+        for name, worst in (("domain", self.worst_domain), ("group", self.worst_group)):
+            if worst is not None:
+                yield {}, worst.n, {f"worst_{name}/accuracy": worst.accuracy}
+        for name, part in self.parts.items():
+            yield {"part": name}, part.n, part.metrics
+        for name, domain in self.domains.items():
+            yield {"domain": name}, domain.n, domain.metrics
+        for name, of in self.classes.items():
+            yield {"class_": name}, of.n, of.metrics
+        for name, fit in self.calibration_fit.items():
+            yield (
+                {"class_": name},
+                fit.n,
+                {
+                    "calibration_intercept": fit.calibration_intercept,
+                    "calibration_slope": fit.calibration_slope,
+                },
+            )
+        for name, group in self.groups.items():
+            accuracy = Number.model_construct(value=group.accuracy, low=group.low, high=group.high)
+            yield {"group": name}, group.n, {"accuracy": accuracy}
+        for column, division in self.subgroups.items():
+            for value, subgroup in division.values.items():
+                yield {"subgroup": f"{column}/{value}"}, subgroup.n, subgroup.metrics
+
     @property
     def unseen(self) -> bool:
         """Whether it has domains, and no training images came from any of them."""
@@ -213,6 +298,13 @@ class EvaluationRecord(Record):
     splits: dict[str, SplitRecord]
     gap: GapRecord | None = None
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def scores(self) -> ScoreFrame:
+        """Every number of its splits."""
+        rule = "" if self.selection is None else self.selection.rule
+        rows = (row for split, of in self.splits.items() for row in of.rows(split, rule))
+        return ScoreFrame(tuple(rows))
 
     @property
     def level(self) -> float:

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, PrivateAttr
 
 from medldr.folders.checksums import CHECKSUMS, checksum_of_content
+from medldr.folders.evaluation_parts import Recalibration
 from medldr.folders.files import RunFolder, write_json
 from medldr.folders.records import Record, check_record, read_content
-from medldr.folders.scoring_records import Recalibration
 from medldr.types import DataSpec
 
 Status = Literal["running", "interrupted", "done", "failed"]

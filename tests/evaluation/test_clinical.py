@@ -7,7 +7,7 @@ import pytest
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import check, compare, evaluate, flat, predictions_of
+from medldr.evaluation import check, compare, evaluate, predictions_of
 from medldr.evaluation.comparison.delong import paired
 from medldr.evaluation.single_run import Sample, number
 from medldr.folders.evaluation_record import EvaluationRecord
@@ -169,7 +169,7 @@ def test_all_of_it_is_read_again_and_has_keys(make):
     split = record.splits["test"]
     assert split.decisions.true_positives == found["splits"]["test"]["decisions"]["true_positives"]
     assert split.error_at_coverage["90"].value is not None
-    keys = flat(record)
+    keys = record.scores.flat()
     assert keys["test/coverage/100/error"] == pytest.approx(1 - keys["test/accuracy"])
     assert keys["test/ppv_at_prevalence"] == split.at_prevalence["ppv_at_prevalence"].value
     assert "test/class/1/calibration_slope" in keys

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import accuracy, auc, evaluate, flat, predictions_of, score
+from medldr.evaluation import accuracy, auc, evaluate, predictions_of, score
 from medldr.folders.evaluation_record import EvaluationRecord
 
 FAST = EvaluationConfig(draws=200)
@@ -279,7 +279,7 @@ def test_confusion_reliability_and_roc_describe_the_same_items(make):
 def test_flat_has_one_key_per_number(make):
     table = make("multi-class", 60, domain=["hospital_2", "hospital_3"] * 30)
     found = evaluate({"test": table}, FAST)
-    keys = flat(EvaluationRecord.model_validate(found))
+    keys = EvaluationRecord.model_validate(found).scores.flat()
     scored = found["splits"]["test"]
     assert keys["test/auc"] == scored["metrics"]["auc"]["value"]
     assert (

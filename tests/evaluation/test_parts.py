@@ -10,7 +10,7 @@ from scipy.stats import t as student
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, roc_auc_score
 
 from medldr.config import EvaluationConfig
-from medldr.evaluation import evaluate, flat
+from medldr.evaluation import evaluate
 from medldr.evaluation.split_scores import headline_metrics
 from medldr.folders.evaluation_record import EvaluationRecord
 
@@ -84,12 +84,15 @@ def test_the_numbers_of_the_whole_split_do_not_change_by_its_parts(test_table):
 
 def test_flat_keys_name_the_part(test_table):
     found = evaluate({"test": test_table}, CONFIG)
-    numbers, parts = flat(EvaluationRecord.model_validate(found)), found["splits"]["test"]["parts"]
+    numbers, parts = (
+        EvaluationRecord.model_validate(found).scores.flat(),
+        found["splits"]["test"]["parts"],
+    )
     for name in ("target_in", "target_out"):
         for metric, number in parts[name]["metrics"].items():
             assert numbers[f"test/{name}/{metric}"] == number["value"]
     plain = replace(test_table, part=np.full(60, ""))
-    without = flat(EvaluationRecord.model_validate(evaluate({"test": plain}, CONFIG)))
+    without = EvaluationRecord.model_validate(evaluate({"test": plain}, CONFIG)).scores.flat()
     assert without == {k: v for k, v in numbers.items() if "/target_" not in k}
 
 

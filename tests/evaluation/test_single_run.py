@@ -7,7 +7,6 @@ from scipy.stats import t as student
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import evaluate, intervals, predictions_of
-from medldr.evaluation.drawn_thresholds import thresholds_of
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.single_run import (
     NO_SPREAD,
@@ -18,7 +17,7 @@ from medldr.evaluation.single_run import (
     number,
     wilson,
 )
-from medldr.evaluation.split_scores import SplitScores
+from medldr.evaluation.split_scores import SplitScores, thresholds_of
 from medldr.metrics import METRICS, metric_facts
 
 FAST = EvaluationConfig(draws=200)

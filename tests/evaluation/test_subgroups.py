@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score, recall_score, roc_auc_score
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import evaluate, flat, predictions_of
+from medldr.evaluation import evaluate, predictions_of
 from medldr.evaluation.intervals import stream
 from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.split_entry import SplitEntry
@@ -245,7 +245,7 @@ def test_flat_numbers_and_the_record_name_column_and_value(make):
     json.dumps(result, allow_nan=False)
     record = EvaluationRecord.model_validate(result)
     entry = record.splits["test"].subgroups["sex"]
-    numbers = flat(record)
+    numbers = record.scores.flat()
     for value in ("F", "M/x"):
         assert numbers[f"test/subgroup/sex/{value}/auc"] == entry.values[value].metrics["auc"].value
     assert entry.gaps["accuracy"].of == 2

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 from medldr.evaluation.comparison.findings import Finding, Verdict, finding
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.intervals import holm
-from medldr.folders.scoring_records import CalibrationRecord, IntervalRecord
+from medldr.folders.evaluation_parts import CalibrationRecord, IntervalRecord
 from medldr.types import SPLIT_TITLES
 
 Family = Literal["reference", "asked", "competing"]

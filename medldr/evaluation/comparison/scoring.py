@@ -10,12 +10,11 @@ import numpy as np
 from medldr.errors import InputError
 from medldr.evaluation import intervals
 from medldr.evaluation.comparison.runs import Run, aligned
-from medldr.evaluation.drawn_thresholds import thresholds_of
 from medldr.evaluation.frequency import common_shots
 from medldr.evaluation.inference import Scores
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.shots import Shots
-from medldr.evaluation.split_scores import SplitScores, positive_class
+from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
 from medldr.types import Predictions
 
 DEFAULT_SPECIFICITY = 0.9

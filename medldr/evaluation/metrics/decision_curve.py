@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from medldr.evaluation.metrics.sums import Array
-from medldr.folders.curve_records import DecisionCurve
+from medldr.folders.evaluation_parts import DecisionCurve
 
 THRESHOLDS = np.arange(1, 100) / 100
 """Probabilities at and above which one acts."""

@@ -27,6 +27,7 @@ class Items:
         positive: Column of the positive class; binary only.
         threshold: Probability above which the positive class is predicted; binary only.
         drawn: That threshold in every bootstrap draw; None: the same in all.
+        decision: Whether each item is called positive, in place of a threshold; binary only.
         prevalence: Stated share of positives, for predictive values; binary only.
         shots: How many training images each class has; None where that is not asked for.
     """
@@ -38,6 +39,7 @@ class Items:
     positive: int = 1
     threshold: float | None = None
     drawn: Array | None = None
+    decision: NDArray[np.bool_] | None = None
     prevalence: float | None = None
     shots: Shots | None = None
 

@@ -134,12 +134,14 @@ def at_point(items: Items) -> Sums:
     """Sensitivity, specificity, predictive values and likelihood ratios at the threshold.
 
     Raises:
-        ValueError: If there is no threshold.
+        ValueError: If there is neither a threshold nor decisions that were made at several.
     """
-    threshold, drawn = items.threshold, items.drawn
+    threshold, drawn, score = items.threshold, items.drawn, items.prob[:, items.positive]
+    if items.decision is not None:
+        threshold, drawn, score = 0.5, None, items.decision.astype(np.float64)
     if threshold is None:
         raise ValueError("these metrics need a threshold from other items")
-    truth, score = items.number == items.positive, items.prob[:, items.positive]
+    truth = items.number == items.positive
     every = np.array([threshold]) if drawn is None else drawn[~np.isnan(drawn)]
     thresholds = np.unique(np.append(every, threshold))
     level = np.searchsorted(thresholds, score, side="left")  # thresholds that the score is above
@@ -193,19 +195,18 @@ def predictive_values(
     return ratio(found, found + alarms), ratio(spared, spared + missed)
 
 
-def decisions(
-    label: NDArray[np.int64], prob: Array, *, positive: int, threshold: float
-) -> dict[str, int]:
-    """Counts of right and wrong decisions at a threshold.
+def decisions(truth: NDArray[np.bool_], called: NDArray[np.bool_]) -> dict[str, int]:
+    """Counts of right and wrong decisions.
+
+    Args:
+        truth: ``(N,)`` which items are positive.
+        called: ``(N,)`` which are called positive.
 
     Example:
-        >>> p = np.array([0.1, 0.2, 0.6, 0.9])
-        >>> found = decisions(np.array([0, 0, 0, 1]), np.stack([1 - p, p], axis=1),
-        ...                   positive=1, threshold=0.5)
+        >>> found = decisions(np.array([False, False, True]), np.array([True, False, True]))
         >>> found["true_positives"], found["false_positives"], found["true_negatives"]
-        (1, 1, 2)
+        (1, 1, 1)
     """
-    truth, called = label == positive, prob[:, positive] > threshold
     return {
         "true_positives": int((truth & called).sum()),
         "false_negatives": int((truth & ~called).sum()),

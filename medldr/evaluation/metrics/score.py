@@ -32,6 +32,7 @@ def measures(
     positive: int = 1,
     threshold: float | None = None,
     drawn: Array | None = None,
+    decision: NDArray[np.bool_] | None = None,
     prevalence: float | None = None,
     shots: Shots | None = None,
     level: str = "",
@@ -47,13 +48,15 @@ def measures(
         positive: Column of the positive class; binary only.
         threshold: Adds ``sensitivity_at_specificity`` and what else needs one; binary only.
         drawn: That threshold in every bootstrap draw; unset: the same in all.
+        decision: Whether each item is called positive, in place of a threshold.
         prevalence: Adds the predictive values at this prevalence to those.
         shots: Adds the accuracies on frequent and rare classes.
         level: Leaves out what is not reported for it (``domain``), which saves time.
         only: Leaves out all but what computes this metric.
     """
-    items = Items(label, prob, task, bins, positive, threshold, drawn, prevalence, shots)
-    wanted = _functions(task, threshold is not None, shots is not None, level, only)
+    items = Items(label, prob, task, bins, positive, threshold, drawn, decision, prevalence, shots)
+    decides = threshold is not None or decision is not None
+    wanted = _functions(task, decides, shots is not None, level, only)
     return [function(items) for function in wanted]
 
 

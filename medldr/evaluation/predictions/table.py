@@ -81,7 +81,7 @@ def _texts(values: Sequence[str]) -> NDArray[np.str_]:
 def join(parts: Sequence[Predictions]) -> Predictions:
     """One table of several, in their order; all of one task and the same classes.
 
-    A further column that one of them lacks is empty there.
+    A further column that one of them lacks is empty there; decisions are kept if all have them.
     """
     first = parts[0]
     names = dict.fromkeys(name for part in parts for name in part.columns)
@@ -89,6 +89,7 @@ def join(parts: Sequence[Predictions]) -> Predictions:
         name: np.concatenate([p.columns.get(name, _texts([""] * len(p))) for p in parts])
         for name in names
     }
+    decisions = [part.decision for part in parts if part.decision is not None]
     return Predictions(
         task=first.task,
         class_names=first.class_names,
@@ -97,6 +98,7 @@ def join(parts: Sequence[Predictions]) -> Predictions:
             for name in (*TEXTS, PART, "label", "prob")
         },
         columns=columns,
+        decision=np.concatenate(decisions) if len(decisions) == len(parts) else None,
     )
 
 

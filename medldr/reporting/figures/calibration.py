@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from medldr.folders.curve_records import CalibrationCurve
+from medldr.folders.evaluation_parts import CalibrationCurve
 from medldr.folders.evaluation_record import SplitRecord
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE, draw_axes, shorten

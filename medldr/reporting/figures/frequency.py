@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from medldr.folders.evaluation_parts import ShotsRecord
 from medldr.folders.evaluation_record import SplitRecord
-from medldr.folders.scoring_records import ShotsRecord
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import BLUE, GREEN, MUTED, ORANGE, add_tips, draw_axes
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from medldr.folders.curve_records import PrecisionRecall
+from medldr.folders.evaluation_parts import PrecisionRecall
 from medldr.folders.evaluation_record import SplitRecord
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import FAINT, MUTED, draw_axes, look, number_text, shorten

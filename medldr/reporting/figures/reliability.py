@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from medldr.folders.curve_records import Bins
+from medldr.folders.evaluation_parts import Bins
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import (

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from medldr.folders.curve_records import Curve
+from medldr.folders.evaluation_parts import Curve
 from medldr.folders.evaluation_record import Number, SplitRecord
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import MUTED, add_tips, draw_axes, look, number_text, shorten

@@ -6,9 +6,11 @@ item by item.
 
 Source:
     Our choice. A fold decides at its own threshold, from its own validation part, before its
-    decisions are pooled (`medldr.reporting.read.pooled_decisions`): no other one existed when its
-    model was made. Probabilities are pooled as they are; the report gives the mean over folds
-    beside what it computes from them, because an AUC of all ranks scores of different models.
+    decisions are pooled (`Predictions.decision`): one threshold for all folds would be found on
+    items that other folds trained on. Thresholds are taken as given: intervals of what is measured
+    at them count test items and seeds, not the validation parts. Probabilities are pooled as they
+    are; the report gives the mean over folds beside what it computes from them, because an AUC of
+    all ranks scores of different models.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,22 +29,20 @@ from medldr.evaluation import Run
 from medldr.evaluation.comparison.runs import same_task
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.frequency import common_shots, shots_notes
-from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.predictions.table import join
+from medldr.evaluation.split_scores import positive_class
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder, read_json
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import FOLD, Member, SweepFolder, joined, without_fold
-from medldr.reporting.read.pooled_decisions import OWN_THRESHOLDS, decided_run, with_decisions
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import STATES, Entry
 from medldr.types import Predictions
 
-if TYPE_CHECKING:
-    from medldr.config import EvaluationConfig
-
 SHOWN: Final = 3
 """Ids that a message names."""
+OWN_THRESHOLDS: Final = "the folds have no common threshold: each decides at its own"
+"""In place of the reason why a pooled run has no threshold."""
 
 
 def pool_folds(folder: SweepFolder, entries: Sequence[Entry]) -> list[Entry]:
@@ -101,12 +101,7 @@ def _one(folder: SweepFolder, folds: Mapping[str, Entry]) -> Entry:
         run, files = _pooled(folder, member, folds)
     except InputError as error:
         return Entry(member, "unreadable", f"the folds: {error}", planned=config, folds=kept)
-    decided = decided_run(run, {f: e.run for f, e in folds.items() if e.run is not None})
-    if decided is not None:
-        scored = with_decisions(run.evaluation, decided, _scoring(first, run.evaluation))
-        run, files = replace(run, evaluation=scored), replace(files, evaluation=scored)
-        decided = replace(decided, evaluation=scored)
-    return Entry(member, "done", run=run, files=files, folds=kept, decided=decided)
+    return Entry(member, "done", run=run, files=files, folds=kept)
 
 
 def _because(error: str) -> str:
@@ -146,9 +141,14 @@ def _pooled(
     first = next(iter(runs.values()))
     evaluations = [run.evaluation for run in runs.values()]
     shots = common_shots(evaluations)
+    # Only where there are folds: it loads every section of a configuration.
+    from medldr.evaluation.verification import evaluation_settings
+
+    limits = None if shots is None else (shots.many, shots.few)
+    configured = section(files[0].stated, "evaluation")
     content = evaluate(
         tables,
-        _scoring(next(iter(folds.values())), first.evaluation, shots),
+        evaluation_settings(first.evaluation, configured, splits=("id_test", "test"), shots=limits),
         selection=_selection(list(runs.values())),
         seen=_seen(list(runs.values())),
         notes=shots_notes(evaluations),
@@ -189,8 +189,7 @@ def _tables(runs: Mapping[str, Run]) -> dict[str, Predictions]:
     """The test items of all folds; items of seen domains too where no fold tests one again."""
     found = {}
     for split in ("id_test", "test"):
-        of_folds = [run.predictions.get(split) for run in runs.values()]
-        there = [table for table in of_folds if table is not None]
+        there = [_decided(run, split) for run in runs.values() if split in run.predictions]
         if split == "test" and len(there) < len(runs):
             lacking = [fold for fold, run in runs.items() if split not in run.predictions]
             raise InputError(
@@ -204,6 +203,15 @@ def _tables(runs: Mapping[str, Run]) -> dict[str, Predictions]:
             # Parts of held-out domains are those of single folds.
             found[split] = replace(table, part=np.full(len(table), "", np.str_))
     return found
+
+
+def _decided(run: Run, split: str) -> Predictions:
+    """A split of a fold, with what it decides at its own threshold where it has one."""
+    table, point = run.predictions[split], run.evaluation.operating_point
+    if point is None or point.threshold is None:
+        return table
+    positive = positive_class(table, run.evaluation.positive_class)
+    return replace(table, decision=table.prob[:, positive] > point.threshold)
 
 
 def _each_once(tables: Mapping[str, Predictions], folders: Mapping[str, RunFolder]) -> None:
@@ -232,26 +240,6 @@ def _each_once(tables: Mapping[str, Predictions], folders: Mapping[str, RunFolde
 def _items(ids: Sequence[str]) -> str:
     shown = ", ".join(map(repr, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
     return f"{len(ids):,} item{' is' if len(ids) == 1 else 's are'} ({shown})"
-
-
-def _scoring(
-    entry: Entry, scored: EvaluationRecord, shots: Shots | None = None
-) -> EvaluationConfig:
-    """How the folds were scored: as the first one says, and as its `evaluation.json` records."""
-    from medldr.config import EvaluationConfig  # only where there are folds: it loads every section
-
-    stated = {} if entry.files is None else dict(section(entry.files.stated, "evaluation"))
-    recorded: dict[str, Any] = {"splits": ("id_test", "test"), "bins": scored.calibration.bins}
-    recorded["shots"] = None if shots is None else (shots.many, shots.few)
-    if scored.intervals is not None:
-        recorded["draws"] = scored.intervals.draws
-        recorded["bootstrap_seed"] = scored.intervals.seed
-    point = scored.operating_point
-    if point is not None and point.specificity is not None:
-        recorded |= {"specificity": point.specificity, "prevalence": point.prevalence}
-        recorded["positive_class"] = scored.positive_class
-    config: EvaluationConfig = EvaluationConfig.model_validate({**stated, **recorded})
-    return config
 
 
 def _selection(runs: Sequence[Run]) -> dict[str, Any] | None:

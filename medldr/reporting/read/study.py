@@ -59,8 +59,6 @@ class Entry:
         planned: Its configuration where it is not done; empty where no file says it.
         setting: Which of the settings of its row it has, where one is chosen among several.
         folds: Where it stands for several folds, each of them by its name, without predictions.
-        decided: Where it stands for folds of a binary task, its decisions; see
-            `medldr.reporting.read.pooled_decisions`.
     """
 
     member: Member
@@ -72,7 +70,6 @@ class Entry:
     planned: Mapping[str, Any] = field(default_factory=dict)
     setting: Setting = ()
     folds: Mapping[str, Entry] = field(default_factory=dict)
-    decided: Run | None = None
 
     @property
     def logs(self) -> list[tuple[LogRow, ...]]:

@@ -120,10 +120,10 @@ def target_value(evaluation: EvaluationRecord | None, target: str, metric: str) 
         target: The part of the test split.
         metric: The metric.
     """
-    split = None if evaluation is None else evaluation.splits.get("test")
-    place = split if split is None or target == "target_all" else split.parts.get(target)
-    number = None if place is None else place.metrics.get(metric)
-    return None if number is None else number.value
+    if evaluation is None:
+        return None
+    part = "" if target == "target_all" else target
+    return evaluation.scores.value("test", metric, part=part)
 
 
 def _scored(files: RunFiles, domain: str) -> dict[str, Evaluated]:

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from medldr.evaluation.comparison.comparison import Size
-from medldr.folders.curve_records import ClassCount
+from medldr.folders.evaluation_parts import ClassCount
 from medldr.folders.evaluation_record import DomainRecord
 
 LARGE = 0.10

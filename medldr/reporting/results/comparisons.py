@@ -14,7 +14,6 @@ from medldr.evaluation.comparison.comparison import Comparison, Difference
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.estimate import Estimate
 from medldr.folders.privacy import hide_names
-from medldr.reporting.read.pooled_decisions import at_thresholds
 from medldr.reporting.read.study import Entry, Study
 
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
@@ -136,13 +135,6 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     ]
     controls = [method_of[row] for row in study.layout.controls if row in method_of]
     made = make_comparison(runs, reference=reference, contrasts=pairs, controls=controls)
-    decided = [entry.decided for entry in entries if entry.decided is not None]
-    if len(decided) == len(runs):  # folds of a binary task
-        decided = _one_method_per_row(decided, row_of_run, own)
-        of_decisions = make_comparison(
-            decided, reference=reference, contrasts=pairs, controls=controls
-        )
-        made = at_thresholds(made, of_decisions)
     result = made.renamed(row_of)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:

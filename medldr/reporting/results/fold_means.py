@@ -51,6 +51,4 @@ def fold_names(study: Study, column: str) -> list[str]:
 
 def _value(entry: Entry, metric: str) -> float | None:
     scored = None if entry.files is None else entry.files.evaluation
-    test = None if scored is None else scored.splits.get("test")
-    number = None if test is None else test.metrics.get(metric)
-    return None if number is None else number.value
+    return None if scored is None else scored.scores.value("test", metric)

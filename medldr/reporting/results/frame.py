@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from medldr.config.sections import dataset_name, held_out
-from medldr.folders.evaluation_record import EvaluationRecord, Number
+from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.sweep_record import JOINT
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
@@ -59,7 +59,7 @@ def score_frame(study: Study) -> DataFrame:
 
 def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
     """Every number of a run, by the rule that chose its weights."""
-    if not files.by_rule and files.evaluation is not None:  # evaluated before rules were recorded
+    if not files.by_rule and files.evaluation is not None:  # no rule is recorded
         yield from (("", True, False, *place) for place in _numbers(files.evaluation))
     for number, (rule, (chosen, evaluation)) in enumerate(files.by_rule.items()):
         head = (rule, number == 0, chosen.oracle)
@@ -69,10 +69,6 @@ def _lines(files: RunFiles) -> Iterator[tuple[Any, ...]]:
 
 
 def _numbers(evaluation: EvaluationRecord) -> Iterator[tuple[Any, ...]]:
-    for split, scored in evaluation.splits.items():
-        places: list[tuple[str, str, dict[str, Number], int | None]]
-        places = [("", "", scored.metrics, scored.n)]
-        places += [(part, "", of.metrics, of.items) for part, of in scored.parts.items()]
-        places += [("", domain, of.metrics, of.n) for domain, of in scored.domains.items()]
-        for part, domain, metrics, n in places:
-            yield from ((split, part, domain, m, number.value, n) for m, number in metrics.items())
+    for row in evaluation.scores.rows:
+        if not (row.class_ or row.group or row.subgroup):
+            yield row.split, row.part, row.domain, row.metric, row.value, row.n

@@ -14,6 +14,8 @@ import json
 import sys
 from pathlib import Path
 
+from medldr.config.sections import section
+from medldr.config.yaml import read_yaml
 from medldr.evaluation import by_split, evaluate, read_predictions
 from medldr.evaluation.verification import evaluation_settings
 from medldr.folders.evaluation_record import read_evaluation
@@ -68,7 +70,7 @@ def agree(folder):
     said, content = read_evaluation(files), json.loads(files.evaluation.read_text())
     again = evaluate(
         by_split(read_predictions(files.predictions, said.task)),
-        evaluation_settings(files, said, content),
+        evaluation_settings(said, section(read_yaml(files.config).values, "evaluation")),
         seen={d for of in said.splits.values() for d, entry in of.domains.items() if entry.seen},
         shared=[said.gap.seen] if said.gap is not None and said.gap.shared_groups else [],
     )

@@ -2,8 +2,8 @@
 
 import pytest
 
+from medldr.folders.evaluation_parts import ShotsRecord
 from medldr.folders.evaluation_record import SplitRecord
-from medldr.folders.scoring_records import ShotsRecord
 from medldr.reporting.figures.frequency import frequency_figure
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from medldr.evaluation.metrics.decision_curve import useful
-from medldr.folders.curve_records import DecisionCurve
+from medldr.folders.evaluation_parts import DecisionCurve
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting import write_report

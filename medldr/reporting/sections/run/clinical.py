@@ -8,7 +8,7 @@ from medldr.config.sections import section as config_section
 from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.metrics.decision_curve import useful
-from medldr.folders.curve_records import ClassCount
+from medldr.folders.evaluation_parts import ClassCount
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Figures, Heading, Paragraph, Section

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.estimate import Estimate
-from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.folders.evaluation_record import DivisionRecord, EvaluationRecord, SubgroupRecord
 from medldr.folders.privacy import hide_ids
-from medldr.folders.subgroup_record import DivisionRecord, SubgroupRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Section
 from medldr.reporting.prose import section, sentence

@@ -30,7 +30,8 @@ def folds(results: Results) -> Section | None:
     ]
     if not any(entry.folds for entry in study.entries):
         return None
-    decided = any(entry.decided is not None for entry in study.entries)
+    pooled = (t for e in study.entries if e.run is not None for t in e.run.predictions.values())
+    decided = any(table.decision is not None for table in pooled)
     numbers = {len(fold_names(study, column.name)) for column in results.columns} - {0}
     return section(
         "sweep",
