@@ -122,7 +122,7 @@ def evaluate(
     divisions, undivided = subgroups.divide(columns, config)
     shots = frequency.shots(config, first, trained_on)
     headline = next((split for split in SPLIT_TITLES if split in tables), None)
-    entries = {}
+    entries: dict[str, SplitEntry] = {}
     for split, table in tables.items():
         divided = tuple(divisions) if split == headline else ()
         scores = SplitScores(
