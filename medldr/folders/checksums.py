@@ -20,31 +20,23 @@ CHECKSUMS: Final = "checksums"
 FOLDERS: Final = ("selected", "submission", "stages")
 """Folders of a run whose files are results, but for the checkpoints of its stages."""
 MISSING: Final = "is missing"
-_SCORED: Final = frozenset({
-    "config.yaml", "splits.json", "bad_files.csv", "predictions.csv", "evaluation.json",
-    "mistakes.json", "preprocessing.json", "unlike.safetensors", "latents.safetensors",
-})  # fmt: skip
+_OF_TRAINING: Final = ("run.json", "metrics.jsonl", "model.safetensors")
 
 
 def result_files(files: RunFolder) -> dict[str, Path]:
-    """The files with results that are there, by their name within the folder.
+    """The existing files with results, by their name within the folder.
 
     Checkpoints, the owner and pages are no results: pages are made from these files.
     """
-    single = (
+    candidates = [
         files.config, files.splits, files.bad_files, files.metrics, files.model,
         files.predictions, files.evaluation, files.mistakes, files.preprocessing, files.unlike,
         files.latents,
-    )  # fmt: skip
-    found = [path for path in single if path.is_file()]
+    ]  # fmt: skip
     for folder in FOLDERS:
-        below = sorted((files.path / folder).rglob("*"))
-        found += [
-            path
-            for path in below
-            if path.is_file() and not path.name.startswith(".") and path.suffix != ".ckpt"
-        ]
-    return {path.relative_to(files.path).as_posix(): path for path in found}
+        below = sorted((files.path / folder).rglob("[!.]*"))
+        candidates += [path for path in below if path.suffix != ".ckpt"]
+    return {p.relative_to(files.path).as_posix(): p for p in candidates if p.is_file()}
 
 
 def checksums_of(files: RunFolder, names: Collection[str] | None = None) -> dict[str, str]:
@@ -84,12 +76,14 @@ def is_scored(name: str) -> bool:
         (True, False)
     """
     folder, *inner = PurePosixPath(name).parts
-    return name in _SCORED or folder == "submission" or (folder == "selected" and len(inner) > 1)
+    if not inner:
+        return name not in _OF_TRAINING
+    return folder == "submission" or (folder == "selected" and len(inner) > 1)
 
 
-def is_stopped(files: RunFolder, known: Mapping[str, str]) -> bool:
+def is_stopped(files: RunFolder, recorded: Mapping[str, str]) -> bool:
     """Whether scoring a finished run again was stopped, which leaves scores without checksums."""
-    return bool(known) and files.evaluation.name not in known and files.evaluation.is_file()
+    return bool(recorded) and files.evaluation.name not in recorded and files.evaluation.is_file()
 
 
 def changes(
@@ -99,33 +93,31 @@ def changes(
 
     Args:
         files: The run folder.
-        content: What its `run.json` holds. Without checksums in it nothing is known to differ, and
-            neither is a file that is being scored again.
+        content: What its `run.json` holds. Without checksums, as in a run that has not finished,
+            nothing differs; nor does a file that is being scored again.
         names: The files to look at; all unless given.
 
     Yields:
         The name of a file, and what is wrong with it.
     """
-    known = content.get(CHECKSUMS)
-    if not known:
+    recorded = content.get(CHECKSUMS)
+    if not recorded:
         return
-    if names is None or "run.json" in names:
-        found = checksum_of_content(content)
-        if known.get("run.json") != found:
-            yield "run.json", "was changed: its content does not have its checksum"
-    there, stopped = result_files(files), is_stopped(files, known)
-    for name in dict.fromkeys([*known, *there]):
-        if name == "run.json" or (names is not None and name not in names):
+    results, stopped = result_files(files), is_stopped(files, recorded)
+    for name in dict.fromkeys(["run.json", *recorded, *results]):
+        if names is not None and name not in names:
             continue
-        if not _is_result(name):
+        if name == "run.json":
+            if recorded.get(name) != checksum_of_content(content):
+                yield name, "was changed: its content does not have its checksum"
+        elif not _is_result(name):
             yield name, "has a checksum in run.json, but no run writes such a file"
-        elif name not in there:
+        elif name not in results:
             yield name, MISSING
-        elif name not in known:
-            if stopped and is_scored(name):
-                continue
-            yield name, "was added: it has no checksum in run.json"
-        elif checksum(there[name]) != known[name]:
+        elif name not in recorded:
+            if not (stopped and is_scored(name)):
+                yield name, "was added: it has no checksum in run.json"
+        elif checksum(results[name]) != recorded[name]:
             yield name, "was changed: it does not have the checksum in run.json"
 
 

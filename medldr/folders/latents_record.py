@@ -7,7 +7,7 @@ appearance, and images are rows of the dataset's table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -129,22 +129,22 @@ class Latents:
 _COLUMNS = ("row", "split", "domain", "group", "label")
 
 
-def write_latents(files: RunFolder, found: Latents) -> None:
+def write_latents(files: RunFolder, latents: Latents) -> None:
     """Write `latents.safetensors`, whole or not at all."""
     import torch
 
-    domains = list(found.spec.domains)
+    domains = list(latents.spec.domains)
     columns: dict[str, Any] = {
-        "row": found.row,
-        "split": np.array([SPLITS.index(name) for name in found.split.tolist()], np.int64),
+        "row": latents.row,
+        "split": np.array([SPLITS.index(name) for name in latents.split.tolist()], np.int64),
         "domain": np.array(
-            [domains.index(name) if name else -1 for name in found.domain.tolist()], np.int64
+            [domains.index(name) if name else -1 for name in latents.domain.tolist()], np.int64
         ),
-        "group": found.group,
-        "label": found.label,
-        "left_out": np.array([found.left_out.get(name, 0) for name in SPLITS], np.int64),
+        "group": latents.group,
+        "label": latents.label,
+        "left_out": np.array([latents.left_out.get(name, 0) for name in SPLITS], np.int64),
     }
-    for name, view in found.views.items():
+    for name, view in latents.views.items():
         columns |= {f"{name}.z": view.z, f"{name}.logits": view.logits}
     save_tensors(
         files.latents,
@@ -162,45 +162,44 @@ def read_latents(files: RunFolder, spec: DataSpec) -> Latents:
     Raises:
         InputError: If the file is missing, damaged, or of another run.
     """
-    held = {name: tensor.numpy() for name, tensor in load_tensors(files.latents).items()}
+    stored = {name: tensor.numpy() for name, tensor in load_tensors(files.latents).items()}
     try:
         domains = np.array([*spec.domains, ""], dtype=np.str_)
-        found = Latents(
+        latents = Latents(
             spec=spec,
-            row=held["row"],
-            split=np.array(SPLITS, dtype=np.str_)[held["split"]],
-            domain=domains[held["domain"]],
-            group=held["group"],
-            label=held["label"],
+            row=stored["row"],
+            split=np.array(SPLITS, dtype=np.str_)[stored["split"]],
+            domain=domains[stored["domain"]],
+            group=stored["group"],
+            label=stored["label"],
             views={
-                name: View(held[f"{name}.z"], held[f"{name}.logits"])
+                name: View(stored[f"{name}.z"], stored[f"{name}.logits"])
                 for name in VIEWS
-                if f"{name}.z" in held
+                if f"{name}.z" in stored
             },
-            left_out=dict(zip(SPLITS, held["left_out"].tolist(), strict=True)),
+            left_out=dict(zip(SPLITS, stored["left_out"].tolist(), strict=True)),
         )
-        _check(found)
+        _check(latents)
     except (KeyError, IndexError, ValueError) as error:
         raise InputError(
             f"{files.latents} does not hold the latents of this run ({error}). Write it again with "
             f"`medldr evaluate {files.path}`"
         ) from error
-    return found
+    return latents
 
 
-def _check(found: Latents) -> None:
+def _check(latents: Latents) -> None:
     """Refuse arrays that do not fit each other or the data.
 
     Raises:
         ValueError: Naming what does not fit.
     """
-    lengths = {field.name: len(getattr(found, field.name)) for field in fields(found)
-               if field.name in _COLUMNS}  # fmt: skip
-    for name, view in found.views.items():
+    lengths = {name: len(getattr(latents, name)) for name in _COLUMNS}
+    for name, view in latents.views.items():
         lengths |= {f"{name}.z": len(view.z), f"{name}.logits": len(view.logits)}
-        if view.logits.shape[1:] != (found.spec.num_classes,):
+        if view.logits.shape[1:] != (latents.spec.num_classes,):
             raise ValueError(f"{name}.logits has shape {view.logits.shape}")
-    if ORIGINAL not in found.views:
+    if ORIGINAL not in latents.views:
         raise ValueError("it has no latents")
     if len(set(lengths.values())) != 1:
         raise ValueError(f"its parts differ in length: {lengths}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import signal
 import threading
 import time
@@ -137,21 +138,19 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
             checksums=None,
         )
 
-        def finish(said: Status, error: str | None = None, **facts: Any) -> None:
+        def finish(ending: Status, error: str | None = None, **facts: Any) -> None:
             spent = times.seconds + time.monotonic() - began
             ended = {"finished": provenance.now(), "seconds": round(spent, 3)}
-            add_to_run_record(folder, status=said, error=error, times=ended, **facts)
+            add_to_run_record(folder, status=ending, error=error, times=ended, **facts)
 
         try:
             with _ending_on_sigterm(folder):
                 yield OpenRun(folder, resumed)
         except BaseException as error:
-            stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
-            said = str(error) or "interrupted from the keyboard"
             # What ended the run matters more than a failure to write its status (full disk).
             with contextlib.suppress(InputError, OSError):
-                if stopped:
-                    finish("interrupted", said)
+                if isinstance(error, (Interrupted, KeyboardInterrupt)):
+                    finish("interrupted", str(error) or "interrupted from the keyboard")
                 else:
                     finish("failed", f"{type(error).__name__}: {error}")
             raise
@@ -170,7 +169,7 @@ def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
     def stop(signum: int, frame: FrameType | None) -> None:
         raise Interrupted(signum, resumable=folder.has_state)
 
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
         yield
         return
     before = signal.signal(signal.SIGTERM, stop)
@@ -191,11 +190,9 @@ def move_aside(folder: RunFolder) -> Path:
     """Rename a run folder that no process works in, which frees its name."""
     if is_owned(folder):
         raise OwnedError(f"{folder.path} is in use by another process; stop it before --restart")
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    aside = folder.path.with_name(f"{folder.path.name}.before-{stamp}")
-    number = 1
+    name = f"{folder.path.name}.before-{time.strftime('%Y%m%d-%H%M%S')}"
+    aside, numbers = folder.path.with_name(name), itertools.count(2)
     while aside.exists():
-        number += 1
-        aside = folder.path.with_name(f"{folder.path.name}.before-{stamp}-{number}")
+        aside = folder.path.with_name(f"{name}-{next(numbers)}")
     folder.path.rename(aside)
     return aside

@@ -52,12 +52,12 @@ class Mistakes(Record):
     items: tuple[Mistake, ...] = ()
 
 
-def write_mistakes(files: RunFolder, found: Mistakes | None) -> None:
+def write_mistakes(files: RunFolder, mistakes: Mistakes | None) -> None:
     """Write `mistakes.json`, or remove the one of an earlier evaluation."""
-    if found is None:
+    if mistakes is None:
         files.mistakes.unlink(missing_ok=True)
     else:
-        write_json(files.mistakes, found.model_dump(by_alias=True))
+        write_json(files.mistakes, mistakes.model_dump(by_alias=True))
 
 
 def read_mistakes(files: RunFolder) -> Mistakes | None:

@@ -1,10 +1,9 @@
 """A run's identity follows from what differs from the defaults, and from nothing else."""
 
+import functools
 import hashlib
 import json
 from pathlib import Path
-
-import pytest
 
 from medldr import plugins
 from medldr.config import (
@@ -45,43 +44,28 @@ def test_the_hash_is_of_the_canonical_json_of_what_was_chosen(whole):
     assert run_name(config) == f"run-{run_hash(config)}-s3"
 
 
-@pytest.mark.parametrize(
-    "override",
-    [
+def octmnist(*overrides):
+    return run_hash(load_config("octmnist_erm", overrides))
+
+
+def test_seed_label_root_machine_and_what_describes_the_data_do_not_change_it():
+    for override in (
         "seed=7", "label=other", "data.root=/elsewhere", "machine.device=cpu", "machine.workers=4",
         "machine.thumbnails=false", "data.metadata=/a/table.csv", "data.card=/a/card.yaml",
         "evaluation.subgroups=[sex]", "evaluation.bands={age: [40]}",
         "evaluation.prevalence=0.02",
-    ],
-)  # fmt: skip
-def test_seed_label_root_machine_and_what_describes_the_data_do_not_change_it(override):
-    assert run_hash(load_config("octmnist_erm", [override])) == run_hash(
-        load_config("octmnist_erm")
-    )
+    ):  # fmt: skip
+        assert octmnist(override) == octmnist(), override
 
 
-@pytest.mark.parametrize(
-    "override",
-    [
-        "training.lr=0.002",
-        "training.precision=float32",
-        "data.split_seed=1",
-        "data.md5=any",
-        "transform.channels=3",
-        "transform.train=[RandFlip]",
-        "model.width=0.5",
-        "algorithm.lr_scale=0.5",
-        "evaluation.draws=500",
-        "algorithm.loss=cross_entropy",
-        "data.exclude=[a]",
-        "training.init_from=/a/run",
-        "protocol=mine",
-    ],
-)
-def test_every_other_value_changes_it(override):
-    assert run_hash(load_config("octmnist_erm", [override])) != run_hash(
-        load_config("octmnist_erm")
-    )
+def test_every_other_value_changes_it():
+    overrides = (
+        "training.lr=0.002", "training.precision=float32", "data.split_seed=1", "data.md5=any",
+        "transform.channels=3", "transform.train=[RandFlip]", "model.width=0.5",
+        "algorithm.lr_scale=0.5", "evaluation.draws=500", "algorithm.loss=cross_entropy",
+        "data.exclude=[a]", "training.init_from=/a/run", "protocol=mine",
+    )  # fmt: skip
+    assert len({octmnist(), *map(octmnist, overrides)}) == len(overrides) + 1
 
 
 def test_a_default_that_is_stated_changes_nothing(whole):
@@ -120,6 +104,7 @@ def test_what_was_chosen_is_listed_next_to_its_default(whole):
     assert "training.epochs" not in found
 
 
+@functools.cache
 def current_defaults():
     """Defaults of every section and of every plug-in of this package, as plain JSON."""
     loop = {
@@ -163,17 +148,15 @@ def test_a_default_changes_only_with_the_config_version():
     assert stored["config_version"] == CONFIG_VERSION, f"store the new defaults in {STORED.name}"
 
 
-@pytest.mark.parametrize(
-    "section", ["run", "training", "evaluation", "machine", "averaging/ema", "averaging/swad"]
-)
-def test_every_default_of_the_loop_is_stored(section):
-    stored = json.loads(STORED.read_text())["defaults"]
-    assert set(stored[section]) == set(current_defaults()[section])
+def test_every_default_of_the_loop_is_stored():
+    stored, now = json.loads(STORED.read_text())["defaults"], current_defaults()
+    for section in ("run", "training", "evaluation", "machine", "averaging/ema", "averaging/swad"):
+        assert set(stored[section]) == set(now[section])
 
 
 def test_a_run_to_start_from_counts_by_its_name_wherever_it_lies():
     def started_from(folder):
-        return run_hash(load_config("octmnist_erm", [f"training.init_from={folder}"]))
+        return octmnist(f"training.init_from={folder}")
 
     assert started_from("/a/erm-0a1b2c3d-s0") == started_from("/b/c/erm-0a1b2c3d-s0")
     assert started_from("/a/erm-0a1b2c3d-s0") != started_from("/a/erm-0a1b2c3d-s1")

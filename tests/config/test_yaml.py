@@ -204,7 +204,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True, max_examples=40)
 @given(st.dictionaries(st.from_regex(re.compile(r"[a-z_]{1,8}", re.A), fullmatch=True), VALUES))
 def test_what_is_written_is_read_again_type_for_type(values):
     text = write_yaml(values, comment="A comment.")
