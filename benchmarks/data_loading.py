@@ -44,9 +44,8 @@ from torchvision import transforms
 from torchvision.datasets import ImageFolder
 
 from medldr.config import load_config
-from medldr.data import build_data, load_table
+from medldr.data import build_data, load_table, store
 from medldr.data.loading.pixel_store import Pixels
-from medldr.data.packs import pack as packs
 
 SIZE = 96
 TARGET = 5.0  # packed over ImageFolder, at least
@@ -229,9 +228,9 @@ def make_pack(root, workers, console):
     """Pack the folder; returns the pack's folder, its ids, and images per second."""
     section = settings(root, "off").data
     table = load_table(section)
-    folder = packs.usual_place(section, table.name)
+    folder = store.usual_place(section, table.name)
     start = time.perf_counter()
-    packs.make_pack(table, section, folder, workers=workers, console=console)
+    store.make_pack(table, section, folder, workers=workers, console=console)
     return folder, table.ids.tolist(), len(table) / (time.perf_counter() - start)
 
 

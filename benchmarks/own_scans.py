@@ -357,7 +357,7 @@ def measure(kind, root, given, cores, console):
         f"{floors['copy_rate'] / 1e9:.1f} GB/s"
     )
     starts = measure_starts(kind, root)
-    (kept,) = (Path(os.environ["MEDLDR_CACHE"]) / "scans").glob("*.npy")
+    (kept,) = (Path(os.environ["MEDLDR_CACHE"]) / "scans").glob("*/images.npy")
     array = min(seconds(read_all, [kept]) for _ in range(3))
     once = count * (floors["read"] + floors["decode"] / cores)
     known = count * floors["state"] + array

@@ -16,6 +16,7 @@ from rich.console import Console
 from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig, identify, load_config, run_hash
 from medldr.data import Data, build_data, list_bad_files
+from medldr.data.same_data import refuse_changed_data
 from medldr.errors import InputError
 from medldr.evaluation import check
 from medldr.evaluation.checked import forget_scored, note_scored, refuse_other_weights
@@ -81,6 +82,7 @@ def train_run(
     identity = identify(config)
     folder = identity.folder(out)
     if not restart and is_done(folder):
+        refuse_changed_data(config, folder)
         if config.machine.report and not folder.report.exists():
             write_report_or_warn(folder)
         return RunResult.read(folder, fresh=False)

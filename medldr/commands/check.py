@@ -18,11 +18,11 @@ from medldr.config.yaml import read_yaml
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
 from medldr.data.inspection import Inspection, inspect_table
-from medldr.data.load_table import load_table
+from medldr.data.load import load_table
 from medldr.data.reading.check import count_rows
 from medldr.data.reading.statistics import Look, look_at
-from medldr.data.splits.from_manifest import held_out_domains
 from medldr.data.splits.make import make_splits
+from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError
 from medldr.evaluation.simple_controls import Control, in_words, simple_controls
 from medldr.folders.files import write_text

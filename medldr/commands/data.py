@@ -19,7 +19,7 @@ from medldr.config import (
     packaged_names,
 )
 from medldr.data.config import DatasetConfig
-from medldr.data.load_table import load_table
+from medldr.data.load import load_table
 from medldr.data.reading.check import count_rows
 from medldr.data.reading.check import stats as pixel_stats
 from medldr.errors import InputError, did_you_mean

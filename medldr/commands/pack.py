@@ -14,11 +14,11 @@ from medldr.commands.data import data_section
 from medldr.config import PLUGIN_SECTIONS
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
-from medldr.data.own_size import require_one_size
-from medldr.data.packs.format import FACTS
-from medldr.data.packs.pack import absence, find_pack, make_pack, open_pack, usual_place
-from medldr.data.packs.pack import verify as verify_pack
+from medldr.data.load import absence, require_one_size
 from medldr.data.reading.check import validate_table
+from medldr.data.store import find_pack, make_pack, open_pack, usual_place
+from medldr.data.store import verify as verify_pack
+from medldr.data.store.pack_files import FACTS
 from medldr.errors import InputError
 from medldr.folders.provenance import cores
 

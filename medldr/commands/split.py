@@ -14,11 +14,10 @@ from rich.table import Table
 
 from medldr.commands.data import data_section, print_counts
 from medldr.data.image_table import ImageTable
-from medldr.data.load_table import load_table
+from medldr.data.load import load_table
 from medldr.data.reading.check import count_rows
-from medldr.data.splits.folds import plan_manifest
+from medldr.data.splits.folds import plan_manifest, rare_class_notes
 from medldr.data.splits.manifest import Manifest, write_manifest
-from medldr.data.splits.rare_classes import rare_class_notes
 from medldr.errors import InputError
 from medldr.types import SPLITS
 

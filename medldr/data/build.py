@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -15,25 +15,28 @@ from torch import Tensor
 from medldr.config import RunConfig
 from medldr.config.training_options import ClassWeights
 from medldr.data.card import read_card
-from medldr.data.hashes import hash_rows, hash_splits, hash_table
-from medldr.data.image_table import ImageTable
-from medldr.data.load_table import load_table_and_pack
+from medldr.data.files.read import READER
+from medldr.data.hashes import hash_parts, hash_rows, hash_splits, hash_table
+from medldr.data.image_table import ImageTable, LazyImages
+from medldr.data.load import load_table_and_pack, whole_at_input_size
 from medldr.data.loading import class_weights as weights
 from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
 from medldr.data.loading.pixel_store import Pixels
 from medldr.data.loading.samplers import build_sampler
 from medldr.data.metadata import add_metadata
-from medldr.data.notes import findings, reading
-from medldr.data.own_size import whole_at_input_size
+from medldr.data.reading.check import check_table
 from medldr.data.reading.duplicates import divided_twins
-from medldr.data.specify import columns, names_in, specify
+from medldr.data.spec import columns, names_in, positive_class_notes, specify
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
-from medldr.data.two_classes import positive_class_notes
+from medldr.data.store import Pack
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import checksum
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec
+
+_LOOKED_AT_UP_TO: Final = 1 << 30
+"""Bytes; `medldr data check` and `pack` look at every image of any set."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class Data:
             "subset_hash": hash_rows(self.table, self.rows["train"]),
             "card": None if self.card is None else dict(self.card),
             "reading": None if self.table.reading is None else dict(self.table.reading),
+            "reader": READER,
+            "parts": hash_parts(self.table, self.rows),
         }
 
     def manifest(self) -> dict[str, Any]:
@@ -146,10 +151,10 @@ class Data:
             batches_per_step=batches_per_step,
         )
         return TrainLoader(
-            self.pixels,
-            self._columns,
-            self.pipeline,
-            chosen,
+            pixels=self.pixels,
+            columns=self._columns,
+            pipeline=self.pipeline,
+            sampler=chosen,
             rows=rows,
             seed=config.seed,
             device=torch.device(device),
@@ -203,9 +208,9 @@ class Data:
         if most is not None and len(rows) > most:
             rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]
         return EvalLoader(
-            self.pixels,
-            self._columns,
-            self.pipeline,
+            pixels=self.pixels,
+            columns=self._columns,
+            pipeline=self.pipeline,
             split=split,
             rows=rows,
             batch_size=config.evaluation.batch_size,
@@ -249,7 +254,7 @@ def build_data(config: RunConfig) -> Data:
     seeded = section.with_seed(config.seed)
     table = whole_at_input_size(table, transform)
     rows, split_notes = make_splits(table, seeded)
-    found = reading(table, config.machine.workers)
+    decoding = _decoding_note(table, config.machine.workers)
     channels, *size = table.images.shape[1:]
     floating = table.images.dtype != np.uint8
     pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)), floating=floating)
@@ -265,10 +270,10 @@ def build_data(config: RunConfig) -> Data:
         notes=(
             *table.notes,
             *positive,
-            *findings(table, pack),
+            *_findings(table, pack),
             *divided_twins(table, {"": rows}),
             *split_notes,
-            *found,
+            *decoding,
         ),
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
@@ -277,4 +282,27 @@ def build_data(config: RunConfig) -> Data:
         card=None if section.card is None else read_card(section.card),
         pixels=Pixels(table.images),
         _columns=columns(table, spec),
+    )
+
+
+def _findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
+    """Findings from reading every image: as recorded when that was done, or now if it is quick."""
+    if pack is not None:
+        return pack.facts.findings
+    if table.looks is not None:
+        return tuple(check_table(table))
+    images = table.images
+    in_memory = isinstance(images, np.ndarray) and not isinstance(images, np.memmap)
+    if in_memory and images.nbytes < _LOOKED_AT_UP_TO:
+        return tuple(check_table(table))
+    return ()
+
+
+def _decoding_note(table: ImageTable, workers: int) -> tuple[str, ...]:
+    """How pictures could be read faster, where training would wait for them."""
+    if workers or not isinstance(table.images, LazyImages):
+        return ()
+    return (
+        f"{table.name} is decoded by the training process itself: set machine.workers to decode "
+        "ahead of it, or decode everything once with `medldr data pack`",
     )

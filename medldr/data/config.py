@@ -14,7 +14,7 @@ from medldr.errors import InputError, did_you_mean
 
 
 class ImbalanceConfig(Section):
-    """A long-tailed training set; see `medldr.data.splits.imbalance`."""
+    """A long-tailed training set; see `medldr.data.splits.long_tail`."""
 
     factor: float = Field(ge=1, description="rows of the largest class over those of the smallest")
     kind: Literal["exp", "step"] = Field(

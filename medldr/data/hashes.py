@@ -1,14 +1,24 @@
-"""What a run's numbers depend on, as one number each: the data, and how they are split."""
+"""What a run's numbers depend on, as one number each: its data, how they are split, their parts.
+
+No version is part of any of these hashes. A run's folder keeps them, so that a finished run is held
+to its data: see `medldr.data.same_data`.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
-from medldr.data.packs.table import label_bytes
+
+Rows = NDArray[np.int64]
+
+PARTS: Final = {"training": ("train", "id_val", "val"), "judged": ("id_test", "test")}
+"""Splits that decide the weights, and splits that only judge them."""
 
 
 def hash_table(table: ImageTable) -> str:
@@ -31,7 +41,7 @@ def hash_table(table: ImageTable) -> str:
     return digest.hexdigest()
 
 
-def hash_splits(table: ImageTable, rows: dict[str, NDArray[np.int64]]) -> str:
+def hash_splits(table: ImageTable, rows: Mapping[str, Rows]) -> str:
     """sha256 of which ids each split holds."""
     digest = hashlib.sha256()
     for name in sorted(rows):
@@ -40,10 +50,59 @@ def hash_splits(table: ImageTable, rows: dict[str, NDArray[np.int64]]) -> str:
     return digest.hexdigest()
 
 
-def hash_rows(table: ImageTable, rows: NDArray[np.int64]) -> str:
+def hash_rows(table: ImageTable, rows: Rows) -> str:
     """sha256 of which ids some rows have, in their order: equal subsets have equal ones.
 
     Numbers from long-tailed subsets of one set that were chosen in different ways are not
     comparable, even where the sizes of all classes are equal.
     """
-    return hashlib.sha256("\0".join(table.ids[rows].tolist()).encode()).hexdigest()
+    return hash_texts(table.ids[rows].tolist())
+
+
+def hash_parts(table: ImageTable, rows: Mapping[str, Rows]) -> dict[str, dict[str, str]]:
+    """sha256 of each column of the training part and of the judged part, by part and column.
+
+    Args:
+        table: All images.
+        rows: Rows of each split.
+
+    Returns:
+        For each of `PARTS` that has rows: ``labels``, ``domains``, ``groups``, ``splits`` (the data
+        set's own), and ``images`` where every file was looked at: the values of each, and what
+        its header says of them.
+    """
+    parts = {}
+    for part, splits in PARTS.items():
+        used = {split: rows[split] for split in splits if split in rows}
+        if not used:
+            continue
+        of_part = np.concatenate(list(used.values()))
+        parts[part] = {
+            "labels": hashlib.sha256(label_bytes(table.labels[of_part])).hexdigest(),
+            "domains": hash_texts(table.domains[of_part].tolist()),
+            "groups": hash_texts(table.groups[of_part].tolist()),
+            "splits": hash_texts(table.splits[of_part].tolist()),
+        }
+        if table.looks is not None:
+            parts[part]["images"] = hash_texts(_contents(table, of_part))
+    return parts
+
+
+def _contents(table: ImageTable, rows: Rows) -> Iterable[str]:
+    """What each image was made of, where every file was looked at."""
+    looks = table.looks.by_id if table.looks is not None else {}
+    for row in rows.tolist():
+        header = table.facts[row].header if table.facts else ""
+        yield f"{looks[str(table.ids[row])].digest.hex()} {header}"
+
+
+def label_bytes(labels: NDArray[np.int64] | NDArray[np.float32]) -> bytes:
+    """The bytes of labels for a hash: every NaN counts as the same one."""
+    if np.issubdtype(labels.dtype, np.floating):
+        labels = np.where(np.isnan(labels), labels.dtype.type(np.nan), labels)
+    return labels.tobytes()
+
+
+def hash_texts(texts: Iterable[str]) -> str:
+    """sha256 of some texts, in their order."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -138,7 +138,7 @@ class ImageTable:
     Attributes:
         name: Dataset name for texts and hashes, for example ``fracturemnist3d_28``.
         task: Kind of labels. ``binary``: two classes, the second of them the positive one. A run on
-            any other table of two classes is binary too; see `medldr.data.two_classes`.
+            any other table of two classes is binary too; see `medldr.data.spec`.
         class_names: One name per class or per label.
         images: ``(N, C, [D,] H, W)`` uint8, or float32 in [0, 1] where 8 bits do not hold a scan;
             in memory, memory-mapped, or read when asked for.

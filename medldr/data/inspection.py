@@ -18,9 +18,9 @@ from medldr.data.image_table import ImageTable, Look
 from medldr.data.reading.check import find_faults
 from medldr.data.reading.duplicates import divided_twins
 from medldr.data.reading.near import near_pairs
+from medldr.data.spec import positive_class_notes
 from medldr.data.splits.make import Splits
 from medldr.data.splits.stratify import class_table
-from medldr.data.two_classes import positive_class_notes
 from medldr.transforms import ImageShape, build_pipeline
 
 _EXAMPLES: Final = 3

@@ -9,6 +9,9 @@ without reading any: a whole sweep is refused before its first run starts.
 `load_again(config, bad_files)` returns what `load` does without checking each file again: the
 unusable ones are already known from making a pack.
 
+`checksums(config)` returns the checksum of each file by its name, where these files hold all that
+is read: whether a finished run's data has changed is then known without reading them.
+
 Two more are for the sets of a benchmark: `examine(config, seen)` compares what is found with what
 was published, for `medldr data check`, and passes each image to `seen`, which avoids reading it
 twice; `submission(config, predictions, seed)` returns the files that the benchmark asks for.

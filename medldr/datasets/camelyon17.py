@@ -19,31 +19,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 from pydantic import Field, field_validator
 
 from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Looks
 from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
-from medldr.datasets._camelyon17 import counts as published
+from medldr.datasets._camelyon17 import published
 from medldr.datasets._camelyon17.folder import NAME, PATCHES, find, locate, require_folder
-from medldr.datasets._camelyon17.predictions import submission
-from medldr.datasets._camelyon17.roles import notes_of, require_hospitals
-from medldr.datasets._camelyon17.rows import Rows, read_rows
+from medldr.datasets._camelyon17.metadata import read_rows
+from medldr.datasets._camelyon17.published import notes_of, require_hospitals
 from medldr.datasets._camelyon17.wilds import require_wilds
 from medldr.datasets.base import BadFile, DatasetConfig, ImageTable, Seen
 from medldr.errors import InputError
 from medldr.folders.files import checksum
+from medldr.types import Predictions
 
 __all__ = ["Config", "examine", "load", "load_again", "present", "require", "submission"]
 
 _LISTED: Final = 5
+_SCORED: Final = ("id_val", "val", "test")
+"""The splits that WILDS scores."""
 
 
 class Config(DatasetConfig):
@@ -75,7 +77,7 @@ def load(config: Config) -> ImageTable:
     """
     folder, rows, pictures = _listed(config)
     examined = pictures.examined(title="checking patches")
-    bad = unusable(rows.paths, examined)
+    bad = unusable(rows["path"].tolist(), examined)
     table = _table(config, folder, rows, pictures, bad)
     good = [one for one in examined if not one.reason]
     return replace(table, looks=Looks(looks_of(table.ids.tolist(), good)))
@@ -90,20 +92,24 @@ def load_again(config: Config, bad_files: tuple[BadFile, ...]) -> ImageTable:
     return _table(config, *_listed(config), bad_files)
 
 
-def _listed(config: Config) -> tuple[Path, Rows, PictureFiles]:
+def _listed(config: Config) -> tuple[Path, pd.DataFrame, PictureFiles]:
     require_wilds()
     folder = locate(config.root, download=config.download)
     rows = read_rows(folder, config.split_scheme)
-    return folder, rows, PictureFiles(folder, rows.paths, published.SIZE)
+    return folder, rows, PictureFiles(folder, rows["path"].tolist(), published.SIZE)
 
 
 def _table(
-    config: Config, folder: Path, rows: Rows, pictures: PictureFiles, bad: tuple[BadFile, ...]
+    config: Config,
+    folder: Path,
+    rows: pd.DataFrame,
+    pictures: PictureFiles,
+    bad: tuple[BadFile, ...],
 ) -> ImageTable:
     if bad:
         _refuse_bad(folder, bad, len(pictures), skip=config.on_bad_file == "skip")
-        kept = rows.without(bad)
-        rows, pictures = rows.take(kept), pictures.take(kept)
+        kept = np.flatnonzero(~rows["path"].isin([file.path for file in bad]))
+        rows, pictures = rows.iloc[kept], pictures.take(kept)
     require_hospitals(folder, rows, config.split_scheme)
     official = config.split_scheme == "official"
     return ImageTable(
@@ -111,11 +117,11 @@ def _table(
         task="binary",
         class_names=published.CLASS_NAMES,
         images=pictures,
-        labels=rows.labels,
-        ids=np.array(rows.ids),
-        splits=rows.splits,
-        domains=_names(rows.hospitals, published.domain),
-        groups=_names(rows.slides, published.group),
+        labels=rows["label"].to_numpy(),
+        ids=rows["id"].to_numpy(np.str_),
+        splits=rows["split"].to_numpy(np.str_),
+        domains=rows["hospital"].map(published.domain).to_numpy(np.str_),
+        groups=rows["slide"].map(published.group).to_numpy(np.str_),
         notes=notes_of(rows, bad, official=official),
         hashes={
             "metadata.csv": checksum(folder / "metadata.csv", "sha256"),
@@ -163,17 +169,16 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
     require_wilds()
     folder = locate(config.root, download=False)
     rows = read_rows(folder, "official")
-    pictures = PictureFiles(folder, rows.paths, published.SIZE)
-    ids = rows.ids
+    pictures = PictureFiles(folder, rows["path"].tolist(), published.SIZE)
+    ids = rows["id"].tolist()
     examined = pictures.examined(
         seen=lambda row, pixels: seen(ids[row], pixels), title="decoding the patches"
     )
-    bad = unusable(rows.paths, examined)
-    good = rows.take(rows.without(bad))
-    found = {
-        key: int(((good.splits == key[0]) & (good.hospitals == key[1])).sum())
-        for key in {**published.COUNTS, **dict.fromkeys(_places(good), 0)}
-    }
+    bad = unusable(rows["path"].tolist(), examined)
+    good = rows[~rows["path"].isin([file.path for file in bad])]
+    found = (
+        dict.fromkeys(published.COUNTS, 0) | good.groupby(["split", "hospital"]).size().to_dict()
+    )
     return {
         "folder": str(folder),
         "counts": [
@@ -187,22 +192,11 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
         ],
         "missing": [file.path for file in bad if file.reason == ABSENT],
         "unreadable": [tuple(file) for file in bad if file.reason != ABSENT],
-        "extra": _extra(folder, rows.paths),
+        "extra": _extra(folder, set(rows["path"])),
     }
 
 
-def _names(numbers: NDArray[np.int64], name: Any) -> NDArray[np.str_]:
-    known, which = np.unique(numbers, return_inverse=True)
-    return np.array([name(number) for number in known.tolist()], dtype=np.str_)[which]
-
-
-def _places(rows: Rows) -> list[tuple[str, int]]:
-    pairs = zip(rows.splits.tolist(), rows.hospitals.tolist(), strict=True)
-    return sorted(set(pairs))
-
-
-def _extra(folder: Path, paths: list[str]) -> list[str]:
-    known = set(paths)
+def _extra(folder: Path, known: set[str]) -> list[str]:
     found = []
     for parent, _, files in os.walk(folder / PATCHES):
         below = Path(parent).relative_to(folder).as_posix()
@@ -240,3 +234,42 @@ def _zeros_were_lost(folder: Path, absent: Sequence[str]) -> bool:
         return False
     padded = re.sub(r"patient_(\d+)", lambda found: f"patient_{int(found[1]):03d}", absent[0])
     return padded != absent[0] and (folder / padded).is_file()
+
+
+def submission(config: Any, predictions: Mapping[str, Predictions], seed: int) -> dict[str, str]:
+    r"""The prediction files that WILDS scores, by name, for the splits that were predicted.
+
+    One label per line, in the order of the data set's own table. The name holds split and seed, the
+    epoch is literally ``epoch:best``. An entry of the benchmark has ten seeds, 0 to 9.
+
+    Args:
+        config: The dataset's section; its split scheme must be the official one.
+        predictions: One table per split, rows in the order of the dataset.
+        seed: The run's seed.
+
+    Source:
+        WILDS, `examples/evaluate.py` and its submission guidelines.
+
+    Raises:
+        InputError: If the splits are not those that WILDS scores.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> from medldr.evaluation import predictions_of
+        >>> table = predictions_of("binary", [0, 0], [[0.5, 0.5], [0.4, 0.6]])
+        >>> submission(SimpleNamespace(split_scheme="official"), {"test": table}, 3)
+        {'camelyon17_split:test_seed:3_epoch:best_pred.csv': '0\n1\n'}
+    """
+    scheme = getattr(config, "split_scheme", "official")
+    if scheme != "official":
+        raise InputError(f"WILDS scores the official splits, and data.split_scheme is {scheme}")
+    return {
+        f"camelyon17_split:{split}_seed:{seed}_epoch:best_pred.csv": _lines(predictions[split])
+        for split in _SCORED
+        if split in predictions
+    }
+
+
+def _lines(table: Predictions) -> str:
+    # Equal logits are class 0, as in an argmax.
+    return "".join(f"{int(tumour > 0.5)}\n" for tumour in table.prob[:, 1])

@@ -12,7 +12,7 @@ give accuracies that differ by more than a point.
 
 Source:
     Krizhevsky 2009 for the images; Cao et al. 2019 (LDAM) for the long-tailed construction, see
-    `medldr.data.splits.imbalance`. With order ``label`` and seed 0 the rows are those of its code.
+    `medldr.data.splits.long_tail`. With order ``label`` and seed 0 the rows are those of its code.
     Published runs have no validation set and many choose their epoch on the test set. Ours have
     none either unless `data.val_fraction` asks for one, so the plain choice is the last epoch
     (`training.select: [last]`). A validation set is taken from each class before the others are

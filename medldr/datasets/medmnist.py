@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
+from medldr.data.files.memory import Examined, prove
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
 from medldr.datasets._medmnist import catalogue
@@ -128,6 +129,20 @@ def require(config: Config) -> None:
 def _find(config: Config, entry: catalogue.Entry) -> Path | None:
     places = (folder / entry.file for folder in folders(config.root))
     return next((place for place in places if place.is_file()), None)
+
+
+def checksums(config: Config) -> dict[str, str]:
+    """MD5 of the file by its name, remembered while the file does not change; empty without it."""
+    path = _find(config, catalogue.entry(config.flag, config.size))
+    if path is None:
+        return {}
+    title = f"checking {path.name}"
+
+    def md5(row: int) -> Examined:
+        return Examined(digest=checksum(path, "md5"))
+
+    (found,) = prove(lambda row: path, [path.name], "MD5", md5, title, folder=path.parent)
+    return {path.name: found.digest}
 
 
 def _locate(config: Config, entry: catalogue.Entry) -> Path:

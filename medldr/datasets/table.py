@@ -27,7 +27,7 @@ from medldr.data.files.proof import prove_items
 from medldr.data.files.rules import SCAN, resolve
 from medldr.data.image_table import Looks
 from medldr.data.listing.frame import Listing
-from medldr.data.scans.store import stored
+from medldr.data.store import stored
 from medldr.datasets._table.config import Config
 from medldr.datasets._table.listing import list_items
 from medldr.datasets.base import BadFile, ImageTable, check_held_out

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from medldr.config import EvaluationConfig
 from medldr.data.image_table import ImageTable
 from medldr.data.reading.statistics import each_part
-from medldr.data.two_classes import task_of
+from medldr.data.spec import task_of
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.table import predictions_of
 from medldr.folders.scores import Number

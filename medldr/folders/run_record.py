@@ -119,6 +119,8 @@ class DataRecord(Record):
         subset_hash: A hash of the ids of the training rows.
         card: The filled entries of the data card; None without one.
         reading: How each file became an image; None where that does not depend on all of them.
+        reader: Number of the reader of scans; see `medldr.data.files.read.READER`.
+        parts: sha256 of each column, by part (``training``, ``judged``) and column.
     """
 
     name: str | None = None
@@ -130,6 +132,8 @@ class DataRecord(Record):
     subset_hash: str | None = None
     card: dict[str, Any] | None = None
     reading: dict[str, Any] | None = None
+    reader: int | None = None
+    parts: dict[str, dict[str, str]] = Field(default_factory=dict)
 
 
 class RunRecord(Record):

@@ -18,6 +18,7 @@ from medldr.sweeps.launch import SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
 from medldr.sweeps.plan.absent_files import absent_files
+from medldr.sweeps.plan.changed_data import changed_data
 from medldr.sweeps.plan.file import find_sweep
 from medldr.sweeps.show import error_lines, print_plan, print_status
 from medldr.sweeps.status import MemberStatus, status_of
@@ -73,6 +74,10 @@ def _run(
     absent = absent_files(plan.folder, plan.chosen)
     if absent:
         raise refusal(f"the data of the sweep {plan.record.name}", absent)
+    changed, notes = changed_data(plan.folder, plan.chosen)
+    if changed:
+        raise refusal(f"the finished runs of the sweep {plan.record.name}", changed)
+    plan = replace(plan, notes=(*plan.notes, *notes))
     result = run_plan(plan, chosen, retry_failed=retry_failed)
     report = write_sweep_report(plan.folder)
     return replace(result, tables=tuple(printed_tables(report))), report

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from medldr.config import RunConfig
 from medldr.data import Data
 from medldr.data.config import DatasetConfig
-from medldr.data.splits.from_manifest import held_out_domains
+from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError
 from medldr.evaluation import domain_means, held_out_curves, score
 from medldr.evaluation.predictions.predict import predict

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from medldr.config import RunConfig
-from medldr.data.packs import pack as packs
+from medldr.data import store
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 from medldr.errors import InputError
 
@@ -132,7 +132,7 @@ def lazy(make_table, section):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Packs are made of blocks of three images of 1 x 4 x 4."""
-    monkeypatch.setattr("medldr.data.packs.blocks.BLOCK_BYTES", 3 * 16)
+    monkeypatch.setattr("medldr.data.store.array.BLOCK_BYTES", 3 * 16)
 
 
 @pytest.fixture
@@ -140,9 +140,9 @@ def make_pack():
     """Function that packs a table, and returns the pack's folder and what was done."""
 
     def make(table, section, folder=None, *, workers=0, console=None):
-        folder = folder or packs.usual_place(section, table.name)
+        folder = folder or store.usual_place(section, table.name)
         console = console or Console(quiet=True)
-        made = packs.make_pack(table, section, folder, workers=workers, console=console)
+        made = store.make_pack(table, section, folder, workers=workers, console=console)
         return folder, made
 
     return make

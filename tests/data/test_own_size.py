@@ -12,7 +12,7 @@ from medldr.config import RunConfig
 from medldr.data import build_data
 from medldr.data.files.rules import reading_of
 from medldr.data.files.scan import Source
-from medldr.data.loading import sample_rng
+from medldr.data.loading.samples import uniform_numbers
 from medldr.data.reading.new_item import ItemReader
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
@@ -109,7 +109,7 @@ def test_training_crops_from_each_picture_as_it_is(tree, config, workers):
     assert len(found) == len(data.rows["train"]) > 15
     rows = np.array(sorted(found))
     draws, total = data.pipeline.rule.draws, len(data.table)
-    numbers = sample_rng.uniform(run.seed, 1, rows, total=total, draws=draws)
+    numbers = uniform_numbers(run.seed, 1, rows, total=total, draws=draws)
     for row, own in zip(rows.tolist(), numbers, strict=True):
         expected = cropped(tree / data.table.ids[row], own, run)
         np.testing.assert_allclose(found[row], expected, atol=2e-5)
@@ -143,7 +143,7 @@ def test_augmented_validation_crops_from_each_picture_as_it_is(tree, config):
     found = validation(data, run)
     rows = np.array(sorted(found))
     draws, total = data.pipeline.rule.draws, len(data.table)
-    numbers = sample_rng.uniform(run.seed, 0, rows, total=total, draws=draws)
+    numbers = uniform_numbers(run.seed, 0, rows, total=total, draws=draws)
     for row, own in zip(rows.tolist(), numbers, strict=True):
         expected = cropped(tree / data.table.ids[row], own, run)
         np.testing.assert_allclose(found[row], expected, atol=2e-5)

@@ -7,7 +7,7 @@ import pytest
 
 from medldr.data import build_data, load_table, stats, validate_table
 from medldr.data.hashes import hash_table
-from medldr.data.two_classes import positive_class_notes, swapped
+from medldr.data.spec import positive_class_notes, swapped
 from medldr.errors import InputError
 
 SPLITS = ["train"] * 12 + ["val"] * 4 + ["test"] * 4

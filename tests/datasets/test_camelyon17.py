@@ -14,7 +14,7 @@ from medldr import plugins
 from medldr.data import check_table, count_rows, load_table
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.datasets import camelyon17
-from medldr.datasets._camelyon17 import counts as published
+from medldr.datasets._camelyon17 import published
 from medldr.errors import InputError
 
 
@@ -285,8 +285,11 @@ def test_a_value_that_cannot_be_is_named_with_its_row(camelyon17_folder, column,
     [
         (lambda rows: [row[1:] for row in rows], "unnamed column that counts the rows"),
         (lambda rows: rows[:1], "no rows"),
-        (lambda rows: [], "is empty"),
-        (lambda rows: [*rows[:5], rows[5][:4], *rows[6:]], "row 4 with 4"),
+        (lambda rows: [], "cannot be read as a CSV file"),
+        (
+            lambda rows: [*rows[:5], rows[5][:4], *rows[6:]],
+            "column y_coord holds 1 invalid value(s), for example '' (row 4)",
+        ),
         (lambda rows: [*rows, ["60", *rows[3][1:]]], "rows 2 and 60 list the same patch"),
     ],
 )

@@ -9,9 +9,8 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from medldr.data import list_bad_files, load_table
+from medldr.data import list_bad_files, load_table, store
 from medldr.data.hashes import hash_table
-from medldr.data.packs import pack as packs
 from medldr.data.reading.pictures import PictureFiles
 from medldr.datasets import camelyon17
 from medldr.errors import InputError
@@ -27,8 +26,8 @@ def section(camelyon17_folder):
 def pack(section):
     """Pack what the data set itself gives; returns that."""
     table = camelyon17.load(section)
-    folder = packs.usual_place(section, table.name)
-    packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
+    folder = store.usual_place(section, table.name)
+    store.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
     return table
 
 

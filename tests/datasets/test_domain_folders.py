@@ -8,9 +8,8 @@ from PIL import Image
 from rich.console import Console
 from torchvision.datasets import ImageFolder
 
-from medldr.data import load_table
+from medldr.data import load_table, store
 from medldr.data.hashes import hash_table
-from medldr.data.packs import pack as packs
 from medldr.data.reading.pictures import PictureFiles
 from medldr.data.splits.make import make_splits
 from medldr.datasets import domain_folders
@@ -242,9 +241,9 @@ def test_pictures_on_a_blacklist_are_left_out(tree, tmp_path):
 def test_a_pack_holds_the_same_and_lies_beside_the_domains_unnoticed(tree, monkeypatch):
     section = config(tree, packed="auto", group_pattern=r"^(\d)")
     table = domain_folders.load(section)
-    folder = packs.usual_place(section, table.name)
+    folder = store.usual_place(section, table.name)
     assert folder.parent.parent == tree
-    assert packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True)) == "made"
+    assert store.make_pack(table, section, folder, workers=0, console=Console(quiet=True)) == "made"
 
     def opened(*_, **__):
         raise AssertionError("a picture was opened")
@@ -263,8 +262,8 @@ def test_a_pack_holds_the_same_and_lies_beside_the_domains_unnoticed(tree, monke
 def test_a_pack_stands_alone_where_the_pictures_are_gone(vlcs, name):
     section = config(vlcs, packed="auto", set=name)
     table = domain_folders.load(section)
-    folder = packs.usual_place(section, table.name)
-    packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
+    folder = store.usual_place(section, table.name)
+    store.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
     pixels = table.images[:]
     for domain in ("Caltech101", "LabelMe", "SUN09", "VOC2007"):
         shutil.rmtree(vlcs / domain)
@@ -277,8 +276,8 @@ def test_a_pack_stands_alone_where_the_pictures_are_gone(vlcs, name):
 def test_a_picture_that_was_replaced_since_packing_is_told(tree):
     section = config(tree, packed="auto")
     table = domain_folders.load(section)
-    folder = packs.usual_place(section, table.name)
-    packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
+    folder = store.usual_place(section, table.name)
+    store.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
     picture(tree / "scanner_a" / "benign" / "000.png")
     with pytest.raises(InputError, match="has changed since it was packed"):
         load_table(section)

@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from medldr.data import check_table, load_table
-from medldr.data.packs import pack as packs
+from medldr.data import check_table, load_table, store
 from medldr.data.reading import pictures as reading
 from medldr.datasets import domain_folders
 from medldr.errors import InputError
@@ -155,10 +154,10 @@ def test_a_pack_keeps_what_was_found_when_it_was_made(tree):
     odd_ones(tree / "a" / "no")
     section = config(tree, packed="auto")
     table = domain_folders.load(section)
-    folder = packs.usual_place(section, table.name)
-    packs.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
+    folder = store.usual_place(section, table.name)
+    store.make_pack(table, section, folder, workers=0, console=Console(quiet=True))
     assert np.array_equal(load_table(section).images, table.images[:])
-    facts = packs.open_pack(folder, section).facts
+    facts = store.open_pack(folder, section).facts
     assert facts.findings == tuple(check_table(table))
     assert any("12-bit" in text for text in facts.findings)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from medldr.config import EvaluationConfig
-from medldr.datasets._camelyon17.predictions import submission
+from medldr.datasets.camelyon17 import submission
 from medldr.errors import InputError
 from medldr.evaluation import evaluate, predictions_of
 

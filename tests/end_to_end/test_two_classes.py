@@ -76,7 +76,7 @@ def test_a_misspelt_positive_class_is_refused_before_training(base, start, tmp_p
 
 def test_an_older_run_is_read_and_can_be_scored_again(base, start, tmp_path, monkeypatch):
     with monkeypatch.context() as before:
-        before.setattr("medldr.data.specify.task_of", lambda table: "multi-class")
+        before.setattr("medldr.data.spec.task_of", lambda table: "multi-class")
         before.setattr("medldr.data.build.positive_class_notes", lambda table, chosen: ())
         older = package.train(base, start, out=tmp_path)
     newer = package.train(base, [*start, "seed=1"], out=tmp_path)

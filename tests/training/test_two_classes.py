@@ -25,7 +25,7 @@ def test_a_run_that_began_as_multi_class_resumes_to_the_same_weights(
 ):
     whole = train(TWO, "whole")
     with monkeypatch.context() as before:
-        before.setattr("medldr.data.specify.task_of", lambda table: "multi-class")
+        before.setattr("medldr.data.spec.task_of", lambda table: "multi-class")
         with stop_after(8), pytest.raises(Interrupted):
             train(TWO, "older")
     resumed = train(TWO, "older")

@@ -139,14 +139,14 @@ def test_shape_transform_has_the_distribution_of_monais_random_scaling(volumes):
     from monai.transforms import RandScaleIntensity
     from scipy.stats import ks_2samp
 
-    from medldr.data.loading.sample_rng import uniform
+    from medldr.data.loading.samples import uniform_numbers
 
     scale = RandScaleIntensity(factors=(-1, 0), prob=1).set_random_state(seed=0)
     ones = torch.ones(1, 2, 2)
     theirs = [float(scale(ones).max()) for _ in range(500)]
     rule = build_pixel_rule(medmnist3d.Config(shape_transform=True), ImageShape(1, (1, 1, 1)))
     white = torch.full((500, 1, 1, 1, 1), 255, dtype=torch.uint8)
-    drawn = torch.from_numpy(uniform(0, 0, np.arange(500), total=500, draws=1))
+    drawn = torch.from_numpy(uniform_numbers(0, 0, np.arange(500), total=500, draws=1))
     ours = rule(white, train=True, uniform=drawn).flatten().numpy()
     assert ks_2samp(ours, theirs).pvalue > 0.01
 

@@ -22,7 +22,7 @@ from medldr.data.counting import counted
 from medldr.data.files.image import ScanImages
 from medldr.data.files.rules import resolve
 from medldr.data.image_table import ImageTable
-from medldr.data.two_classes import swapped, task_of
+from medldr.data.spec import swapped, task_of
 from medldr.datasets._table.faults import NO_LABEL
 from medldr.datasets.table import Config, load
 from medldr.errors import InputError, did_you_mean

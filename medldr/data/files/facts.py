@@ -6,6 +6,7 @@ remembered by content and hold for every data set that the file is in.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,6 +78,12 @@ class Facts(NamedTuple):
     def from_json(cls, values: Mapping[str, Any]) -> Facts:
         """The facts as `_asdict` gives them, also after they were JSON."""
         return _FACTS.validate_python(values)
+
+    @property
+    def header(self) -> str:
+        """All of them that decide, beside the values, what image a file becomes."""
+        deciding = (self.kind, self.spacing, self.affine, self.bits, self.modality, self.window)
+        return json.dumps(deciding)
 
     @property
     def spatial(self) -> tuple[int, ...]:

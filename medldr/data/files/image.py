@@ -195,15 +195,16 @@ class ScanImages(FileImages):
 
     Args:
         sources: ``(N,)`` items.
-        contents: ``(N,)`` checksum of each item's content, and of its mask's.
+        contents: ``(N,)`` what decides each item's image beside the rules: checksum of its values,
+            facts of its header, and the same of its mask.
         rules: How an item becomes an image.
         spatial: Pixels along each axis.
 
     Attributes:
         shape: ``(N, C, H, W)`` or ``(N, C, X, Y, Z)``.
         dtype: uint8, or float32 in [0, 1].
-        stamp: Changes with the rules, the content of any file, and their order.
-        key: Changes with the stamp and with the versions of the packages that make the images.
+        stamp: Changes with the rules, with the content or header of any file, and with their order.
+        key: Changes with the stamp and with the versions of what reads files and makes images.
     """
 
     def __init__(
@@ -218,7 +219,7 @@ class ScanImages(FileImages):
         self.shape = (len(self.sources), rules.channels, *spatial)
         self.dtype = np.dtype(np.uint8 if rules.eight_bit else np.float32)
         self.stamp = _stamp(self.sources, contents, rules, self.shape)
-        self.key = hashlib.sha256(f"{self.stamp} {makers()}".encode()).hexdigest()
+        self.key = hashlib.sha256(f"{self.stamp} {READER} {makers()}".encode()).hexdigest()
 
     def image(self, row: int) -> NDArray[Any]:
         """The image of a row.
@@ -243,7 +244,7 @@ def _stamp(
     sources: Sequence[Source], contents: Sequence[str], rules: Rules, shape: tuple[int, ...]
 ) -> str:
     digest = hashlib.sha256()
-    digest.update(json.dumps([READER, rules.as_dict(), shape], sort_keys=True).encode())
+    digest.update(json.dumps([rules.as_dict(), shape], sort_keys=True).encode())
     for source, content in zip(sources, contents, strict=True):
         digest.update(json.dumps([content, source.part, source.point]).encode())
     return digest.hexdigest()

@@ -37,7 +37,8 @@ class Proven(NamedTuple):
 
     Attributes:
         reason: Why it cannot be used; empty where it can.
-        content: Checksum of what it holds, and of its mask.
+        content: What decides its image, of itself and of its mask: checksum of the values, and what
+            the header says of them.
         facts: What it is; None where it cannot be read.
         look: At its values, as they were recorded.
     """
@@ -147,12 +148,14 @@ def _proven(
     look = one.look
     if facts is None:
         return Proven(one.reason, "", None, look)
+    content = f"{one.digest} {facts.header}"
     if mask is None:
-        return Proven(unfit(facts, config, dims, item), one.digest, facts, look)
+        return Proven(unfit(facts, config, dims, item), content, facts, look)
     if mask.reason:
         return Proven(of_mask(mask.reason), "", facts, look)
-    reason = unfit(facts, config, dims, item, Facts.from_json(mask.facts))
-    return Proven(reason, f"{one.digest} {mask.digest}", facts, look)
+    of_mask_file = Facts.from_json(mask.facts)
+    reason = unfit(facts, config, dims, item, of_mask_file)
+    return Proven(reason, f"{content} {mask.digest} {of_mask_file.header}", facts, look)
 
 
 def _digest(values: NDArray[Any]) -> str:

@@ -9,72 +9,191 @@ Batches and their order are the same in every case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from medldr.data.loading import sample_rng as _random
-from medldr.data.loading import samples as _samples
-from medldr.data.loading.batch_maker import Columns, Loader
 from medldr.data.loading.pixel_store import Pixels
 from medldr.data.loading.samplers import Sampler
+from medldr.data.loading.samples import Key, Samples, training_keys, uniform_numbers
+from medldr.data.loading.workers import ahead
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
+from medldr.transforms.base import memory_format
 from medldr.types import Batch
 
 __all__ = ["Columns", "EvalLoader", "TrainLoader"]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What is known of each row of the table besides its image, on a device."""
+
+    label: Tensor
+    domain: Tensor
+    group: Tensor
+
+    def to(self, device: torch.device) -> Columns:
+        """The same on another device."""
+        return Columns(self.label.to(device), self.domain.to(device), self.group.to(device))
+
+
+@dataclass(kw_only=True, eq=False)
+class Loader:
+    """One split's images and columns, and how a batch is made of them.
+
+    Attributes:
+        pixels: Of the whole table.
+        columns: Of the whole table.
+        pipeline: From stored pixels to the network's input.
+        split: Name of the split.
+        rows: Row numbers of the split.
+        device: Where batches are needed.
+        rank: Number of this process.
+        world: Number of processes.
+        workers: Processes that read or transform ahead of time.
+        seed: The run's.
+    """
+
+    pixels: Pixels
+    columns: Columns
+    pipeline: Pipeline
+    split: str
+    rows: NDArray[np.int64]
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+    workers: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.columns = self.columns.to(self.device)
+
+    def _batch(self, image: Tensor, rows: Tensor, views: dict[str, Tensor] | None = None) -> Batch:
+        columns = self.columns
+        return Batch(
+            image=self._placed(image),
+            label=columns.label[rows],
+            domain=columns.domain[rows],
+            group=columns.group[rows],
+            index=rows,
+            views={name: self._placed(view) for name, view in (views or {}).items()},
+        )
+
+    def _placed(self, image: Tensor) -> Tensor:
+        return image.to(self.device, non_blocking=True).contiguous(
+            memory_format=memory_format(image.ndim - 2)
+        )
+
+    def _ruled(
+        self,
+        positions: NDArray[np.int64],
+        parts: list[slice],
+        *,
+        train: bool,
+        uniform: NDArray[np.float32] | None,
+        augmented: NDArray[np.bool_] | None = None,
+        views: Mapping[str, NDArray[np.float32]] | None = None,
+    ) -> Iterator[Batch]:
+        """Batches by the pixel rule alone, on the device.
+
+        Args:
+            positions: Places in `rows`, in the order of the batches.
+            parts: Which of these each batch holds.
+            train: Whether these are training batches.
+            uniform: ``(len(positions), draws)``, where the rule draws.
+            augmented: ``(len(positions),)``, which samples of evaluation go through the rule as in
+                training.
+            views: Numbers of each extra view, by its name.
+        """
+        index = torch.from_numpy(self.rows[positions]).to(self.device)
+        drawn = None if uniform is None else torch.from_numpy(uniform).to(self.device)
+        of_views = {
+            name: torch.from_numpy(numbers).to(self.device)
+            for name, numbers in (views or {}).items()
+        }
+        stored = self.pixels.batches(
+            self.split,
+            self.rows,
+            positions,
+            parts,
+            device=self.device,
+            workers=self.workers,
+        )
+        for part, image in zip(parts, stored, strict=True):
+            placed = image.to(self.device, non_blocking=True)
+            numbers = None if drawn is None else drawn[part]
+            ruled = self.pipeline.rule(placed, train=train, uniform=numbers)
+            if augmented is not None and numbers is not None and augmented[part].any():
+                some = torch.from_numpy(np.flatnonzero(augmented[part])).to(self.device)
+                ruled[some] = self.pipeline.rule(placed[some], train=True, uniform=numbers[some])
+            made = {
+                name: self.pipeline.views.rule(placed, train=True, uniform=numbers[part])
+                for name, numbers in of_views.items()
+            }
+            yield self._batch(ruled, index[part], made)
+
+    def _sampled(
+        self, keys: Sequence[Key], parts: list[slice], *, train: bool
+    ) -> Iterator[list[Tensor]]:
+        """Images and views of batches by a list of transforms, sample by sample."""
+        return ahead(
+            Samples(self.pixels, self.pipeline, train=train),
+            [keys[part] for part in parts],
+            self.workers,
+            pin=self.device.type == "cuda",
+        )
+
+    def _uniform(self, epoch: int, rows: NDArray[np.int64], view: int = 0) -> NDArray[np.float32]:
+        """The numbers that the pixel rule, or that of a view, needs for rows in their order."""
+        rule = self.pipeline.views.rule if view else self.pipeline.rule
+        return uniform_numbers(
+            self.seed, epoch, rows, total=len(self.pixels), draws=rule.draws, view=view
+        )
+
+
+@dataclass(kw_only=True, eq=False)
 class TrainLoader(Loader):
     """Batches of the training rows, epoch by epoch; `batches` depends on (seed, epoch) alone.
 
     Attributes:
-        steps_per_epoch: Batches per epoch, at least one.
-        batch_size: Rows of a global batch, over all processes.
-        notes: What differs from what the configuration asked for.
+        sampler: The order of each epoch, and how it is cut.
+        views: Names of extra augmented views of each image.
     """
 
-    def __init__(
-        self,
-        pixels: Pixels,
-        columns: Columns,
-        pipeline: Pipeline,
-        sampler: Sampler,
-        *,
-        rows: NDArray[np.int64],
-        seed: int,
-        device: torch.device,
-        rank: int = 0,
-        world: int = 1,
-        workers: int = 0,
-        views: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(
-            pixels,
-            columns,
-            pipeline,
-            split="train",
-            rows=rows,
-            device=device,
-            rank=rank,
-            world=world,
-            workers=workers,
-        )
-        if views and not pipeline.views.random:
-            place = "transform.views" if pipeline.has_own_views else "transform"
+    sampler: Sampler
+    views: tuple[str, ...] = ()
+    split: str = "train"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.views and not self.pipeline.views.random:
+            place = "transform.views" if self.pipeline.has_own_views else "transform"
             raise InputError(
-                f"the algorithm needs extra views ({', '.join(views)}), but {place} has no random "
-                f"transform to make them differ. Name one in {place}.train, such as RandFlip, or "
-                "choose a preset that augments training images, such as scan or rand_augment."
+                f"the algorithm needs extra views ({', '.join(self.views)}), but {place} has no "
+                f"random transform to make them differ. Name one in {place}.train, such as "
+                "RandFlip, or choose a preset that augments training images, such as scan or "
+                "rand_augment."
             )
-        self.sampler = sampler
-        self.seed = seed
-        self.views = views
-        self.steps_per_epoch = sampler.batches.steps
-        self.batch_size = sampler.batches.size
-        self.notes = sampler.batches.notes
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches per epoch, at least one."""
+        return self.sampler.batches.steps
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of a global batch, over all processes."""
+        return self.sampler.batches.size
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What differs from what the configuration asked for."""
+        return self.sampler.batches.notes
 
     def batches(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """This process's part of each global batch of an epoch, from position ``start`` on.
@@ -90,31 +209,24 @@ class TrainLoader(Loader):
         ]
         of_views = self.pipeline.views
         chained = self.pipeline.train is not None or (self.views and of_views.chain is not None)
-        if chained or self._pixels.own_size:  # pictures of different sizes make no batch
+        if chained or self.pixels.own_size:  # pictures of different sizes make no batch
             return self._chained(epoch, positions, parts)
-        draws = self.pipeline.rule.draws
-        uniform = self._uniform(epoch, positions, draws) if draws else None
+        rows = self.rows[positions]
+        uniform = self._uniform(epoch, rows) if self.pipeline.rule.draws else None
         views = {
-            name: self._uniform(epoch, positions, of_views.rule.draws, view)
-            for view, name in enumerate(self.views, start=1)
+            name: self._uniform(epoch, rows, view) for view, name in enumerate(self.views, start=1)
         }
         return self._ruled(positions, parts, train=True, uniform=uniform, views=views)
-
-    def _uniform(
-        self, epoch: int, positions: NDArray[np.int64], draws: int, view: int = 0
-    ) -> NDArray[np.float32]:
-        rows, total = self.rows[positions], len(self._pixels)
-        return _random.uniform(self.seed, epoch, rows, total=total, draws=draws, view=view)
 
     def _chained(
         self, epoch: int, positions: NDArray[np.int64], parts: list[slice]
     ) -> Iterator[Batch]:
         rows = self.rows[positions]
-        keys = _samples.training_keys(
+        keys = training_keys(
             rows,
             seed=self.seed,
             epoch=epoch,
-            total=len(self._pixels),
+            total=len(self.pixels),
             draws=[
                 self.pipeline.rule.draws,
                 *[self.pipeline.views.rule.draws] * len(self.views),
@@ -126,51 +238,23 @@ class TrainLoader(Loader):
             yield self._batch(image, index[part], dict(zip(self.views, views, strict=True)))
 
 
+@dataclass(kw_only=True, eq=False)
 class EvalLoader(Loader):
     """All rows of a split in row order, this process's contiguous part, none twice.
 
-    Args:
+    Attributes:
+        batch_size: Rows of a batch.
         augmented: ``(len(rows),)``, which rows the pixel rule changes as in training, by numbers
             that depend on (seed, 0, row) alone; None for none. Without lists of transforms only.
-        seed: The run's seed, for these.
-
-    Attributes:
-        split: Name of the split.
-        rows: Row numbers of this process's part.
+        mine: Places in `rows` of this process's part.
     """
 
-    def __init__(
-        self,
-        pixels: Pixels,
-        columns: Columns,
-        pipeline: Pipeline,
-        *,
-        split: str,
-        rows: NDArray[np.int64],
-        batch_size: int,
-        device: torch.device,
-        rank: int = 0,
-        world: int = 1,
-        workers: int = 0,
-        augmented: NDArray[np.bool_] | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            pixels,
-            columns,
-            pipeline,
-            split=split,
-            rows=rows,
-            device=device,
-            rank=rank,
-            world=world,
-            workers=workers,
-        )
-        self.split = split
-        self.mine = np.array_split(np.arange(len(rows)), world)[rank]
-        self.batch_size = batch_size
-        self.augmented = augmented
-        self.seed = seed
+    batch_size: int
+    augmented: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.mine = np.array_split(np.arange(len(self.rows)), self.world)[self.rank]
 
     def __len__(self) -> int:
         """Number of batches of this process."""
@@ -183,14 +267,13 @@ class EvalLoader(Loader):
         uniform = augmented = None
         if self.pipeline.eval is None and self.augmented is not None and self.augmented.any():
             augmented = self.augmented[self.mine]
-            draws, total = self.pipeline.rule.draws, len(self._pixels)
-            uniform = _random.uniform(self.seed, 0, rows, total=total, draws=draws)
-        if self.pipeline.eval is None and (augmented is None or not self._pixels.own_size):
+            uniform = self._uniform(0, rows)
+        if self.pipeline.eval is None and (augmented is None or not self.pixels.own_size):
             yield from self._ruled(
                 self.mine, parts, train=False, uniform=uniform, augmented=augmented
             )
             return
-        keys = [_samples.Key(row, ((),), ((),)) for row in rows.tolist()]
+        keys = [Key(row, ((),), ((),)) for row in rows.tolist()]
         if uniform is not None and augmented is not None:
             for place in np.flatnonzero(augmented).tolist():
                 keys[place] = keys[place]._replace(uniform=(uniform[place],))

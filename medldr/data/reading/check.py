@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from medldr.data.image_table import BadFile, ImageTable
 from medldr.data.reading.duplicates import duplicates
 from medldr.data.reading.statistics import Look, each_part, look_at
-from medldr.data.two_classes import task_of
+from medldr.data.spec import task_of
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 

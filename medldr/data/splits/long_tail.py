@@ -1,13 +1,30 @@
-"""The training rows of a run with `data.imbalance`: those that stay, a note, or a refusal.
+"""Long-tailed training rows (`data.imbalance`): so many of each class, whole groups, own seed.
 
-What is asked is met exactly or refused with what is possible; only groups, which stay whole, may
-leave a class a little smaller, and then the note names it.
+With ``C`` classes that have rows, a factor ``F`` and ``n`` rows of the largest class, class ``i``
+from the largest to the smallest keeps ``int(n * (1 / F) ** (i / (C - 1)))`` rows (``exp``), or
+``n`` rows in the first ``C // 2`` classes and ``int(n * (1 / F))`` in the others (``step``); in
+float64 ``n * (1 / F)`` may be just below a whole ``n / F`` and then gives one row less, as in the
+published code. Only training rows are taken away; validation and test stay as they are.
+
+Which rows stay follows from ``data.imbalance.seed`` alone: class by class, in the order of labels,
+the units of a class (its groups, or single rows without one) are shuffled, and the first ones stay.
+
+Source:
+    Cao et al., "Learning Imbalanced Datasets with Label-Distribution-Aware Margin Loss", NeurIPS
+    2019, from whose published construction of CIFAR-LT the formula (float64, truncated) and the
+    choice of rows come: one generator of NumPy's legacy kind, seeded with 0 for all classes. On a
+    balanced set without groups the rows are the published ones, index for index.
+    Our choice where that says nothing, for sets with unequal classes and with patients: the class
+    with most rows is the largest one (``order: count``), the largest class keeps as many rows as
+    let every other class have its share, and what cannot be had is refused, not approximated.
+    Groups stay whole: no class gets more rows than asked; it may lack up to 20% of them, or less
+    than a group, which a note states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +32,12 @@ from numpy.typing import NDArray
 from medldr.data.config import DatasetConfig, ImbalanceConfig
 from medldr.data.counting import counted, some
 from medldr.data.image_table import ImageTable
-from medldr.data.splits.imbalance import Share, choose, most_of_largest, shares_of, units_of
 from medldr.errors import InputError
 
 Rows = NDArray[np.int64]
+
+MOST_LACKING: Final = 0.2
+"""Part of the asked rows of a class that may be missing because groups stay whole."""
 
 _STEP: Final = 0.8
 """Each factor that is tried, over the one before, when groups prevent the one that was asked."""
@@ -57,7 +76,7 @@ def long_tailed(table: ImageTable, rows: Rows, config: DatasetConfig, notes: lis
             f"{table.name} {'has' if (available > 0).sum() == 1 else 'have'} training rows, and "
             "imbalance needs two. Check data.exclude and data.held_out, or set data.imbalance=null"
         )
-    asked = _shares(available, wanted, wanted.factor)
+    asked = _asked(available, wanted, wanted.factor)
     _refuse_impossible(table, wanted, available, asked)
     units = units_of(table.groups[rows])
     chosen = choose(labels, units, asked, wanted.seed)
@@ -75,7 +94,7 @@ def long_tailed(table: ImageTable, rows: Rows, config: DatasetConfig, notes: lis
     return kept
 
 
-def _shares(available: Rows, wanted: ImbalanceConfig, factor: float) -> list[Share]:
+def _asked(available: Rows, wanted: ImbalanceConfig, factor: float) -> list[Share]:
     return shares_of(available, factor, wanted.kind, wanted.order, wanted.largest)
 
 
@@ -97,7 +116,7 @@ def _refuse_impossible(
         return
     none = [table.class_names[share.label] for share in asked if not share.asked]
     factors = range(min(int(wanted.factor), int(available.max())), 1, -1)
-    possible = next((f for f in factors if _shares(available, wanted, f)[-1].asked), None)
+    possible = next((f for f in factors if _asked(available, wanted, f)[-1].asked), None)
     cure = (
         "no whole factor above 1 leaves one. Set data.imbalance=null"
         if possible is None
@@ -129,7 +148,7 @@ def _refused_by_groups(
     possible = None
     while possible is None and factor > 1:
         factor = max(1.0, float(int(factor * _STEP)))
-        shares = _shares(available, wanted, factor)
+        shares = _asked(available, wanted, factor)
         there = shares[-1].asked and all(s.asked <= s.available for s in shares)
         if there and not choose(labels, units, shares, wanted.seed).lacking:
             possible = factor
@@ -169,3 +188,169 @@ def _note(
         )
         text += f"; whole groups leave fewer rows than asked: {fewer}"
     return f"{text}."
+
+
+class Share(NamedTuple):
+    """The rows of one class.
+
+    Attributes:
+        label: The class.
+        available: Training rows it has.
+        asked: Rows it should keep.
+    """
+
+    label: int
+    available: int
+    asked: int
+
+
+def sizes(largest: int, classes: int, factor: float, kind: Literal["exp", "step"]) -> list[int]:
+    """Rows of each class, from the largest class to the smallest.
+
+    Args:
+        largest: Rows of the largest class.
+        classes: Number of classes.
+        factor: Rows of the largest class over those of the smallest.
+        kind: ``exp`` or ``step``.
+
+    Example:
+        >>> sizes(5000, 10, 100, "exp")
+        [5000, 2997, 1796, 1077, 645, 387, 232, 139, 83, 50]
+        >>> sizes(500, 4, 10, "step")
+        [500, 500, 50, 50]
+    """
+    return [int(largest * share) for share in _shares(classes, factor, kind)]
+
+
+def _shares(classes: int, factor: float, kind: Literal["exp", "step"]) -> list[float]:
+    """The part of the largest class's rows that each class has, in float64 as published."""
+    smallest = 1 / factor
+    if kind == "step":
+        return [1.0 if place < classes // 2 else smallest for place in range(classes)]
+    return [smallest ** (place / max(classes - 1.0, 1.0)) for place in range(classes)]
+
+
+def most_of_largest(available: Sequence[int], factor: float, kind: Literal["exp", "step"]) -> int:
+    """The most rows that the largest class can keep so that every other class has its share.
+
+    Args:
+        available: Rows of each class, from the one that will be the largest on.
+        factor: Rows of the largest class over those of the smallest.
+        kind: ``exp`` or ``step``.
+
+    Example:
+        >>> most_of_largest([6000, 1000, 500], 4, "exp"), sizes(2001, 3, 4, "exp")
+        (2001, [2001, 1000, 500])
+    """
+    found = []
+    for count, share in zip(available, _shares(len(available), factor, kind), strict=True):
+        most = int((count + 1) / share) + 1  # rounding: walk down to the first that fits
+        while int(most * share) > count:
+            most -= 1
+        found.append(most)
+    return min(found)
+
+
+def order_of(available: Rows, order: Literal["count", "label"]) -> Rows:
+    """Labels of the classes that have rows, from the one that will be the largest on.
+
+    Example:
+        >>> order_of(np.array([5, 0, 9, 5]), "count").tolist()
+        [2, 0, 3]
+    """
+    if order == "label":
+        return np.flatnonzero(available)
+    ranked = np.argsort(-available, kind="stable")
+    return ranked[available[ranked] > 0]
+
+
+def shares_of(
+    available: Rows,
+    factor: float,
+    kind: Literal["exp", "step"],
+    order: Literal["count", "label"],
+    largest: int | None,
+) -> list[Share]:
+    """What is asked of each class that has rows, from the largest to the smallest.
+
+    Args:
+        available: ``(classes,)`` training rows of each class.
+        factor: Rows of the largest class over those of the smallest.
+        kind: ``exp`` or ``step``.
+        order: Which class is the largest.
+        largest: Its rows; None: the most that are possible.
+    """
+    labels = order_of(available, order).tolist()
+    counts = [int(available[label]) for label in labels]
+    if largest is None:
+        largest = most_of_largest(counts, factor, kind)
+    asked = sizes(largest, len(labels), factor, kind)
+    return [Share(*each) for each in zip(labels, counts, asked, strict=True)]
+
+
+def units_of(groups: NDArray[np.str_]) -> Rows:
+    """Number of the unit of each row: its group, or itself without one, in order of appearance.
+
+    Example:
+        >>> units_of(np.array(["b", "", "a", "b", ""])).tolist()
+        [0, 1, 2, 0, 3]
+    """
+    alone = groups == ""
+    names = np.where(alone, np.arange(len(groups)).astype(np.str_), np.char.add("g:", groups))
+    _, first, inverse = np.unique(names, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse], dtype=np.int64)
+
+
+class Chosen(NamedTuple):
+    """What was chosen.
+
+    Attributes:
+        kept: ``(N,)`` whether each row stays.
+        lacking: Labels of classes that lack more rows than groups excuse.
+    """
+
+    kept: NDArray[np.bool_]
+    lacking: tuple[int, ...]
+
+
+def choose(labels: Rows, units: Rows, asked: Sequence[Share], seed: int) -> Chosen:
+    """Which rows stay, so that no class has more than asked and no unit is divided.
+
+    Args:
+        labels: ``(N,)`` class of each training row.
+        units: ``(N,)`` unit of each row, from `units_of`.
+        asked: Rows of each class.
+        seed: Seed of the choice.
+    """
+    classes = int(labels.max(initial=-1)) + 1
+    table = np.zeros((int(units.max(initial=-1)) + 1, classes), dtype=np.int64)
+    np.add.at(table, (units, labels), 1)
+    generator = np.random.RandomState(seed)
+    shuffled: dict[int, Rows] = {}
+    for label in sorted(share.label for share in asked):
+        shuffled[label] = np.flatnonzero(table[:, label])
+        generator.shuffle(shuffled[label])
+    room = np.zeros(classes, dtype=np.int64)
+    for share in asked:
+        room[share.label] = share.asked
+    taken = np.zeros(len(table), dtype=bool)
+    # The smallest class first: its groups are the fewest, and others have rows to spare.
+    for share in sorted(asked, key=lambda one: (one.asked, one.label)):
+        for unit in shuffled[share.label].tolist():
+            if not room[share.label]:
+                break
+            if not taken[unit] and (table[unit] <= room).all():
+                taken[unit] = True
+                room -= table[unit]
+    lacking = [s.label for s in asked if _lacks(s, int(room[s.label]), table[~taken, s.label])]
+    return Chosen(taken[units], tuple(lacking))
+
+
+def _lacks(share: Share, missing: int, left: Rows) -> bool:
+    """Whether a class lacks all rows, or more than 20% of them and as much as a whole group."""
+    if missing >= share.asked:
+        return share.asked > 0
+    groups = left[left > 0]
+    return missing > MOST_LACKING * share.asked and missing >= groups.min(initial=missing + 1)

@@ -23,7 +23,7 @@ from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
 from medldr.data.splits import stratify as _stratify
 from medldr.data.splits.domainbed import held_back
-from medldr.data.splits.from_manifest import held_out_domains
+from medldr.data.splits.manifest import held_out_domains
 
 PARTS: Final = ("target_in", "target_out")
 """What is scored, and what is left to an oracle."""

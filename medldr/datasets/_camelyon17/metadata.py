@@ -1,106 +1,106 @@
-"""Checking metadata.csv of Camelyon17 before `wilds` reads it: a clear message for each fault."""
+"""Labels, splits, hospitals and slides of Camelyon17: metadata.csv, checked, as `wilds` reads it.
+
+`wilds` trusts its file. One that was edited, cut off or opened in a spreadsheet would give wrong
+splits, or an error far from its cause.
+"""
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from medldr.datasets._camelyon17.counts import HOSPITALS
+import numpy as np
+import pandas as pd
+
+from medldr.datasets._camelyon17.published import HOSPITALS
+from medldr.datasets._camelyon17.wilds import open_camelyon17
 from medldr.errors import InputError
 
-COLUMNS: Final = ("patient", "node", "x_coord", "y_coord", "tumor", "slide", "center", "split")
-
+_PLACE: Final = ["patient", "node", "x_coord", "y_coord"]
+"""Columns that no two patches share."""
+_NUMBER: Final = r"[0-9]{1,9}"
 _ALLOWED: Final = {
-    "patient": "digits, including leading zeros, as in 004",
-    "node": "a whole number",
-    "x_coord": "a whole number",
-    "y_coord": "a whole number",
-    "tumor": "0 or 1",
-    "slide": "a whole number",
-    "center": "0 to 4",
-    "split": "0 or 1",
+    "patient": (_NUMBER, "a number with its zeros, as in 004"),
+    **dict.fromkeys(("node", "x_coord", "y_coord", "slide"), (_NUMBER, "a whole number")),
+    **dict.fromkeys(("tumor", "split"), ("[01]", "0 or 1")),
+    "center": (f"[{HOSPITALS[0]}-{HOSPITALS[-1]}]", "0 to 4"),
 }
-_VALUES: Final = {
-    "tumor": {"0", "1"},
-    "center": {str(hospital) for hospital in HOSPITALS},
-    "split": {"0", "1"},
-}
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+"""Pattern of the values of each column, and what it means."""
 _EXAMPLES: Final = 3
+_CURE: Final = "Use the metadata.csv of the published archive"
 
 
-def check_metadata(path: Path) -> int:
-    """Look at every value of metadata.csv.
+def read_rows(folder: Path, split_scheme: str) -> pd.DataFrame:
+    """What `wilds` says of each patch, row by row of metadata.csv.
+
+    Args:
+        folder: The folder that holds metadata.csv.
+        split_scheme: ``official`` or ``mixed-to-test``.
 
     Returns:
-        How many patches it lists.
+        Columns ``path``, ``id`` (name of the file without its ending: unique), ``label``,
+        ``split``, ``hospital``, ``slide``.
+
+    Raises:
+        InputError: If metadata.csv is broken.
+    """
+    check_metadata(folder / "metadata.csv")
+    dataset = open_camelyon17(folder, split_scheme)
+    fields = dataset.metadata_fields
+    metadata = dataset.metadata_array.numpy()
+    rows = pd.DataFrame(
+        {
+            "path": list(dataset._input_array),
+            "label": dataset.y_array.numpy().astype(np.int64),
+            "hospital": metadata[:, fields.index("hospital")].astype(np.int64),
+            "slide": metadata[:, fields.index("slide")].astype(np.int64),
+        }
+    )
+    codes = {code: name for name, code in dataset.split_dict.items()}
+    rows["split"] = pd.Series(np.asarray(dataset.split_array)).map(codes).fillna("")
+    rows["id"] = rows["path"].str.rpartition("/")[2].str.removesuffix(".png")
+    return rows
+
+
+def check_metadata(path: Path) -> None:
+    """Look at every value of metadata.csv.
 
     Raises:
         InputError: If it cannot be read, lacks a column, has an invalid value, or lists a
             patch twice; says where, how often, and what is expected.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        table = pd.read_csv(
+            path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False
+        ).fillna("")  # what a short row lacks
+    except (OSError, ValueError) as error:  # what pandas cannot parse is a ValueError
         raise InputError(f"{path} cannot be read as a CSV file: {error}. {_CURE}") from error
-    if not rows:
-        raise InputError(f"{path} is empty. {_CURE}")
-    head, body = rows[0], [row for row in rows[1:] if row]
-    missing = [name for name in COLUMNS if name not in head]
-    if missing:
+    missing = [name for name in _ALLOWED if name not in table]
+    if missing or table.columns[0] in _ALLOWED:
+        lacks = f"the column{'s' if missing[1:] else ''} {', '.join(missing)}"
         raise InputError(
-            f"{path} lacks the column{'s' if missing[1:] else ''} {', '.join(missing)}. It has "
-            f"{', '.join(name or '(unnamed)' for name in head)}; expected: an unnamed column "
-            f"that counts the rows, {', '.join(COLUMNS)}. {_CURE}"
+            f"{path} lacks {lacks if missing else 'the first column'}. It has "
+            f"{', '.join(table.columns)}; expected: an unnamed column that counts the rows, "
+            f"{', '.join(_ALLOWED)}. {_CURE}"
         )
-    if head[0] in COLUMNS:
-        raise InputError(
-            f"{path} starts with the column {head[0]}; an unnamed column that counts the rows "
-            f"belongs before it. {_CURE}"
-        )
-    if not body:
+    if table.empty:
         raise InputError(f"{path} has a header but no rows. {_CURE}")
-    ragged = [line for line, row in enumerate(body) if len(row) != len(head)]
-    if ragged:
-        raise InputError(
-            f"{path}: {len(ragged)} row(s) do not have the {len(head)} values of the header, for "
-            f"example row {ragged[0]} with {len(body[ragged[0]])}. {_CURE}"
-        )
-    for name in COLUMNS:
-        _check_column(path, name, [row[head.index(name)] for row in body])
-    _check_unique(path, body, [head.index(name) for name in COLUMNS[:4]])
-    return len(body)
-
-
-_CURE = "Use the metadata.csv of the published archive"
-
-
-def _check_column(path: Path, name: str, values: Sequence[str]) -> None:
-    allowed = _VALUES.get(name)
-    broken = [
-        row
-        for row, text in enumerate(values)
-        if (text not in allowed if allowed else not _NUMBER.fullmatch(text))
-    ]
-    if broken:
-        examples = ", ".join(f"{values[row]!r} (row {row})" for row in broken[:_EXAMPLES])
-        raise InputError(
-            f"{path}: column {name} holds {len(broken)} invalid value(s), for example "
-            f"{examples}; expected: {_ALLOWED[name]}. {_CURE}"
-        )
-
-
-def _check_unique(path: Path, rows: Sequence[Sequence[str]], columns: Sequence[int]) -> None:
-    first: dict[tuple[str, ...], int] = {}
-    for number, row in enumerate(rows):
-        patch = tuple(row[column] for column in columns)
-        known = first.setdefault(patch, number)
-        if known != number:
-            raise InputError(
-                f"{path}: rows {known} and {number} list the same patch (patient {patch[0]}, node "
-                f"{patch[1]}, x {patch[2]}, y {patch[3]}). {_CURE}"
+    for name, (pattern, meaning) in _ALLOWED.items():
+        broken = table.loc[~table[name].str.fullmatch(pattern), name]
+        if len(broken):
+            examples = ", ".join(
+                f"{text!r} (row {row})" for row, text in broken[:_EXAMPLES].items()
             )
+            raise InputError(
+                f"{path}: column {name} holds {len(broken)} invalid value(s), for example "
+                f"{examples}; expected: {meaning}. {_CURE}"
+            )
+    twice = table.index[table.duplicated(_PLACE)]
+    if len(twice):
+        patch = table.loc[twice[0], _PLACE]
+        first = table.index[(table[_PLACE] == patch).all(axis=1)][0]
+        patient, node, x, y = patch
+        raise InputError(
+            f"{path}: rows {first} and {twice[0]} list the same patch (patient {patient}, node "
+            f"{node}, x {x}, y {y}). {_CURE}"
+        )

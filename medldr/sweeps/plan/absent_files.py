@@ -9,8 +9,8 @@ from typing import cast
 from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data.config import DatasetConfig
-from medldr.data.packs.pack import find_pack
-from medldr.data.splits.from_manifest import held_out_domains
+from medldr.data.splits.manifest import held_out_domains
+from medldr.data.store import find_pack
 from medldr.errors import InputError
 from medldr.folders.standing import standing_of
 from medldr.folders.sweep_record import SweepFolder

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medldr.data.image_table import ImageTable
-from medldr.data.splits.folds import plan_manifest
+from medldr.data.splits.folds import plan_manifest, rare_class_notes
 from medldr.data.splits.make import make_splits
-from medldr.data.splits.rare_classes import rare_class_notes
 from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError
 

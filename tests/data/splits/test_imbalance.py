@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medldr.data.splits.imbalance import (
+from medldr.data.splits.long_tail import (
     choose,
     most_of_largest,
     order_of,

@@ -10,7 +10,7 @@ import pytest
 from medldr.config import load_config, run_hash
 from medldr.data.build import build_data
 from medldr.data.splits.folds import plan_manifest
-from medldr.data.splits.imbalance import sizes
+from medldr.data.splits.long_tail import sizes
 from medldr.data.splits.make import make_splits
 from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 from medldr.data.image_table import BadFile
-from medldr.data.splits.from_manifest import held_out_domains
 from medldr.data.splits.make import make_splits
-from medldr.data.splits.manifest import Made, make_manifest, read_manifest, write_manifest
+from medldr.data.splits.manifest import (
+    Made,
+    held_out_domains,
+    make_manifest,
+    read_manifest,
+    write_manifest,
+)
 from medldr.data.splits.target_parts import target_parts
 from medldr.datasets.base import DatasetConfig
 from medldr.errors import InputError

@@ -9,22 +9,28 @@ Source:
 
 from __future__ import annotations
 
+import csv
+import hashlib
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from medldr.config.identity import differing
 from medldr.data.config import DatasetConfig
+from medldr.data.hashes import hash_texts, label_bytes
+from medldr.data.image_table import ImageTable
+from medldr.data.store.array import IMAGES
 from medldr.errors import InputError
-from medldr.folders.files import StorageError, checksum, read_json, write_text
+from medldr.folders.files import atomic, checksum, read_json, write_text
 from medldr.types import Task
 
 FORMAT: Final = 1
-IMAGES: Final = "images.npy"
 TABLE: Final = "table.csv"
 FACTS: Final = "pack.json"
+_TEXTS: Final = ("domain", "group", "split")
 AGAIN: Final = (
     "Pack it again (`medldr data pack` with the same name and keys), or read the data set's own "
     "files with data.packed=off"
@@ -42,7 +48,7 @@ class FileFacts(_Strict):
     sha256: str
 
 
-class Facts(_Strict):
+class PackFacts(_Strict):
     """What `pack.json` holds.
 
     Attributes:
@@ -86,7 +92,7 @@ class Facts(_Strict):
     made: dict[str, JsonValue]
 
 
-def read_facts(folder: Path) -> Facts:
+def read_facts(folder: Path) -> PackFacts:
     """A pack's own description.
 
     Raises:
@@ -111,7 +117,7 @@ def read_facts(folder: Path) -> Facts:
             f"{folder} has format {version}, but this medldr reads format {FORMAT}. {AGAIN}"
         )
     try:
-        return Facts.model_validate(values)
+        return PackFacts.model_validate(values)
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"])) or "the whole file"
@@ -120,12 +126,12 @@ def read_facts(folder: Path) -> Facts:
         ) from error
 
 
-def write_facts(folder: Path, facts: Facts) -> None:
+def write_facts(folder: Path, facts: PackFacts) -> None:
     """Write `pack.json`, whole or not at all."""
     write_text(folder / FACTS, facts.model_dump_json(indent=1) + "\n")
 
 
-def open_images(folder: Path, facts: Facts) -> np.memmap[Any, np.dtype[np.uint8]]:
+def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.uint8]]:
     """The pixels of a pack, read-only and memory-mapped.
 
     Several processes may read them at once, also forked ones.
@@ -174,14 +180,70 @@ def deciding_keys(section: DatasetConfig) -> dict[str, Any]:
     return {key: value for key, value in differing(section).items() if key not in common}
 
 
-def file_facts(path: Path) -> FileFacts:
-    """Size and checksum of a file, by reading it."""
-    return FileFacts(bytes=path.stat().st_size, sha256=checksum(path))
+def hash_columns(table: ImageTable) -> dict[str, str]:
+    """sha256 of each column of a table besides its images."""
+    found = {"label": hashlib.sha256(label_bytes(table.labels)).hexdigest()}
+    for name, column in _texts(table).items():
+        found[name] = hash_texts(column.tolist())
+    return found
 
 
-def cannot_keep(folder: Path, what: str) -> StorageError:
-    """The error for a disk that returns different bytes than were written."""
-    return StorageError(
-        f"{what} in {folder} does not read back as written: a disk or the memory of this "
-        "machine is at fault. Run the same command again, with another --out if it recurs"
-    )
+def _texts(table: ImageTable) -> dict[str, NDArray[np.str_]]:
+    return {
+        "id": table.ids,
+        "domain": table.domains,
+        "group": table.groups,
+        "split": table.splits,
+    }
+
+
+def write_table(folder: Path, table: ImageTable) -> None:
+    """Write `table.csv`: id, label (or one column per label), domain, group, split.
+
+    A label is its class number; of several labels each is 0, 1, or empty where it is missing.
+    """
+    multi_label = table.labels.ndim == 2
+    heads = [f"label_{name}" for name in table.class_names] if multi_label else ["label"]
+    labels: list[list[str]]
+    if multi_label:
+        labels = [["" if v != v else f"{v:.0f}" for v in row] for row in table.labels.tolist()]
+    else:
+        labels = [[str(value)] for value in table.labels.tolist()]
+    texts = (_texts(table)[name].tolist() for name in _TEXTS)
+    with (
+        atomic(folder / TABLE) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as f,
+    ):
+        writer = csv.writer(f)
+        writer.writerow(["id", *heads, *_TEXTS])
+        for item, label, *rest in zip(table.ids.tolist(), labels, *texts, strict=True):
+            writer.writerow([item, *label, *rest])
+
+
+def read_columns(folder: Path, facts: PackFacts) -> dict[str, Any]:
+    """The columns of `table.csv` as `ImageTable` names them.
+
+    Raises:
+        InputError: If the file is absent, or not the one that was written.
+    """
+    path = folder / TABLE
+    try:
+        found = checksum(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}). {AGAIN}") from error
+    if TABLE not in facts.files or found != facts.files[TABLE].sha256:
+        raise InputError(f"{path} is damaged or was changed: its checksum differs. {AGAIN}")
+    with path.open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    ids, *between = zip(*rows, strict=True)
+    *labels, domains, groups, splits = between
+    dtype = np.dtype(facts.label_dtype)
+    numbers = [[np.nan if v == "" else float(v) for v in column] for column in labels]
+    columns = np.array(numbers, dtype=dtype)
+    return {
+        "ids": np.array(ids, dtype=np.str_),
+        "labels": np.ascontiguousarray(columns.T) if facts.task == "multi-label" else columns[0],
+        "domains": np.array(domains, dtype=np.str_),
+        "groups": np.array(groups, dtype=np.str_),
+        "splits": np.array(splits, dtype=np.str_),
+    }

@@ -9,24 +9,23 @@ import time
 import numpy as np
 import pytest
 
-from medldr.data import load_table
-from medldr.data.packs import pack as packs
+from medldr.data import load_table, store
 
 
 def stop_after(blocks, monkeypatch):
     """Let packing die when so many blocks were recorded."""
-    from medldr.data.packs.journal import Journal
+    from medldr.data.store import array
 
-    add, left = Journal.add, [blocks]
+    append, left = array.append_line, [blocks + 1]  # the plan comes first
 
-    def dying(self, number, digest):
+    def dying(path, line):
         if not left[0]:
             raise KeyboardInterrupt
         left[0] -= 1
-        add(self, number, digest)
+        append(path, line)
 
-    monkeypatch.setattr(Journal, "add", dying)
-    return lambda: monkeypatch.setattr(Journal, "add", add)
+    monkeypatch.setattr(array, "append_line", dying)
+    return lambda: monkeypatch.setattr(array, "append_line", append)
 
 
 def test_a_stopped_pack_goes_on_and_reads_only_what_is_missing(
@@ -35,7 +34,7 @@ def test_a_stopped_pack_goes_on_and_reads_only_what_is_missing(
     again = stop_after(2, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         make_pack(lazy, section)
-    folder = packs.usual_place(section, "toy")
+    folder = store.usual_place(section, "toy")
     assert not folder.exists()
     again()
     partial = folder.with_name(folder.name + ".partial")
@@ -96,7 +95,7 @@ def test_what_was_begun_and_is_no_array_any_more_is_begun_anew(
     with pytest.raises(KeyboardInterrupt):
         make_pack(lazy, section)
     again()
-    folder = packs.usual_place(section, "toy")
+    folder = store.usual_place(section, "toy")
     images = folder.with_name(folder.name + ".partial") / "images.npy"
     images.write_bytes(spoil(images.read_bytes()))
     assert make_pack(lazy, section)[1] == "made"
@@ -108,11 +107,11 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from rich.console import Console
-from medldr.data.packs import blocks
-from medldr.data.packs import pack
+from medldr.data import store
+from medldr.data.store import array
 from medldr.datasets.base import DatasetConfig, ImageTable, LazyImages
 
-blocks.BLOCK_BYTES = 64
+array.BLOCK_BYTES = 64
 
 class Slow(LazyImages):
     shape, stamp = (400, 1, 8, 8), "s"
@@ -125,7 +124,7 @@ class Slow(LazyImages):
 blank = np.full(400, "", dtype=np.str_)
 table = ImageTable("slow", "binary", ("a", "b"), Slow(), np.arange(400) % 2,
                    np.arange(400).astype(np.str_), blank, blank, blank)
-made = pack.make_pack(table, DatasetConfig(name="slow"), Path(sys.argv[1]), workers=2,
+made = store.make_pack(table, DatasetConfig(name="slow"), Path(sys.argv[1]), workers=2,
                       console=Console())
 print(made)
 """

@@ -7,12 +7,13 @@ import types
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 from rich.console import Console
 
-from medldr.data import load_table
-from medldr.data.packs import pack as packs
+from medldr.data import load_table, store
+from medldr.data.store.array import Blocks
 from medldr.errors import InputError
 from medldr.folders.files import StorageError
 
@@ -39,9 +40,9 @@ def test_every_unreadable_picture_is_named_and_there_is_no_pack(
     with pytest.raises(InputError) as error:
         make_pack(lazy, section, workers=workers)
     text = str(error.value)
-    assert text.startswith("3 of 10 images cannot be read, so the pack is not finished:")
+    assert text.startswith("3 of 10 images cannot be read, so ")
     assert all(f"{row:03d}.raw is cut off" in text for row in (1, 2, 8))
-    assert packs.find_pack(section) is None
+    assert store.find_pack(section) is None
 
 
 def test_pictures_that_could_not_be_read_for_a_moment_are_told_too(lazy, section, make_pack):
@@ -61,8 +62,8 @@ def test_pictures_that_could_not_be_read_for_a_moment_are_told_too(lazy, section
 
 def test_room_is_looked_for_before_anything_is_written(lazy, section, monkeypatch, make_pack):
     usage = types.SimpleNamespace(free=1000)
-    monkeypatch.setattr("medldr.data.packs.write.shutil.disk_usage", lambda path: usage)
-    folder = packs.usual_place(section, "toy")
+    monkeypatch.setattr("medldr.data.store.array.shutil.disk_usage", lambda path: usage)
+    folder = store.usual_place(section, "toy")
     with pytest.raises(
         StorageError, match=r"no space for .*: [\d,]+ bytes needed, 1,000 free.*--out"
     ):
@@ -78,7 +79,7 @@ def test_a_disk_that_is_full_meanwhile_is_told_and_the_rest_is_kept(
     import resource
 
     make_limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    folder = packs.usual_place(section, "toy")
+    folder = store.usual_place(section, "toy")
     # The file has its full length from the start, so only a limit below that simulates no room.
     resource.setrlimit(resource.RLIMIT_FSIZE, (250, make_limits[1]))
     try:
@@ -138,25 +139,23 @@ def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, m
 def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
     lazy, section, small_blocks, monkeypatch, make_pack, assert_equal_tables
 ):
-    from medldr.data.packs import write as pack_write
+    from medldr.data.store import array, packing
 
-    write = pack_write.write_blocks
-
-    def forgetful(writer, *rest):
-        digests = write(writer, *rest)
-        with writer.path.open("r+b") as file:
+    def forgetful(images, blocks, folder, plan, **rest):
+        digests = array.write_array(images, blocks, folder, plan, **rest)
+        with (array.partial_of(folder) / array.IMAGES).open("r+b") as file:
             file.seek(-1, os.SEEK_END)
             file.write(b"\x07")
         return digests
 
-    monkeypatch.setattr(pack_write, "write_blocks", forgetful)
+    monkeypatch.setattr(packing, "write_array", forgetful)
     (section.root / "pixels" / "009.raw").write_bytes(bytes(16))
     with pytest.raises(
         StorageError, match=r"1 of 4 blocks of images\.npy in .* does not read back"
     ):
         make_pack(lazy, section)
-    assert packs.find_pack(section) is None
-    monkeypatch.setattr(pack_write, "write_blocks", write)
+    assert store.find_pack(section) is None
+    monkeypatch.setattr(packing, "write_array", array.write_array)
     assert make_pack(lazy, section)[1] == "made"
     assert_equal_tables(load_table(section), lazy)
 
@@ -171,3 +170,13 @@ def test_a_place_where_no_lock_can_be_made_is_told_and_not_waited_for(
     monkeypatch.setattr(FileLock, "acquire", never)
     with pytest.raises(StorageError, match="Choose another folder with --out"):
         make_pack(lazy, section, tmp_path / "pack")
+
+
+def test_every_row_is_in_one_block_and_no_block_is_empty():
+    for rows in (1, 3, 4, 10):
+        blocks = Blocks(rows=rows, each=3)
+        assert [n for k in range(len(blocks)) for n in range(rows)[blocks[k]]] == [*range(rows)]
+        assert sum(blocks.size(k) for k in range(len(blocks))) == rows
+    for shape, each in (((5, 3, 10_000, 10_000), 1), ((455_954, 3, 96, 96), 606)):
+        images = np.broadcast_to(np.uint8(0), shape)
+        assert Blocks.of(images) == Blocks(shape[0], each)

@@ -10,10 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medldr.data import build_data, load_table
+from medldr.data import build_data, load_table, store
 from medldr.data.hashes import hash_table
 from medldr.data.loading.workers import ahead
-from medldr.data.packs import pack as packs
 from medldr.datasets.base import BadFile
 from medldr.folders.files import read_json
 
@@ -73,7 +72,7 @@ def test_what_is_in_memory_comes_back_whole_with_the_same_data_hash(
     notes = {"notes": ("n",), "shared_groups": (("train", "val"),)}
     table = replace(kind(make_table), **notes, bad_files=(BadFile("a.png", "cut off"),))
     folder, _ = make_pack(table, section, tmp_path / "pack")
-    alone = packs.open_pack(folder, section).table()
+    alone = store.open_pack(folder, section).table()
     assert_equal_tables(alone, table)
     assert hash_table(alone) == hash_table(table)
     for name in ("name", "task", "class_names", "notes", "hashes", "shared_groups", "bad_files"):
@@ -116,7 +115,7 @@ def test_with_a_pack_nothing_is_fetched(lazy, section, make_pack):
 
 def test_another_place_is_named(lazy, section, tmp_path, make_pack):
     folder, _ = make_pack(lazy, section, tmp_path / "elsewhere" / "pack")
-    assert packs.find_pack(section) is None
+    assert store.find_pack(section) is None
     named = section.model_copy(update={"packed": folder})
     assert isinstance(load_table(named).images, np.memmap)
 
@@ -133,8 +132,8 @@ def test_keys_that_change_nothing_of_the_content_share_a_pack(lazy, section, mak
     assert isinstance(table.images, np.memmap)
     assert table.class_names == ("y", "n")
     variant = section.model_copy(update={"variant": "rotated"})
-    assert packs.usual_place(variant, "toy") != folder
-    assert packs.find_pack(variant) is None
+    assert store.usual_place(variant, "toy") != folder
+    assert store.find_pack(variant) is None
 
 
 def test_what_looking_at_every_image_found_is_told_by_each_run(lazy, section, make_run, make_pack):

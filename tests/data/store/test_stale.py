@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from medldr.data import load_table
-from medldr.data.packs import pack as packs
+from medldr.data import load_table, store
 from medldr.errors import InputError
 from medldr.folders.files import read_json, write_json
 
@@ -106,11 +105,11 @@ def test_touched_files_with_the_same_pictures_are_accepted_once_compared(lazy, s
     os.utime(section.root / "pixels" / "002.raw", ns=(7, 7))
     with pytest.raises(InputError, match=r"`medldr data pack \.\.\. --verify` compares them all"):
         load_table(section)
-    pack = packs.find_pack(section)
-    assert packs.verify(pack, lazy, workers=0, console=Console(quiet=True)) == "renewed"
+    pack = store.find_pack(section)
+    assert store.verify(pack, lazy, workers=0, console=Console(quiet=True)) == "renewed"
     assert isinstance(load_table(section).images, np.memmap)
     assert (
-        packs.verify(packs.find_pack(section), lazy, workers=0, console=Console(quiet=True))
+        store.verify(store.find_pack(section), lazy, workers=0, console=Console(quiet=True))
         == "same"
     )
 
@@ -120,17 +119,19 @@ def test_a_pack_that_was_made_anew_while_it_was_compared_is_not_written_over(
 ):
     make_pack(lazy, section)
     os.utime(section.root / "pixels" / "002.raw", ns=(7, 7))
-    compare = packs.verify_source
+    from medldr.data.store import packing
+
+    compare = packing.verify_source
 
     def meanwhile(*args, **kwargs):
         compare(*args, **kwargs)
         make_pack(lazy, section)
 
     with monkeypatch.context() as patch:
-        patch.setattr(packs, "verify_source", meanwhile)
+        patch.setattr(packing, "verify_source", meanwhile)
         with pytest.raises(InputError, match="was packed again during the comparison"):
-            packs.verify(packs.find_pack(section), lazy, workers=0, console=Console(quiet=True))
-    assert packs.find_pack(section).facts.stamp == lazy.images.stamp
+            store.verify(store.find_pack(section), lazy, workers=0, console=Console(quiet=True))
+    assert store.find_pack(section).facts.stamp == lazy.images.stamp
 
 
 def test_verifying_finds_a_picture_that_is_not_the_packed_one(
@@ -139,10 +140,10 @@ def test_verifying_finds_a_picture_that_is_not_the_packed_one(
     make_pack(lazy, section)
     _change_pixels(lazy, section)
     (section.root / "pixels" / "007.raw").write_bytes(bytes(3))
-    pack = packs.find_pack(section)
+    pack = store.find_pack(section)
     told = r"2 of 10 images .* differ from the source:\n  item_4: different pixels\n  item_7: .*cut"
     with pytest.raises(InputError, match=told):
-        packs.verify(pack, lazy, workers=2, console=Console(quiet=True))
+        store.verify(pack, lazy, workers=2, console=Console(quiet=True))
 
 
 def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_blocks, make_pack):
@@ -153,7 +154,7 @@ def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_bloc
     with pytest.raises(
         InputError, match=r"1 of 4 blocks differ from what was written \(rows 6 to 8\)"
     ):
-        packs.verify(packs.find_pack(section), None, workers=0, console=Console(quiet=True))
+        store.verify(store.find_pack(section), None, workers=0, console=Console(quiet=True))
 
 
 def _truncate(folder):

@@ -1,1 +1,0 @@
-"""Packs: a data set's pixels in one memory-mapped array."""

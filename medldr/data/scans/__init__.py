@@ -1,1 +1,0 @@
-"""Images of scans, kept once they are read."""

@@ -1,0 +1,216 @@
+"""Packs: finding one, opening it, and what of its data set has changed since it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medldr.data.config import DatasetConfig
+from medldr.data.counting import counted
+from medldr.data.files.rules import PACK
+from medldr.data.image_table import BadFile, ImageTable, LazyImages
+from medldr.data.reading.roots import data_roots
+from medldr.data.store.array import Blocks
+from medldr.data.store.pack_files import (
+    AGAIN,
+    FACTS,
+    PackFacts,
+    deciding_keys,
+    hash_columns,
+    open_images,
+    read_columns,
+    read_facts,
+)
+from medldr.errors import InputError, did_you_mean
+
+_STAMP: Final = (
+    "files behind its pictures have been replaced or modified since "
+    "(their names, sizes or times changed)"
+)
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A whole pack, opened.
+
+    Attributes:
+        folder: Where it is.
+        facts: Its own description.
+        images: ``(N, C, [D,] H, W)`` uint8, read-only and memory-mapped.
+    """
+
+    folder: Path
+    facts: PackFacts
+    images: np.memmap[Any, np.dtype[np.uint8]]
+
+    def table(self) -> ImageTable:
+        """The packed table, from the pack alone; masks are not packed.
+
+        Raises:
+            InputError: If `table.csv` is damaged.
+        """
+        facts = self.facts
+        return ImageTable(
+            name=facts.dataset,
+            task=facts.task,
+            class_names=facts.class_names,
+            images=self.images,
+            notes=facts.notes,
+            hashes=facts.hashes,
+            shared_groups=facts.shared_groups,
+            reading={"kind": PACK},
+            bad_files=tuple(BadFile(*entry) for entry in facts.bad_files),
+            **read_columns(self.folder, facts),
+        )
+
+
+def usual_place(section: DatasetConfig, dataset: str) -> Path:
+    """Where the pack of a `data` section is kept unless another folder is named.
+
+    Args:
+        section: A `data` section.
+        dataset: Name of its table.
+
+    Example:
+        >>> section = DatasetConfig(name="camelyon17", root="scans")
+        >>> usual_place(section, "camelyon17").as_posix()
+        'scans/packed/camelyon17-041ce691'
+    """
+    return _packs(section) / f"{dataset}-{_hash(section)}"
+
+
+def _packs(section: DatasetConfig) -> Path:
+    return data_roots(section.root)[0] / "packed"
+
+
+def _hash(section: DatasetConfig) -> str:
+    text = json.dumps(deciding_keys(section), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def find_pack(section: DatasetConfig) -> Pack | None:
+    """The pack that a `data` section reads from, by its key `packed`; None where there is none.
+
+    Raises:
+        InputError: If ``data.packed`` names no whole pack of this data set, or if the one in its
+            usual place is damaged.
+    """
+    if section.packed == "off":
+        return None
+    if isinstance(section.packed, Path):
+        try:
+            return open_pack(section.packed.expanduser(), section)
+        except InputError as error:
+            near = did_you_mean(section.packed.name, ("auto", "off"))
+            raise InputError(
+                f"data.packed (auto, off, or the folder of a pack):{near} {error}"
+            ) from error
+    for folder in sorted(_packs(section).glob(f"*-{_hash(section)}")):
+        if (folder / FACTS).is_file():
+            return open_pack(folder, section)
+    return None
+
+
+def open_pack(folder: Path, section: DatasetConfig) -> Pack:
+    """Open a pack and check it against the keys of a `data` section.
+
+    Raises:
+        InputError: If it is not a pack, unfinished, damaged, or of another data set or other keys.
+    """
+    facts = read_facts(folder)
+    wanted = deciding_keys(section)
+    if facts.keys != wanted:
+        raise InputError(
+            f"{folder} is a pack of {_listed(facts.keys)}, but the data section asks for "
+            f"{_listed(wanted)}. Name its own pack in data.packed, or make it with "
+            "`medldr data pack`"
+        )
+    return Pack(folder, facts, open_images(folder, facts))
+
+
+def _listed(keys: dict[str, Any]) -> str:
+    rest = ", ".join(f"{key}={value}" for key, value in keys.items() if key != "name")
+    return f"{keys.get('name')}{f' ({rest})' if rest else ' (nothing else set)'}"
+
+
+def stale(pack: Pack, changed: list[str]) -> InputError:
+    """The error for a pack that does not agree with the files it was made from."""
+    mild = changed == [_STAMP]
+    cure = (
+        "If they hold the same pictures, `medldr data pack ... --verify` compares them all and "
+        f"keeps the pack. Otherwise: {AGAIN[0].lower()}{AGAIN[1:]}"
+        if mild
+        else AGAIN
+    )
+    return InputError(
+        f"{pack.facts.dataset} has changed since it was packed in {pack.folder}: "
+        f"{'; '.join(changed)}. {cure}"
+    )
+
+
+def only_touched(changed: list[str]) -> bool:
+    """Whether nothing but the times, sizes or names of the pictures' files may have changed."""
+    return changed == [_STAMP]
+
+
+def differences(pack: Pack, table: ImageTable) -> list[str]:
+    """What of a data set changed since it was packed, a text each; empty where they agree."""
+    facts = pack.facts
+    changed = []
+    for what, now, then in (
+        ("name", table.name, facts.dataset),
+        ("task", table.task, facts.task),
+        ("class names", ", ".join(table.class_names), ", ".join(facts.class_names)),
+        ("labels' type", table.labels.dtype.name, facts.label_dtype),
+        ("images' size", table.images.shape[1:], facts.shape[1:]),
+    ):
+        if now != then:
+            changed.append(f"its {what} is now {now}, then {then}")
+    if hash_columns(table) != facts.columns:
+        changed += list(_changed_rows(pack.table(), table)) or ["its columns changed"]
+    for file in sorted(facts.hashes.keys() | table.hashes.keys()):
+        if facts.hashes.get(file) != table.hashes.get(file):
+            changed.append(f"{file} has a different checksum")
+    if changed:
+        return changed
+    if isinstance(table.images, LazyImages):
+        return [] if table.images.stamp == facts.stamp else [_STAMP]
+    if not table.hashes:  # no checksum represents the pixels, and they are in memory
+        blocks = Blocks(len(table), facts.block_rows)
+        for number in range(len(blocks)):
+            if not np.array_equal(table.images[blocks[number]], pack.images[blocks[number]]):
+                return [f"pixels changed from row {blocks[number].start} on"]
+    return []
+
+
+def _changed_rows(then: ImageTable, now: ImageTable) -> Iterator[str]:
+    before = {item: row for row, item in enumerate(then.ids.tolist())}
+    after = {item: row for row, item in enumerate(now.ids.tolist())}
+    for word, ids in (
+        ("new", [item for item in after if item not in before]),
+        ("gone", [item for item in before if item not in after]),
+    ):
+        if ids:
+            yield f"{len(ids):,} of its rows are {word}, for example {ids[0]}"
+    both = [item for item in after if item in before]
+    if [before[item] for item in both] != sorted(before[item] for item in both):
+        yield "its rows are in a different order"
+    old, new = ([rows[item] for item in both] for rows in (before, after))
+    for name in ("labels", "domains", "groups", "splits"):
+        a, b = getattr(then, name)[old], getattr(now, name)[new]
+        if a.shape != b.shape:
+            yield f"its {name} have a different shape"
+            continue
+        differ = (a != b) & ~((a != a) & (b != b))
+        rows = np.flatnonzero(differ if differ.ndim == 1 else differ.any(1))
+        if len(rows):
+            yield (
+                f"its {name} differ in {counted(len(rows), 'row', 'rows')}, for example "
+                f"{both[rows[0]]}: now {b[rows[0]]}, then {a[rows[0]]}"
+            )
