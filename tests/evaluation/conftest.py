@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,23 +34,31 @@ def make():
     return build
 
 
+def write_run(parent, name, tables, *, label="erm", identity="aaaaaaaa", seed=0, status="done",
+              **more):  # fmt: skip
+    """The files of a finished run that comparison reads."""
+    folder = parent / name
+    folder.mkdir()
+    seen, shared = more.pop("seen", ()), more.pop("shared", ())
+    selection = more.pop("selection", {"rule": "last", "oracle": False})
+    config = EvaluationConfig(draws=more.pop("draws", 200), **more.pop("config", {}))
+    record = {"status": status, "error": None, "label": label, "hash": identity, "seed": seed}
+    record |= {"precision": "float32", "data_hash": "d", "split_hash": "s", "protocol": "p"}
+    (folder / "run.json").write_text(json.dumps(record | more))
+    if status == "done":
+        write_predictions(folder / "predictions.csv", join(list(tables.values())))
+        scored = evaluate(tables, config, selection=selection, seen=seen, shared=shared)
+        (folder / "evaluation.json").write_text(json.dumps(scored, allow_nan=False))
+    return folder
+
+
 @pytest.fixture
 def run_folder(tmp_path):
-    """Write the files of a finished run that comparison reads."""
+    """Write a run below a folder of this test."""
+    return partial(write_run, tmp_path)
 
-    def build(name, tables, *, label="erm", identity="aaaaaaaa", seed=0, status="done", **more):
-        folder = tmp_path / name
-        folder.mkdir()
-        seen, shared = more.pop("seen", ()), more.pop("shared", ())
-        selection = more.pop("selection", {"rule": "last", "oracle": False})
-        config = EvaluationConfig(draws=more.pop("draws", 200), **more.pop("config", {}))
-        record = {"status": status, "error": None, "label": label, "hash": identity, "seed": seed}
-        record |= {"precision": "float32", "data_hash": "d", "split_hash": "s", "protocol": "p"}
-        (folder / "run.json").write_text(json.dumps(record | more))
-        if status == "done":
-            write_predictions(folder / "predictions.csv", join(list(tables.values())))
-            scored = evaluate(tables, config, selection=selection, seen=seen, shared=shared)
-            (folder / "evaluation.json").write_text(json.dumps(scored, allow_nan=False))
-        return folder
 
-    return build
+@pytest.fixture(scope="module")
+def kept_run_folder(tmp_path_factory):
+    """Write a run that all tests of a file may read."""
+    return partial(write_run, tmp_path_factory.mktemp("runs"))

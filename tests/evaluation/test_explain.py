@@ -1,6 +1,7 @@
 """Grad-CAM against its definition and MONAI's, and on fractures whose place is known."""
 
 import copy
+import functools
 import re
 import warnings
 from dataclasses import replace
@@ -54,12 +55,22 @@ def images(count, size, channels=1, seed=0):
     return torch.rand(count, channels, *size, generator=torch.Generator().manual_seed(seed))
 
 
+@functools.cache
+def built(case):
+    name, size, keys, stage, module = NETWORKS[case]
+    channels = 3 if name == "timm" else 1
+    return build(name, size, channels=channels, **keys), images(2, size, channels), stage, module
+
+
 @pytest.fixture(params=NETWORKS)
 def case(request):
     """A network in training mode, two images, a stage in the middle and its module."""
-    name, size, keys, stage, module = NETWORKS[request.param]
-    channels = 3 if name == "timm" else 1
-    return build(name, size, channels=channels, **keys), images(2, size, channels), stage, module
+    return copy.deepcopy(built(request.param))
+
+
+some = pytest.mark.parametrize(
+    "case", ["resnet18", "densenet121 3d", "timm convnext"], indirect=True
+)
 
 
 def linear(length, large):
@@ -100,6 +111,9 @@ def by_definition(model, image, stage):
     return [from_weights(weight, seen[0], image.shape[1:]) for weight in weights.T]
 
 
+@pytest.mark.parametrize(
+    "case", ["resnet18", "resnet18 acs", "resnet18 3d", "resnet32", "timm convnext"], indirect=True
+)
 def test_a_map_is_what_the_paper_defines(case):
     model, image, stage, _ = case
     maps = [grad_cam(model, image, [target] * 2, stage) for target in range(3)]
@@ -126,6 +140,7 @@ def test_a_map_is_monais(case):
         torch.testing.assert_close(ours, heat.squeeze(1), atol=1e-5, rtol=0)
 
 
+@some
 def test_images_and_classes_of_a_batch_do_not_influence_each_other(case):
     model, image, stage, _ = case
     together = grad_cam(model, torch.cat([image, 3 * image]), torch.tensor([0, 1, 2, 0]), stage)
@@ -135,6 +150,7 @@ def test_images_and_classes_of_a_batch_do_not_influence_each_other(case):
         torch.testing.assert_close(alone[0], together[row], atol=1e-5, rtol=0)
 
 
+@some
 def test_the_network_and_the_callers_state_stay_as_they_were(case):
     model, image, *_ = case
     model.requires_grad_(False)
@@ -157,6 +173,7 @@ def test_the_network_and_the_callers_state_stay_as_they_were(case):
     assert torch.equal(torch.get_rng_state(), random)
 
 
+@some
 def test_frozen_weights_change_no_map_and_stay_frozen(case):
     """Networks whose ReLUs overwrite their input, as most of these do, among them."""
     model, image, stage, _ = case

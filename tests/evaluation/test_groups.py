@@ -41,7 +41,7 @@ def test_the_worked_value_of_three_groups_of_which_one_is_empty():
     assert found["worst_group"]["accuracy"]["value"] == 0.5
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_predictions_are_scored_by_the_formula_of_wilds(seed):
     rng = np.random.default_rng(seed)
     number, label = rng.integers(0, 12, 300), rng.integers(0, 2, 300)
@@ -61,17 +61,11 @@ def test_random_predictions_are_scored_by_the_formula_of_wilds(seed):
         assert entry["accuracy"] == pytest.approx(accuracy[g], abs=1e-12)
         assert entry["correct"] == round(accuracy[g] * counts[g])
         assert entry["domain"] == f"hospital_{g // 4}"
-    assert found["worst_group"]["accuracy"]["value"] == pytest.approx(worst, abs=1e-12)
+    lowest = found["worst_group"]["accuracy"]  # of many is low by chance: it has no interval
+    assert (lowest["low"], lowest["high"], lowest["reason"]) == (None, None, None)
+    assert lowest["value"] == pytest.approx(worst, abs=1e-12)
     named = found["groups"][found["worst_group"]["name"]]
     assert named["accuracy"] == found["worst_group"]["accuracy"]["value"]
-
-
-def test_the_worst_group_has_no_interval():
-    """The lowest of many is low by chance: no interval around it holds what it says."""
-    rng = np.random.default_rng(0)
-    table = table_of(rng.random(90) < 0.7, [f"p{n % 6}" for n in range(90)])
-    found = evaluate({"test": table}, BY_GROUP)["splits"]["test"]["worst_group"]["accuracy"]
-    assert (found["low"], found["high"], found["reason"]) == (None, None, None)
 
 
 def test_flat_keys_hold_each_group_and_the_worst_one():
@@ -154,13 +148,6 @@ def test_the_worst_group_of_a_method_is_the_mean_of_its_runs(run_folder):
     mixed = compare([*folders, other])
     assert not [r for r in mixed["rows"] if r["metric"] == "worst_group"]
     assert any("the worst group is left out" in note for note in mixed["notes"])
-
-
-def test_thousands_of_groups_are_counted_at_once():
-    n = 20_000
-    found = group_counts(table_of(np.arange(n) % 3 > 0, [f"p{i // 2}" for i in range(n)]))
-    assert len(found.names) == n // 2
-    assert found.accuracy[found.worst] == 0.5
 
 
 def test_each_group_has_wilsons_interval():

@@ -15,6 +15,7 @@ from medldr.evaluation.setting_selection import (
     Missing,
     Trained,
     choose,
+    choose_per_seed,
 )
 
 DOMAINS = ("art", "cartoon", "photo", "sketch")
@@ -168,3 +169,28 @@ def test_what_was_chosen_but_never_scored_on_the_target_has_no_number():
     run = Trained("", 0, frozenset("a"), (Evaluated(1, 0.5),))
     choice = choose([run], "a", ["a", "b"])[0]
     assert (choice.steps, choice.values, choice.numbers) == ({0: 1}, {0: None}, [])
+
+
+@pytest.mark.parametrize("target", DOMAINS)
+def test_where_each_seed_has_its_settings_each_chooses_as_if_it_were_alone(target):
+    lost = ("two", 1, (target,))
+    runs = made(seeds=(0, 1, 2), places=1000, without=[lost])
+    together = choose_per_seed(runs, target, DOMAINS)
+    for number, found in enumerate(together):
+        each = {
+            seed: choose([run for run in runs if run.seed == seed], target, DOMAINS)[number]
+            for seed in (0, 1, 2)
+        }
+        assert found.rule == RULES[number]
+        assert found.values == {seed: one.values[seed] for seed, one in each.items()}
+        assert found.steps == {seed: one.steps[seed] for seed, one in each.items()}
+        settings = [one.setting for one in each.values()]
+        assert found.setting == " / ".join(settings if len(set(settings)) > 1 else settings[:1])
+        assert Missing(frozenset([target]), "two", 1) in found.missing
+
+
+def test_a_seed_without_any_result_leaves_no_choice():
+    runs = made((0, 1), without=[(setting, 1, ("art",)) for setting in SETTINGS])
+    found = choose_per_seed(runs, "art", DOMAINS)
+    assert [choice.setting for choice in found] == [None] * len(RULES)
+    assert all(len(choice.missing) >= 3 for choice in found)

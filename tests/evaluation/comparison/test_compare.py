@@ -13,46 +13,40 @@ from medldr.folders.files import RunFolder
 from medldr.folders.owner import owned
 
 
-@pytest.fixture
-def split():
+def split(skill, seed, name="test", n=120, offset=0):
     """Predictions of a method with a given skill on the same 120 items of 30 patients."""
-
-    def build(skill, seed, name="test", n=120, offset=0):
-        items = np.random.default_rng(7)
-        label = items.integers(0, 3, n)
-        rng = np.random.default_rng(seed)
-        logits = rng.normal(size=(n, 3))
-        logits[np.arange(n), label] += skill
-        prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        return predictions_of(
-            "multi-class",
-            label,
-            prob,
-            split=name,
-            ids=[f"i{offset + i}" for i in range(n)],
-            group=[f"p{(offset + i) // 4}" for i in range(n)],
-            domain=[f"{name}_h{(i // 4) % 2}" for i in range(n)],
-        )
-
-    return build
+    label = np.random.default_rng(7).integers(0, 3, n)
+    logits = np.random.default_rng(seed).normal(size=(n, 3))
+    logits[np.arange(n), label] += skill
+    prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return predictions_of(
+        "multi-class",
+        label,
+        prob,
+        split=name,
+        ids=[f"i{offset + i}" for i in range(n)],
+        group=[f"p{(offset + i) // 4}" for i in range(n)],
+        domain=[f"{name}_h{(i // 4) % 2}" for i in range(n)],
+    )
 
 
-@pytest.fixture
-def study(run_folder, split):
+@pytest.fixture(scope="module")
+def study(kept_run_folder):
     """Two methods, three seeds each, and a third method of one seed."""
     folders = []
     for label, skill, seeds in (("erm", 0.8, 3), ("latentdr", 1.4, 3), ("mixup", 0.8, 1)):
         for seed in range(seeds):
-            tables = {
-                "id_test": split(
-                    skill + 1.0, 10 * seed + int(10 * skill) + 100, "id_test", 80, 500
-                ),
-                "test": split(skill, 10 * seed + int(10 * skill)),
-            }
-            folders.append(
-                run_folder(f"{label}-{seed}", tables, label=label, identity=label, seed=seed)
-            )
+            number = 10 * seed + int(10 * skill)
+            seen = split(skill + 1.0, number + 100, "id_test", 80, 500)
+            tables = {"id_test": seen, "test": split(skill, number)}
+            name = f"{label}-{seed}"
+            folders.append(kept_run_folder(name, tables, label=label, identity=label, seed=seed))
     return folders
+
+
+@pytest.fixture(scope="module")
+def compared(study):
+    return compare(study)
 
 
 def pick(found, **wanted):
@@ -60,10 +54,9 @@ def pick(found, **wanted):
     return row
 
 
-def test_mean_and_sd_are_over_seeds(study):
-    found = compare(study)
-    json.dumps(found, allow_nan=False)
-    row = pick(found, split="test", domain=None, metric="accuracy", method="latentdr")
+def test_mean_and_sd_are_over_seeds(compared, study):
+    json.dumps(compared, allow_nan=False)
+    row = pick(compared, split="test", domain=None, metric="accuracy", method="latentdr")
     values = []
     for folder in study[3:6]:
         table = load_run(folder).predictions["test"]
@@ -72,13 +65,12 @@ def test_mean_and_sd_are_over_seeds(study):
     assert row["mean"] == pytest.approx(np.mean(values), abs=1e-12)
     assert row["sd"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
     assert row["runs"] == 3
-    alone = pick(found, split="test", domain=None, metric="accuracy", method="mixup")
+    alone = pick(compared, split="test", domain=None, metric="accuracy", method="mixup")
     assert (alone["runs"], alone["sd"]) == (1, None)
 
 
-def test_the_paired_difference_equals_the_analysis_written_out(study):
+def test_the_paired_difference_equals_the_analysis_written_out(compared, study):
     """Loops over draws, the same groups for every run, then the sums of the analysis by hand."""
-    found = compare(study)
     runs = {
         m: [load_run(f).predictions["test"] for f in study[a:b]]
         for m, (a, b) in {"erm": (0, 3), "latentdr": (3, 6)}.items()
@@ -93,7 +85,7 @@ def test_the_paired_difference_equals_the_analysis_written_out(study):
         rows = np.concatenate([np.repeat(rows_of[order[g]], int(groups[g, b])) for g in range(30)])
         for m in runs:
             drawn[m][:, b] = hits[m][:, rows].mean(axis=1)
-    row = pick(found, split="test", domain=None, metric="accuracy", method="latentdr")
+    row = pick(compared, split="test", domain=None, metric="accuracy", method="latentdr")
     factor = 30 / 29
 
     def seeds(m):
@@ -117,12 +109,11 @@ def test_the_paired_difference_equals_the_analysis_written_out(study):
     assert row["difference"]["share_of_seeds"] == pytest.approx(share, abs=1e-10)
 
 
-def test_holm_is_within_a_column_and_the_reference_has_no_difference(study):
-    found = compare(study)
+def test_holm_is_within_a_column_and_the_reference_has_no_difference(compared):
     for metric in ("accuracy", "auc"):
         rows = [
             r
-            for r in found["rows"]
+            for r in compared["rows"]
             if (r["split"], r["domain"], r["metric"]) == ("test", None, metric)
         ]
         assert [r["method"] for r in rows] == ["erm", "latentdr", "mixup"]
@@ -135,14 +126,14 @@ def test_holm_is_within_a_column_and_the_reference_has_no_difference(study):
         assert all(each["p_holm"] >= each["p"] for each in known)
 
 
-def test_a_control_has_a_p_but_no_part_in_the_correction(study):
-    plain, apart = compare(study), compare(study, controls=["latentdr"])
+def test_a_control_has_a_p_but_no_part_in_the_correction(compared, study):
+    plain, apart = compared, compare(study, controls=["latentdr"])
     where = {"split": "test", "domain": None, "metric": "accuracy", "method": "latentdr"}
     assert pick(apart, **where)["difference"]["p"] == pick(plain, **where)["difference"]["p"]
     assert pick(apart, **where)["difference"]["p_holm"] is None
 
 
-def test_a_single_seed_has_no_p_and_an_oracle_has_none(study, run_folder, split):
+def test_a_single_seed_has_no_p_and_an_oracle_has_none(study, run_folder):
     found = compare(study[:3] + study[3:4])
     for row in found["rows"]:
         if row["method"] == "latentdr":
@@ -162,16 +153,17 @@ def test_a_single_seed_has_no_p_and_an_oracle_has_none(study, run_folder, split)
     assert row["difference"]["p"] is None
 
 
-def test_a_better_method_is_found_and_an_equal_one_is_not(study):
-    found = compare(study)
-    better = pick(found, split="test", domain=None, metric="auc", method="latentdr")["difference"]
-    equal = pick(found, split="test", domain=None, metric="auc", method="mixup")["difference"]
+def test_a_better_method_is_found_and_an_equal_one_is_not(compared):
+    better = pick(compared, split="test", domain=None, metric="auc", method="latentdr")[
+        "difference"
+    ]
+    equal = pick(compared, split="test", domain=None, metric="auc", method="mixup")["difference"]
     assert better["low"] > 0
     assert better["p_holm"] < 0.05
     assert equal["low"] < 0 < equal["high"]
 
 
-def test_the_same_predictions_differ_by_exactly_nothing(run_folder, split):
+def test_the_same_predictions_differ_by_exactly_nothing(run_folder):
     tables = {"test": split(1.0, 3)}
     one = run_folder("a", tables, label="a", identity="1")
     other = run_folder("b", tables, label="b", identity="2")
@@ -182,7 +174,7 @@ def test_the_same_predictions_differ_by_exactly_nothing(run_folder, split):
             assert row["difference"]["reason"].startswith("no interval")
 
 
-def test_pairing_makes_the_difference_surer_than_two_separate_intervals(run_folder, split):
+def test_pairing_makes_the_difference_surer_than_two_separate_intervals(run_folder):
     first = split(1.0, 3)
     prob = first.prob.copy()
     prob[:6] = np.eye(3)[first.label[:6]]
@@ -203,7 +195,7 @@ def test_any_method_can_be_the_reference(study):
         compare(study, reference="latendr")
 
 
-def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(study):
+def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(compared, study):
     """Against the same pair with its second method as the reference, and Holm by hand."""
     pairs = [("latentdr", "mixup"), ("erm", "mixup"), ("latentdr", "erm")]
     found = compare(study, contrasts=pairs)
@@ -223,16 +215,15 @@ def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(study
         assert [r["p_holm"] for r in rows] == list(expected.values())
     with pytest.raises(InputError, match="Did you mean 'mixup'"):
         compare(study, contrasts=[("erm", "mixupp")])
-    assert compare(study)["contrasts"] == []
+    assert compared["contrasts"] == []
 
 
-def test_recall_of_each_class_is_a_mean_over_seeds_with_its_interval(study):
-    found = compare(study)
+def test_recall_of_each_class_is_a_mean_over_seeds_with_its_interval(compared, study):
     tables = [load_run(folder).predictions["test"] for folder in study[:3]]
     for number, name in enumerate(tables[0].class_names):
         (row,) = [
             r
-            for r in found["classes"]
+            for r in compared["classes"]
             if (r["split"], r["class"], r["method"]) == ("test", name, "erm")
         ]
         there = tables[0].label == number
@@ -252,18 +243,17 @@ def test_recall_of_a_class_that_does_not_occur_is_undefined_with_a_reason(run_fo
     assert (row["mean"], row["reason"]) == (None, "no such class in the labels")
 
 
-def test_gaps_are_seen_minus_unseen(study):
-    found = compare(study)
-    (gap,) = [g for g in found["gaps"] if g["metric"] == "accuracy" and g["method"] == "erm"]
+def test_gaps_are_seen_minus_unseen(compared):
+    (gap,) = [g for g in compared["gaps"] if g["metric"] == "accuracy" and g["method"] == "erm"]
     inside, outside = (
-        pick(found, split=s, domain=None, metric="accuracy", method="erm")["mean"]
+        pick(compared, split=s, domain=None, metric="accuracy", method="erm")["mean"]
         for s in ("id_test", "test")
     )
     assert gap["value"] == pytest.approx(inside - outside, abs=1e-12)
     assert 0 < gap["low"] < gap["value"] < gap["high"]
 
 
-def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(run_folder, split):
+def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(run_folder):
     def run(seed, offset):
         tables = {"id_val": split(2.0, seed, "id_val", 40, offset), "test": split(0.8, seed)}
         name = f"erm-{seed}-{offset}"
@@ -281,7 +271,7 @@ def test_seen_items_that_follow_the_seed_are_not_compared_and_the_note_says_so(r
     )
 
 
-def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(run_folder, split):
+def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(run_folder):
     def run(label, seed, offset):
         tables = {"id_test": split(2.0, seed, "id_test", 40, offset), "test": split(0.8, seed)}
         name = f"{label}-{seed}-{offset}"
@@ -299,19 +289,18 @@ def test_seen_test_items_that_follow_the_seed_do_not_keep_the_unseen_domain_out(
         compare([*seeds[:3], run("other", 1, 700)])
 
 
-def test_domains_have_rows_and_the_worst_has_its_own(study):
-    found = compare(study)
+def test_domains_have_rows_and_the_worst_has_its_own(compared):
     rows = [
-        pick(found, split="test", domain=d, metric="accuracy", method="erm")
+        pick(compared, split="test", domain=d, metric="accuracy", method="erm")
         for d in ("test_h0", "test_h1")
     ]
     assert all(r["low"] <= r["mean"] <= r["high"] for r in rows)
     assert all(r["seen"] is False and r["few_groups"] for r in rows)
-    worst = pick(found, split="test", domain=None, metric="worst_domain", method="erm")
+    worst = pick(compared, split="test", domain=None, metric="worst_domain", method="erm")
     lowest = np.min([r["values"] for r in rows], axis=0)
     assert worst["values"] == pytest.approx(lowest.tolist(), abs=1e-12)
     assert worst["seen"] is None
-    assert found["splits"]["test"]["domains"]["test_h0"] == {
+    assert compared["splits"]["test"]["domains"]["test_h0"] == {
         "n": 60,
         "n_groups": 15,
         "few_groups": True,
@@ -326,13 +315,13 @@ def test_a_comparison_of_one_method_has_no_differences(study):
     assert found["methods"][0]["seeds"] == [0, 1, 2]
 
 
-def test_runs_of_one_label_but_two_configurations_are_two_methods(run_folder, split):
+def test_runs_of_one_label_but_two_configurations_are_two_methods(run_folder):
     a = run_folder("a", {"test": split(1.0, 1)}, identity="1111")
     b = run_folder("b", {"test": split(1.0, 2)}, identity="2222")
     assert [m["method"] for m in compare([a, b])["methods"]] == ["erm (1111)", "erm (2222)"]
 
 
-def test_an_oracle_is_called_one_in_every_row(run_folder, split):
+def test_an_oracle_is_called_one_in_every_row(run_folder):
     a = run_folder("a", {"test": split(1.0, 1)})
     chosen = {"rule": "oracle_auc", "oracle": True}
     b = run_folder("b", {"test": split(1.0, 2)}, label="dr", identity="2", selection=chosen)
@@ -341,7 +330,7 @@ def test_an_oracle_is_called_one_in_every_row(run_folder, split):
     assert [m["oracle"] for m in found["methods"]] == [False, True]
 
 
-def test_differing_precision_data_and_splits_become_footnotes(run_folder, split):
+def test_differing_precision_data_and_splits_become_footnotes(run_folder):
     a = run_folder("a", {"test": split(1.0, 1)})
     other = {"precision": "bfloat16", "split_hash": "t", "protocol": "p+modified"}
     b = run_folder("b", {"test": split(1.0, 2)}, label="dr", identity="2", **other)
@@ -364,7 +353,7 @@ def ran(torch="2.14", commit="a" * 40, changed=False, device="cpu", gpus=()):
     return {"provenance": provenance, "device": device}
 
 
-def test_other_code_or_another_device_is_one_short_footnote(run_folder, split):
+def test_other_code_or_another_device_is_one_short_footnote(run_folder):
     made = {
         "a": ("erm", 0, ran()),
         "b": ("old", 0, ran("2.8")),
@@ -398,9 +387,7 @@ def test_other_code_or_another_device_is_one_short_footnote(run_folder, split):
     assert len(found["footnotes"]) == 3
 
 
-def test_a_reference_of_several_states_of_the_code_differs_from_no_method_of_the_same(
-    run_folder, split
-):
+def test_a_reference_of_several_states_of_the_code_differs_from_no_method_of_the_same(run_folder):
     states = [("erm", 0, False), ("erm", 1, True), ("mixup", 0, False), ("mixup", 1, True),
               ("late", 0, True)]  # fmt: skip
     folders = [
@@ -421,7 +408,9 @@ def test_a_reference_of_several_states_of_the_code_differs_from_no_method_of_the
     assert marks == {"erm": [1], "mixup": [1], "late": [2]}
 
 
-def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(study, run_folder, split):
+def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(
+    compared, study, run_folder
+):
     tables = {"id_test": split(2.0, 7, "id_test", 80, 500), "test": split(2.0, 8)}
     chosen = {"rule": "oracle_auc", "oracle": True}
     peeking = run_folder("p", tables, label="peeking", identity="p", selection=chosen)
@@ -433,13 +422,12 @@ def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(study, r
         other = asked[pair["split"], pair["metric"]]
         assert {**pair, "p_holm": None} == {**other, "p_holm": None}
     assert "ece" not in {pair["metric"] for pair in found["pairs"]}
-    every = compare(study)["pairs"]
-    assert {(p["method"], p["minus"]) for p in every} == {
+    assert {(p["method"], p["minus"]) for p in compared["pairs"]} == {
         ("erm", "latentdr"), ("erm", "mixup"), ("latentdr", "mixup"),
     }  # fmt: skip
 
 
-def test_runs_that_predict_one_class_or_miss_one_are_listed(run_folder, split):
+def test_runs_that_predict_one_class_or_miss_one_are_listed(run_folder):
     good = split(3.0, 1)
     one = dataclasses.replace(good, prob=np.tile([0.2, 0.5, 0.3], (len(good), 1)))
     never = np.where(np.arange(3) == 2, 0.0, good.prob + 0.01)
@@ -456,9 +444,7 @@ def test_runs_that_predict_one_class_or_miss_one_are_listed(run_folder, split):
     ]  # fmt: skip
 
 
-def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_none(
-    run_folder, split
-):
+def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_none(run_folder):
     facts = [
         {"protocol": "camelyon17-wilds", "augmentation": "none"},
         {"protocol": "camelyon17-wilds+modified", "augmentation": "none"},
@@ -481,7 +467,7 @@ def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_non
     assert notes[4] == ["augmentation differs: e has targeted+modified; a has none."]
 
 
-def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
+def test_runs_without_a_result_are_listed_with_the_reason(run_folder):
     good = run_folder("good", {"test": split(1.0, 1)})
     failed = run_folder("failed", {}, status="failed", error="ValueError: no")
     running = run_folder("running", {}, status="running")
@@ -508,7 +494,7 @@ def test_runs_without_a_result_are_listed_with_the_reason(run_folder, split):
         (lambda t: dataclasses.replace(t, class_names=("x", "y", "z")), "class_names differ"),
     ],
 )
-def test_runs_scored_on_other_items_are_refused(run_folder, split, change, said):
+def test_runs_scored_on_other_items_are_refused(run_folder, change, said):
     table = split(1.0, 1)
     a = run_folder("a", {"test": table})
     b = run_folder("b", {"test": change(table)}, seed=1)
@@ -517,7 +503,7 @@ def test_runs_scored_on_other_items_are_refused(run_folder, split, change, said)
     assert error.match(said)
 
 
-def test_the_order_of_rows_does_not_count(run_folder, split):
+def test_the_order_of_rows_does_not_count(run_folder):
     table = split(1.0, 1)
     a = run_folder("a", {"test": table})
     mixed = table.select(np.random.default_rng(0).permutation(120))
@@ -552,7 +538,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path):
         compare([tmp_path])
 
 
-def test_a_split_that_one_run_lacks_is_left_out_with_a_note(run_folder, split):
+def test_a_split_that_one_run_lacks_is_left_out_with_a_note(run_folder):
     a = run_folder("a", {"test": split(1.0, 1), "id_test": split(1.0, 1, "id_test", 80, 500)})
     b = run_folder("b", {"test": split(1.0, 2)}, seed=1)
     found = compare([a, b])

@@ -5,7 +5,9 @@ import pytest
 from scipy import stats
 
 from medldr.evaluation.estimate import Estimate
-from medldr.reporting.results.data_sets import data_sets, mean_of
+from medldr.reporting.pages.sweep import sweep_page
+from medldr.reporting.results.data_sets import average_differences, data_sets, mean_of
+from medldr.reporting.results.grid import _average_p, make_grid
 
 
 def value(row, column, _place, seed):
@@ -66,3 +68,52 @@ def test_a_mean_needs_every_part():
     assert mean_of([one, Estimate(reason="undefined")], "accuracy") is None
     assert mean_of([], "accuracy") is None
     assert mean_of([Estimate(0.5, n=3, marks=("best",))], "accuracy") == one
+
+
+ROWS = {"erm": 0.5, "erm_half_lr": 0.6, "mixup": 0.9, "latentdr_sa": 1.5, "latentdr_pool": 2.5}
+SETS = ("dermamnist", "octmnist")
+LAYOUT = {"columns": "data", "reference": "erm", "controls": ("erm_half_lr",)}
+
+
+@pytest.mark.usefixtures("quick")
+def test_differences_of_averages_are_those_of_the_averages_with_holm_over_the_rows(sweep):
+    page = sweep_page(sweep(ROWS, SETS, layout=LAYOUT, n=40, oracle=("mixup",)))
+    study, shown = page.results.study, page.results.columns
+    row_of = {study.keys[row]: row for row in study.rows}
+    grid = make_grid(study, shown, "accuracy", "test", averaged=True)
+    averages = average_differences(study, shown, "accuracy", "test")
+    assert list(averages) == [row for row in study.rows if row != study.reference]
+    control, oracle = row_of["erm_half_lr"], row_of["mixup"]
+    for row, difference in averages.items():
+        gain = grid.averages[row].mean - grid.averages[study.reference].mean
+        held = difference.estimate
+        assert held.mean == pytest.approx(gain, abs=1e-12)
+        assert held.low + held.high == pytest.approx(2 * gain, abs=1e-9)
+        if row == oracle:
+            assert (difference.p, difference.p_holm) == (None, None)
+            continue
+        assert (held.low > 0 or held.high < 0) == (difference.p < 0.05)
+        if row != control:
+            p = _average_p(shown, "test", "accuracy", grid.cells, row, study.reference)
+            assert difference.p == pytest.approx(p, rel=1e-9)
+    one, two = sorted(
+        (row_of["latentdr_sa"], row_of["latentdr_pool"]), key=lambda row: averages[row].p
+    )
+    smaller = 2 * averages[one].p
+    assert averages[one].p_holm == pytest.approx(smaller)
+    assert averages[two].p_holm == pytest.approx(max(smaller, averages[two].p))
+    assert averages[control].p_holm is None
+
+
+@pytest.mark.parametrize(("lost", "left"), [("mixup", {"latentdr"}), ("erm", set())])
+def test_without_every_planned_run_of_both_there_is_no_average(in_memory, lost, left):
+    rows, gone = ["erm", "mixup", "latentdr"], [(lost, "b", 1)]
+    study, columns = in_memory(rows, ["a", "b"], value, without=gone)
+    assert set(average_differences(study, columns, "accuracy", "test")) == left
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_set_without_any_result_leaves_no_average_of_the_others(sweep):
+    gone = [(row, "bloodmnist", seed) for row in ROWS for seed in (0, 1)]
+    page = sweep_page(sweep(ROWS, ("bloodmnist", *SETS), layout=LAYOUT, n=40, without=gone))
+    assert page.document.section("differences").tables[0].columns[-1] == "octmnist"
