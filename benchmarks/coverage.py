@@ -9,9 +9,10 @@ the difficulty of the item (SD 1.5, shared by all runs), plus what the method ma
 
 One table shows how often two equal methods differ with p below 0.05, and how often the interval of
 a mean over seeds, of seen minus unseen and of the average over four data sets contains the truth.
-All go through `medldr.evaluation.inference`. The bootstrap draws are replaced by a few numbers with
-exactly the covariance that infinitely many draws have, so a replicate is cheap; rows with "400
-draws" use real ones. The exit code is 1 if any cell misses its limits, which the table repeats.
+All go through `medldr.evaluation.intervals.inference`. The bootstrap draws are replaced by a few
+numbers with exactly the covariance that infinitely many draws have, so a replicate is cheap; rows
+with "400 draws" use real ones. The exit code is 1 if any cell misses its limits, which the table
+repeats.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import time
 import numpy as np
 from scipy.special import ndtri
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.inference import (
+from medldr.evaluation.intervals.bootstrap import group_weights
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import (
     Scores,
     average,
     inferred,
@@ -32,7 +34,6 @@ from medldr.evaluation.inference import (
     of_gap,
     of_mean,
 )
-from medldr.evaluation.intervals import group_weights
 from medldr.metrics import metric_facts
 
 ACCURATE = metric_facts("accuracy")

@@ -23,7 +23,7 @@ from sklearn.metrics import f1_score
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import predictions_of
-from medldr.evaluation.intervals import percentiles
+from medldr.evaluation.intervals.bootstrap import percentiles
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores, thresholds_of

@@ -24,7 +24,7 @@ from medldr.data.reading.statistics import Look, look_at
 from medldr.data.splits.make import make_splits
 from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError
-from medldr.evaluation.simple_controls import Control, in_words, simple_controls
+from medldr.evaluation.inputs.simple_controls import Control, in_words, simple_controls
 from medldr.folders.files import write_text
 from medldr.folders.privacy import worth_hiding
 

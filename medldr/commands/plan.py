@@ -13,7 +13,7 @@ from medldr.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from medldr.evaluation.planning import Design
+    from medldr.evaluation.intervals.planning import Design
 
 SEEDS: Final = (2, 3, 5, 10)
 FEWEST: Final = 10
@@ -88,7 +88,7 @@ def design(
     Raises:
         InputError: If an option has a value that no study can have; names the option.
     """
-    from medldr.evaluation.planning import Design
+    from medldr.evaluation.intervals.planning import Design
 
     if (accuracy is None) == (auc is None):
         raise InputError("give either --accuracy or --auc, the value that you expect")
@@ -133,7 +133,7 @@ def table(study: Design) -> Table:
     from rich import box
     from rich.table import Table
 
-    from medldr.evaluation.planning import precision
+    from medldr.evaluation.intervals.planning import precision
     from medldr.metrics import metric_facts
 
     known = metric_facts(study.metric)
@@ -162,7 +162,7 @@ def table(study: Design) -> Table:
 
 def sentences(study: Design) -> Sequence[str]:
     """What limits the study, and whether it can find anything."""
-    from medldr.evaluation.planning import precision, what_limits
+    from medldr.evaluation.intervals.planning import precision, what_limits
     from medldr.metrics import metric_facts
 
     if study.seeds < 2:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.intervals.bootstrap import LEVEL
+from medldr.evaluation.intervals.single_run import NO_UNITS
 from medldr.evaluation.metrics import (
     calibration,
     calibration_fit,
@@ -22,7 +23,6 @@ from medldr.evaluation.metrics import (
     selective,
 )
 from medldr.evaluation.metrics.logistic import Fit
-from medldr.evaluation.single_run import NO_UNITS
 from medldr.evaluation.split_scores import SplitScores
 
 MOST_CURVES = 6

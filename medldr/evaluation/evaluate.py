@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError
-from medldr.evaluation import class_mix, frequency, gap, intervals, recalibration, subgroups
+from medldr.evaluation import class_mix, frequency, gap, recalibration, subgroups
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.single_run import METHOD
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.predictions.table import join
-from medldr.evaluation.single_run import METHOD
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
 from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
 from medldr.folders.run_record import Selection
@@ -140,7 +141,7 @@ def evaluate(
             "method": METHOD,
             "draws": config.draws,
             "seed": config.bootstrap_seed,
-            "level": intervals.LEVEL,
+            "level": bootstrap.LEVEL,
         },
         "calibration": {"definition": calibration.definition(first.task), "bins": config.bins},
         "operating_point": asdict(point) if binary else None,

@@ -15,11 +15,11 @@ from medldr.config.training_options import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import recalibration
-from medldr.evaluation.describe_inputs import describe_inputs
 from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.explain.mistakes import picture_mistakes
+from medldr.evaluation.inputs.describe_inputs import describe_inputs
 from medldr.evaluation.latents.collect import collect_latents
 from medldr.evaluation.latents.operators import find_operators, with_operators
-from medldr.evaluation.mistakes import picture_mistakes
 from medldr.evaluation.predictions.predict import predict_each
 from medldr.evaluation.predictions.submission import submission_files
 from medldr.evaluation.predictions.table import join, write_predictions

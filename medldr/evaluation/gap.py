@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.inference import Scores, inferred, of_gap
-from medldr.evaluation.single_run import BIASED
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import Scores, inferred, of_gap
+from medldr.evaluation.intervals.single_run import BIASED
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
 

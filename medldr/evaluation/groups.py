@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.evaluation.intervals.single_run import NORMAL, wilson
 from medldr.evaluation.metrics.counts import decide
 from medldr.evaluation.metrics.sums import Array, ratio
-from medldr.evaluation.single_run import NORMAL, wilson
 from medldr.types import Predictions
 
 WORST_GROUP = "worst_group/accuracy"

@@ -30,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.intervals.estimate import Estimate, spread
 
 VALIDATION: Final = "Training-domain validation"
 CROSS: Final = "Leave-one-domain-out cross-validation"

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation import gap, intervals
+from medldr.evaluation import gap
 from medldr.evaluation.curves import calibration_of_classes, class_counts, confusion, curves
 from medldr.evaluation.groups import WORST_GROUP
-from medldr.evaluation.inference import Scores
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.inference import Scores
+from medldr.evaluation.intervals.single_run import number
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.selective import COVERAGES
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.single_run import number
 from medldr.evaluation.split_scores import (
     CLASS_METRICS,
     DOMAIN_METRICS,
@@ -44,7 +45,7 @@ class SplitEntry:
         self.draws: Mapping[str, Array] = {}
         if config is not None:
             self.draws = scores.draws(config.draws, config.bootstrap_seed, split)
-            self.noise = intervals.stream(config.bootstrap_seed, split, "noise")
+            self.noise = bootstrap.stream(config.bootstrap_seed, split, "noise")
 
     def content(self, seen: Collection[str] = ()) -> dict[str, Any]:
         """Plain values, in the order of the file.
@@ -106,7 +107,7 @@ class SplitEntry:
         return {
             "n": items,
             "n_groups": groups,
-            "few_groups": groups < intervals.FEW_GROUPS,
+            "few_groups": groups < bootstrap.FEW_GROUPS,
             "seen": name in seen,
             "class_counts": {} if self.config is None else class_counts(self.scores, rows),
             "metrics": self.numbers(DOMAIN_METRICS, f"domain/{name}/"),
@@ -160,7 +161,7 @@ class SplitEntry:
             values[column][subgroup.name] = {
                 "n": items,
                 "n_groups": groups,
-                "few_groups": groups < intervals.FEW_GROUPS,
+                "few_groups": groups < bootstrap.FEW_GROUPS,
                 "classes": dict(zip(scores.table.class_names, counts, strict=True)),
                 "reason": None,
                 "metrics": self.numbers(metrics, f"subgroup/{place}/"),
@@ -226,7 +227,7 @@ def _of_small(items: int, groups: int) -> dict[str, Any]:
     return {
         "n": None if items < FEWEST else items,
         "n_groups": None if groups < FEWEST else groups,
-        "few_groups": groups < intervals.FEW_GROUPS,
+        "few_groups": groups < bootstrap.FEW_GROUPS,
         "classes": {},
         "reason": f"fewer than {FEWEST} images or patients in each",
         "metrics": {},

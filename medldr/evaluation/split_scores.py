@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError, did_you_mean
-from medldr.evaluation import class_mix, groups, intervals, subgroups
+from medldr.evaluation import class_mix, groups, subgroups
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics import calibration, counts, ranking
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.metrics.sums import Array, Sums
-from medldr.evaluation.single_run import Sample
 from medldr.metrics import METRICS, TASKS, metric_facts
 from medldr.types import DataSpec, Predictions, Task
 
@@ -104,9 +105,9 @@ def thresholds_of(
     table = predictions[point.split]
     scores, negative = table.prob[:, positive], table.label.astype(np.int64) != positive
     order = np.flatnonzero(negative)[np.argsort(scores[negative], kind="stable")]
-    units, found = intervals.units(table), []
-    stream = intervals.stream(seed, point.split)
-    for weights in intervals.group_weights(units.count, draws, stream, len(order)):
+    units, found = bootstrap.units(table), []
+    stream = bootstrap.stream(seed, point.split)
+    for weights in bootstrap.group_weights(units.count, draws, stream, len(order)):
         below = np.cumsum(weights[units.number[order]], axis=0)
         needed = np.maximum(np.ceil(point.specificity * below[-1] - 1e-9), 1.0)
         threshold = scores[order][np.argmax(below >= needed, axis=0)]
@@ -164,9 +165,9 @@ class SplitScores:
         return headline_metrics(self.table.task, shots=self.shots is not None)
 
     @cached_property
-    def units(self) -> intervals.Units:
+    def units(self) -> bootstrap.Units:
         """The units that the bootstrap draws."""
-        return intervals.units(self.table)
+        return bootstrap.units(self.table)
 
     @cached_property
     def truth(self) -> Array:
@@ -278,8 +279,8 @@ class SplitScores:
 
     def draws(self, draws: int, seed: int, split: str) -> dict[str, Array]:
         """Every metric in every draw ``(draws,)``, NaN where undefined."""
-        generator = intervals.stream(seed, split)
-        return intervals.resample(self.parts, self.units, draws=draws, generator=generator)
+        generator = bootstrap.stream(seed, split)
+        return bootstrap.resample(self.parts, self.units, draws=draws, generator=generator)
 
     def _rows(self, name: str) -> NDArray[np.bool_] | slice:
         """Rows that a metric is of."""

@@ -16,8 +16,8 @@ from torch.nn.functional import interpolate
 
 from medldr.data.reading.new_item import NewItem
 from medldr.errors import InputError
-from medldr.evaluation.explain import grad_cam
-from medldr.evaluation.explain_pictures import explanation
+from medldr.evaluation.explain.explanation_pictures import explanation
+from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.folders.files import atomic, storage_errors
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained

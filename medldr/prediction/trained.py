@@ -13,9 +13,9 @@ from torch import Tensor
 
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
+from medldr.evaluation.inputs.unlike import Centre, distances, features
 from medldr.evaluation.predictions.predict import probabilities
 from medldr.evaluation.recalibration import tempered
-from medldr.evaluation.unlike import Centre, distances, features
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.folders.preprocessing_record import Preprocessing, read_preprocessing
 from medldr.models.base import FeatureModel

@@ -3,7 +3,7 @@
 Source:
     Our choice: sizes and spacings may be `NEAR` times beyond the training images' own, grey values
     `MARGIN` of their range. An item within them all is not thereby like them; the distance of its
-    features (`medldr.evaluation.unlike`) sees more.
+    features (`medldr.evaluation.inputs.unlike`) sees more.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def unusual_features(distance: float, threshold: float) -> dict[str, str]:
     """Features far from those of training images.
 
     Args:
-        distance: Of the image; see `medldr.evaluation.unlike`.
+        distance: Of the image; see `medldr.evaluation.inputs.unlike`.
         threshold: Beyond which it is unlike them.
     """
     if distance <= threshold:

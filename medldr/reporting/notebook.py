@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.results.headline import headline, headline_split

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import Metric, metric_facts
 
 DASH = "–"

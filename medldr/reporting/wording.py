@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import Number
 from medldr.metrics import METRICS, TASKS, Metric
 from medldr.reporting.table import interval

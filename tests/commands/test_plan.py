@@ -5,7 +5,7 @@ import re
 import pytest
 
 from medldr.commands.plan import design
-from medldr.evaluation.planning import Design, precision, what_limits
+from medldr.evaluation.intervals.planning import Design, precision, what_limits
 
 ASKED = ("--patients", 240, "--accuracy", 75)
 

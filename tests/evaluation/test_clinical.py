@@ -9,7 +9,7 @@ from medldr.config import EvaluationConfig
 from medldr.errors import InputError
 from medldr.evaluation import check, compare, evaluate, predictions_of
 from medldr.evaluation.comparison.delong import paired
-from medldr.evaluation.single_run import Sample, number
+from medldr.evaluation.intervals.single_run import Sample, number
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.types import DataSpec

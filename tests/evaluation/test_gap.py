@@ -5,7 +5,8 @@ import pytest
 import scipy.stats
 
 from medldr.config import EvaluationConfig
-from medldr.evaluation import compare, evaluate, intervals, predictions_of
+from medldr.evaluation import compare, evaluate, predictions_of
+from medldr.evaluation.intervals import bootstrap
 
 FAST = EvaluationConfig(draws=200)
 VAL = {"rule": "val_accuracy", "split": "val", "oracle": False}
@@ -48,7 +49,7 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
     for split in ("id_val", "test"):
         right = ((tables[split].prob[:, 1] > 0.5) == 1).reshape(15, 4)
         slides = np.argsort([f"s{i}" for i in range(15)])
-        (weights,) = intervals.group_weights(15, 200, intervals.stream(0, split))
+        (weights,) = bootstrap.group_weights(15, 200, bootstrap.stream(0, split))
         means.append(right[slides].sum(axis=1) @ weights / 60)
     parts = [15 / 14 * found.var() for found in means]  # each split has 15 slides
     df = sum(parts) ** 2 / sum(part**2 / 14 for part in parts)

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from medldr.config import EvaluationConfig
 from medldr.evaluation import compare, evaluate, predictions_of
 from medldr.evaluation.groups import group_counts
-from medldr.evaluation.single_run import wilson
+from medldr.evaluation.intervals.single_run import wilson
 from medldr.folders.evaluation_record import EvaluationRecord
 
 BY_GROUP = EvaluationConfig(draws=200, per_group=True)

@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, recall_score, roc_auc_score
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
 from medldr.evaluation import evaluate, predictions_of
-from medldr.evaluation.intervals import stream
+from medldr.evaluation.intervals.bootstrap import stream
 from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from medldr.errors import InputError
-from medldr.evaluation.mistakes import thumbnail
+from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.folders.files import RunFolder
 from medldr.folders.mistakes_record import Mistake, Mistakes, read_mistakes, write_mistakes
 

@@ -7,7 +7,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
 from medldr.errors import InputError
-from medldr.evaluation.explain import grad_cam
+from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.folders.files import save_tensors
 from medldr.models.resnet32 import OptionA
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from medldr.evaluation import intervals, predictions_of
+from medldr.evaluation import predictions_of
+from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.metrics.score import measures, values
 from medldr.evaluation.split_scores import SplitScores
@@ -32,9 +33,9 @@ def judge_of(task, n=50, k=3, groups=None, seed=0, decimals=2, missing=0.0):
 
 def repeated_items(judge, split="test", seed=0):
     """Row numbers of each draw, found from the weights of the groups alone."""
-    generator = intervals.stream(seed, split)
+    generator = bootstrap.stream(seed, split)
     weights = np.concatenate(
-        list(intervals.group_weights(judge.units.count, DRAWS, generator)), axis=1
+        list(bootstrap.group_weights(judge.units.count, DRAWS, generator)), axis=1
     )
     counts = weights[judge.units.number].astype(int)
     return [np.repeat(np.arange(len(counts)), counts[:, b]) for b in range(DRAWS)]
@@ -69,7 +70,7 @@ def test_each_draw_equals_scikit_learn_on_the_repeated_items(task, groups):
 
 def test_weights_equal_sample_weights_of_scikit_learn():
     judge = judge_of("multi-class", groups=12)
-    (weights,) = intervals.group_weights(judge.units.count, DRAWS, intervals.stream(0, "test"))
+    (weights,) = bootstrap.group_weights(judge.units.count, DRAWS, bootstrap.stream(0, "test"))
     drawn = judge.draws(DRAWS, 0, "test")
     label, prob = judge.table.label, judge.table.prob
     for b in range(DRAWS):

@@ -2,8 +2,8 @@
 
 Runs whose configurations differ only in the seed are one *method*. Everything is recomputed from
 the runs' predictions, with the bootstrap settings, positive class, specificity and bins of the
-first run. Intervals and p of several seeds come from `medldr.evaluation.inference`; a single run
-has the interval of its own evaluation and no p. `compare` returns plain values:
+first run. Intervals and p of several seeds come from `medldr.evaluation.intervals.inference`; a
+single run has the interval of its own evaluation and no p. `compare` returns plain values:
 
 ``schema``, ``task``, ``class_names``, ``positive_class``, ``intervals``, ``calibration``, \
 ``definitions``

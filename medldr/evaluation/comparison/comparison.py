@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeVar
 
 from medldr.evaluation.comparison.findings import Finding, Verdict, finding
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import holm
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import holm
 from medldr.folders.evaluation_parts import CalibrationRecord, IntervalRecord
 from medldr.types import SPLIT_TITLES
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.intervals.bootstrap import LEVEL
 from medldr.evaluation.metrics.sums import Array
 from medldr.metrics import metric_facts
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from medldr.errors import InputError
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import Metric, metric_facts
 
 ALPHA: Final = 0.05

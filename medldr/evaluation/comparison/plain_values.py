@@ -12,7 +12,7 @@ from medldr.evaluation.comparison.comparison import (
     Score,
     Size,
 )
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.score import DEFINITIONS
 
 

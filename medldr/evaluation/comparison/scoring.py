@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from medldr.errors import InputError
-from medldr.evaluation import intervals
 from medldr.evaluation.comparison.runs import Run, aligned
 from medldr.evaluation.frequency import common_shots
-from medldr.evaluation.inference import Scores
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.inference import Scores
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
@@ -146,7 +146,7 @@ def metric_scores(
     if len(sums) < len(runs) or np.isnan(values).any():
         return None
     units = scores[0].units
-    stream = intervals.stream(settings.seed, f"{split}/{part}" if part else split)
-    drawn = intervals.resample(sums, units, draws=settings.draws, generator=stream)
+    stream = bootstrap.stream(settings.seed, f"{split}/{part}" if part else split)
+    drawn = bootstrap.resample(sums, units, draws=settings.draws, generator=stream)
     draws = np.stack([drawn[f"{prefix}{metric}"] for prefix, _ in sums])
     return Scores(values, draws), units.count

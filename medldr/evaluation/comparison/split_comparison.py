@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 
-from medldr.evaluation import intervals, single_run
 from medldr.evaluation.class_mix import shares
 from medldr.evaluation.comparison.comparison import (
     ClassScore,
@@ -22,12 +21,19 @@ from medldr.evaluation.comparison.comparison import (
 )
 from medldr.evaluation.comparison.runs import MethodRuns, Run, aligned
 from medldr.evaluation.comparison.scoring import Settings, recorded_noise, scores_of
-from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.groups import WORST_GROUP
-from medldr.evaluation.inference import NO_SPREAD, Scores, inferred, of_difference, of_mean
+from medldr.evaluation.intervals import bootstrap, single_run
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import (
+    NO_SPREAD,
+    Scores,
+    inferred,
+    of_difference,
+    of_mean,
+)
+from medldr.evaluation.intervals.single_run import BIASED
 from medldr.evaluation.metrics.counts import confusion, degenerate
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.single_run import BIASED
 from medldr.evaluation.split_entry import absent_classes
 from medldr.evaluation.split_scores import (
     DOMAIN_METRICS,
@@ -70,9 +76,9 @@ class SplitComparison:
             for i, scores in enumerate(self.per_run)
             for prefix, sums in scores.parts
         ]
-        generator = intervals.stream(settings.seed, split)
+        generator = bootstrap.stream(settings.seed, split)
         unit = self.per_run[0].units
-        drawn = intervals.resample(parts, unit, draws=settings.draws, generator=generator)
+        drawn = bootstrap.resample(parts, unit, draws=settings.draws, generator=generator)
         self.scores: dict[tuple[str, str], Scores] = {}
         self.reasons: dict[tuple[str, str], str] = {}
         self.first: dict[str, int] = {}
@@ -118,7 +124,7 @@ class SplitComparison:
         domains = {}
         for name, rows in scores.domains.items():
             groups = len(np.unique(scores.units.number[rows]))
-            few, mix = groups < intervals.FEW_GROUPS, _by_class(scores, shares(scores.truth[rows]))
+            few, mix = groups < bootstrap.FEW_GROUPS, _by_class(scores, shares(scores.truth[rows]))
             domains[name] = Size(int(rows.sum()), groups, few, {}, scores.units.kind, mix)
         units, mix = scores.units, _by_class(scores, scores.shares)
         absent = tuple(absent_classes(scores))

@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, mean_defined, ratio
 from medldr.evaluation.representation.cells import ClassSums, class_sums
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of

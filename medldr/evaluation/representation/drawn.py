@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.inference import Scores, inferred, of_difference
-from medldr.evaluation.intervals import Units, resample, stream
+from medldr.evaluation.intervals.bootstrap import Units, resample, stream
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import Scores, inferred, of_difference
+from medldr.evaluation.intervals.single_run import Sample, number
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.evaluation.representation.options import Options
-from medldr.evaluation.single_run import Sample, number
 from medldr.folders.evaluation_record import Number
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric

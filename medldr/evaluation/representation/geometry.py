@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pair_scores import PairScores
 from medldr.folders.latents_record import ORIGINAL, Latents

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from medldr.evaluation.estimate import Estimate, Source, Variance, spread
-from medldr.evaluation.inference import inferred
+from medldr.evaluation.intervals.estimate import Estimate, Source, Variance, spread
+from medldr.evaluation.intervals.inference import inferred
 from medldr.evaluation.representation.geometry import Closeness, Geometry, Part, Spread
 from medldr.evaluation.representation.pair_scores import APART
 from medldr.evaluation.representation.sphere import ALIGNMENT, UNIFORMITY

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy.special import xlogy
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metric import Metric
 from medldr.metrics import metric_facts
 

@@ -15,13 +15,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics.sums import Array, ratio
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import finite
-from medldr.evaluation.single_run import Sample
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric
 

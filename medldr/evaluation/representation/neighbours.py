@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.nearest import Distance

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, log_softmax
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import Units
+from medldr.evaluation.intervals.bootstrap import Units
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics.counts import decisions
 from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
@@ -28,7 +29,6 @@ from medldr.evaluation.representation.judged import (
     Part,
 )
 from medldr.evaluation.representation.options import Options
-from medldr.evaluation.single_run import Sample
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metric import Metric
 

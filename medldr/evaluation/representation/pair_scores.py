@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
 from medldr.evaluation.representation.options import Options

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.intervals import Units
+from medldr.evaluation.intervals.bootstrap import Units
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import class_counts
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of

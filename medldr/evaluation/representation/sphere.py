@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.options import ClassWeights
 from medldr.metric import Metric

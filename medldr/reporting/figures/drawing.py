@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import Number
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing

@@ -14,9 +14,9 @@ from medldr.data.files.facts import Facts
 from medldr.data.image_table import ImageTable
 from medldr.data.inspection import Inspection
 from medldr.data.reading.check import count_rows
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.mistakes import thumbnail
-from medldr.evaluation.simple_controls import METRICS, Control
+from medldr.evaluation.explain.mistakes import thumbnail
+from medldr.evaluation.inputs.simple_controls import METRICS, Control
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_ids
 from medldr.metrics import metric_facts
 from medldr.reporting.document import (

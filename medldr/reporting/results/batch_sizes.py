@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from medldr.config.identity import NOT_HASHED
 from medldr.config.method import method_title, row_titles
 from medldr.config.sections import dataset_name, held_out
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.titles import titled

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.frame import score_frame
 

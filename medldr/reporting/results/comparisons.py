@@ -12,7 +12,7 @@ from medldr.evaluation import Run
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.comparison.comparison import Comparison, Difference
 from medldr.evaluation.comparison.runs import methods
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_names
 from medldr.reporting.read.study import Entry, Study
 

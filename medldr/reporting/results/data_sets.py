@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from medldr.config.sections import dataset_name, held_out
 from medldr.evaluation.comparison.comparison import Difference, corrected
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.inference import average
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import average
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column

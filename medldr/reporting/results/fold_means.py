@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import NamedTuple
 
-from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.reporting.read.study import Entry, Study
 
 

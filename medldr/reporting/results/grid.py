@@ -17,9 +17,8 @@ from itertools import combinations
 from typing import TypeAlias
 
 from medldr.evaluation.comparison.findings import ALPHA
-from medldr.evaluation.estimate import Estimate, Mark
-from medldr.evaluation.inference import average
-from medldr.evaluation.intervals import holm
+from medldr.evaluation.intervals.estimate import Estimate, Mark
+from medldr.evaluation.intervals.inference import average, holm
 from medldr.metrics import Metric, metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column

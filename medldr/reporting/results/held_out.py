@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from medldr.evaluation import Run, intervals
+from medldr.evaluation import Run
 from medldr.evaluation.class_mix import shares
 from medldr.evaluation.comparison.comparison import Size
 from medldr.evaluation.comparison.scoring import metric_scores
-from medldr.evaluation.estimate import Estimate, Mark, Variance, spread
-from medldr.evaluation.inference import Scores, average, of_gap, of_mean
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.estimate import Estimate, Mark, Variance, spread
+from medldr.evaluation.intervals.inference import Scores, average, of_gap, of_mean
 from medldr.evaluation.metrics.ranking import positives
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
@@ -273,7 +274,7 @@ def held_size(found: HeldOut, domain: str, target: str) -> Size | None:
         table = table.select(table.part == target)
     if not len(table):
         return None
-    units = intervals.units(table)
+    units = bootstrap.units(table)
     mix = shares(positives(table.label, len(table.class_names), table.task))
     named = {n: float(v) for n, v in zip(table.class_names, mix, strict=True) if v == v}
     return Size(len(table), units.count, units.few, unit=units.kind, class_shares=named)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.random_effects import RandomEffects, random_effects
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.random_effects import RandomEffects, random_effects
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column

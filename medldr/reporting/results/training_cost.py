@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from medldr.evaluation.estimate import Estimate, Source, Variance
-from medldr.evaluation.inference import inferred
+from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
+from medldr.evaluation.intervals.inference import inferred
 from medldr.folders.metrics_log import LogRow, stage_of, while_training
 from medldr.folders.run_record import RunRecord, what_ran
 from medldr.metric import Metric

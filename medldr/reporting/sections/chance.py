@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.results.class_mix import Chance
 from medldr.reporting.table import ANY, CHANCE, Cell, Row

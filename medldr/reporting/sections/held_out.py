@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.evaluation.inference import average
+from medldr.evaluation.intervals.inference import average
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.evaluation.setting_selection import (
     RULES,
     Choice,

@@ -8,7 +8,9 @@ import pytest
 import scipy.stats
 
 from medldr.errors import InputError
-from medldr.evaluation import compare, intervals, load_run, predictions_of
+from medldr.evaluation import compare, load_run, predictions_of
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.inference import holm
 from medldr.folders.files import RunFolder
 from medldr.folders.owner import owned
 
@@ -77,7 +79,7 @@ def test_the_paired_difference_equals_the_analysis_written_out(compared, study):
     }
     patients = np.unique(runs["erm"][0].group)
     hits = {m: np.stack([(t.prob.argmax(1) == t.label) for t in ts]) for m, ts in runs.items()}
-    (groups,) = intervals.group_weights(30, 200, intervals.stream(0, "test"))
+    (groups,) = bootstrap.group_weights(30, 200, bootstrap.stream(0, "test"))
     rows_of = [np.flatnonzero(np.char.equal(runs["erm"][0].group, "p" + p[1:])) for p in patients]
     order = np.argsort(np.char.add("g:", patients))
     drawn = {m: np.empty((3, 200)) for m in runs}
@@ -119,7 +121,7 @@ def test_holm_is_within_a_column_and_the_reference_has_no_difference(compared):
         assert [r["method"] for r in rows] == ["erm", "latentdr", "mixup"]
         assert rows[0]["difference"] is None
         p = {r["method"]: r["difference"]["p"] for r in rows[1:]}
-        expected = intervals.holm(p)
+        expected = holm(p)
         assert {r["method"]: r["difference"]["p_holm"] for r in rows[1:]} == expected
         known = [r["difference"] for r in rows[1:] if r["difference"]["p"] is not None]
         assert known
@@ -211,7 +213,7 @@ def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(compa
             same = pick(other, split="test", domain=None, metric=metric, method=row["method"])
             for key in ("value", "low", "high", "p"):
                 assert row[key] == pytest.approx(same["difference"][key], abs=1e-12)
-        expected = intervals.holm({f"{r['method']} {r['minus']}": r["p"] for r in rows})
+        expected = holm({f"{r['method']} {r['minus']}": r["p"] for r in rows})
         assert [r["p_holm"] for r in rows] == list(expected.values())
     with pytest.raises(InputError, match="Did you mean 'mixup'"):
         compare(study, contrasts=[("erm", "mixupp")])

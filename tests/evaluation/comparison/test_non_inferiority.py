@@ -9,7 +9,7 @@ import medldr as package
 from medldr.errors import InputError
 from medldr.evaluation import compare, predictions_of
 from medldr.evaluation.comparison.findings import margin_of, verdict
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
 
 ACCURACY, NLL = metric_facts("accuracy"), metric_facts("nll")

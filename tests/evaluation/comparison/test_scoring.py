@@ -9,7 +9,7 @@ import pytest
 from medldr.evaluation import compare, load_run, predictions_of
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.comparison.scoring import metric_scores
-from medldr.evaluation.inference import inferred, of_gap, of_mean
+from medldr.evaluation.intervals.inference import inferred, of_gap, of_mean
 
 
 def table(seed, *, n=60, labels=0, part=""):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation.centres import centres
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation import drawn, pair_scores, sphere
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.geometry_over_seeds import mean_of, mean_over_seeds
@@ -301,7 +301,7 @@ def test_means_over_seeds(synthetic_latents):
 
 
 def test_a_mean_leaves_out_seeds_without_a_number(synthetic_latents):
-    from medldr.evaluation.estimate import Estimate
+    from medldr.evaluation.intervals.estimate import Estimate
 
     none = Estimate(reason="why")
     found = mean_of(sphere.ALIGNMENT, [Estimate(0.2), none, Estimate(0.4)])

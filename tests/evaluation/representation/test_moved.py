@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation.moved import ALONE, FEW, ONE_DOMAIN, SAME, SEVERAL, moved
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from medldr.evaluation.intervals import group_weights, stream
+from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
 from medldr.evaluation.representation.neighbours import (
     ALIKE,

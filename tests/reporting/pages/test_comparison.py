@@ -10,7 +10,7 @@ from rich.console import Console
 from medldr.errors import InputError
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Size
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import (
     DEMONSTRATION,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
-from medldr.evaluation.estimate import Estimate, Source, Variance
-from medldr.evaluation.inference import inferred
+from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
+from medldr.evaluation.intervals.inference import inferred
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member
 from medldr.metrics import metric_facts

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.data_sets import average_differences, data_sets, mean_of
 from medldr.reporting.results.grid import _average_p, make_grid

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from medldr.evaluation.estimate import spread
+from medldr.evaluation.intervals.estimate import spread
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.random_effects import random_effects
+from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.results.data_sets import average_differences
 from medldr.reporting.results.pooled import Compared, pooled
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from medldr.evaluation.mistakes import thumbnail
+from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.folders.mistakes_record import Mistake, Mistakes, write_mistakes
 from medldr.reporting import write_report
 from medldr.reporting.read.run import read_run

@@ -12,7 +12,7 @@ from medldr.evaluation.comparison.comparison import (
     Method,
     Size,
 )
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting import compare_runs
 from medldr.reporting.figures import forest
 from medldr.reporting.figures.drawing import looks

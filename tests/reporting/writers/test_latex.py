@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.sections.training import differing
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.latex import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.judged import BALANCED, RECALL, Classified
 from medldr.folders.latents_record import ORIGINAL
 from medldr.metric import Metric

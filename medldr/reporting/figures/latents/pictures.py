@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError
-from medldr.evaluation.mistakes import thumbnail
+from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.evaluation.representation.pictures import TOP, PicturedNeighbours, Retrieved, Shown
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import GREEN, INK, MUTED, RED, draw, shorten

@@ -15,7 +15,7 @@ from medldr.reporting.table import interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from medldr.evaluation.random_effects import RandomEffects
+    from medldr.evaluation.intervals.random_effects import RandomEffects
 
 SMALLEST, LARGEST = 4.0, 11.0
 """Width in points of the squares, whose area is the weight."""

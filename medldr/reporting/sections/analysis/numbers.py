@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from medldr.evaluation.comparison.findings import direction
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.latents_record import ORIGINAL
 from medldr.metric import Metric
 from medldr.reporting.figures.latents.operators import MOST_CLASSES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.probes import LABELS, METRIC, Probed, Probes
 from medldr.folders.latents_record import ORIGINAL
 from medldr.reporting.document import Bullets, Figures, Section

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.robustness import ALL, ROBUSTNESS, Index, Robustness
 from medldr.folders.latents_record import VIEWS
 from medldr.reporting.document import Bullets, Figures, Section

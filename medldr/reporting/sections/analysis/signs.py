@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 
 TWO_KINDS: Final = "a mean over seeds is not compared with a single run"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from medldr.evaluation.comparison.findings import Direction, direction
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.judged import BALANCED, Classified, Part
 from medldr.evaluation.representation.probes import LABELS, METRIC, Probed, Probes
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED

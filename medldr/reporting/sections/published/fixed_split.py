@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.published.match import (
     Beside,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from medldr.config.method import model_title
 from medldr.config.sections import held_out
-from medldr.evaluation.estimate import Estimate, spread
-from medldr.evaluation.inference import average as mean_of_sets
+from medldr.evaluation.intervals.estimate import Estimate, spread
+from medldr.evaluation.intervals.inference import average as mean_of_sets
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.published.match import Ours, Relation, by_source, relation

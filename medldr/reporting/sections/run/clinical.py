@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from medldr.config.sections import section as config_section
-from medldr.evaluation.estimate import Estimate
 from medldr.evaluation.frequency import shots_of
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.decision_curve import useful
 from medldr.folders.evaluation_parts import ClassCount
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord

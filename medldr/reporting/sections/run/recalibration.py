@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Paragraph, Section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medldr.evaluation.comparison.comparison import Collapse, Size
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import degenerate
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section

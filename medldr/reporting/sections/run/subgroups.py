@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import DivisionRecord, EvaluationRecord, SubgroupRecord
 from medldr.folders.privacy import hide_ids
 from medldr.metrics import metric_facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from medldr.config.sections import MODIFIED, dataset_name
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence

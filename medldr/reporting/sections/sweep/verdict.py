@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from medldr.config.sections import section
 from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.comparison.findings import FINDINGS, Finding
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study

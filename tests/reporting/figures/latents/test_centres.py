@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.centres import Centres
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.centres import centres_figure

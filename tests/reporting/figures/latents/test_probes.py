@@ -1,6 +1,6 @@
 """The figure of linear probes: class and domain, with what guessing and labels reach."""
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.probes import LABELS, Probed, Probes
 from medldr.reporting.figures.latents.probes import probes_figure
 

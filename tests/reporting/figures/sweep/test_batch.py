@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.batch import batch_figure
 from medldr.reporting.results.batch_sizes import BatchCurve, BatchLine, BatchPoint

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.cost import cost_figure
 from medldr.reporting.results.training_cost import Cost, Machine, MethodCost

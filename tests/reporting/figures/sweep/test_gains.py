@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.evaluation.comparison.comparison import Difference
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
 from medldr.reporting.results.gains import Gain

@@ -2,8 +2,8 @@
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.random_effects import random_effects
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.pooled import pooled_figure
 from medldr.reporting.results.pooled import Effect, Pooled

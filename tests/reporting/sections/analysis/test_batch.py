@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.document import Figures
 from medldr.reporting.results.batch_sizes import BatchCurve, BatchLine, BatchPoint
 from medldr.reporting.sections.analysis.batch import batch_lines, batch_section

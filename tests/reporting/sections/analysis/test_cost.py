@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.results.training_cost import TOO_FEW, Cost, Machine, MethodCost
 from medldr.reporting.sections.analysis.cost import cost_lines, cost_section
 

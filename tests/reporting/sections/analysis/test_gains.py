@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.evaluation.comparison.comparison import Difference
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.document import Bullets, Figures
 from medldr.reporting.results.gains import Gain
 from medldr.reporting.sections.analysis.gains import (

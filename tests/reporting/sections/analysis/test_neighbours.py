@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.neighbours import SAME_CLASS, SAME_UNSEEN, neighbours
 from medldr.evaluation.representation.options import Options
 from medldr.metric import Metric

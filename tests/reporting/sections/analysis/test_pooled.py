@@ -2,8 +2,8 @@
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
-from medldr.evaluation.random_effects import random_effects
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.document import Figures, Paragraph
 from medldr.reporting.results.pooled import Effect, Pooled
 from medldr.reporting.sections.analysis.pooled import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.probes import LABELS, Probed, Probes, probes
 from medldr.reporting.document import Bullets, Figures, Paragraph

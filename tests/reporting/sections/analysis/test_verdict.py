@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.evaluation.comparison.findings import direction
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.judged import Classified, Judged, Part
 from medldr.evaluation.representation.probes import LABELS, Probed, Probes
 from medldr.reporting.sections.analysis.signs import TWO_KINDS, apart

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from medldr.evaluation.comparison.comparison import Comparison, Method
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.pages.sweep import sweep_page

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Gap
-from medldr.evaluation.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.sweep.sets import sets_table
 from medldr.reporting.writers.cells import printed

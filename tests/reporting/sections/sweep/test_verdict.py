@@ -12,7 +12,7 @@ from medldr.evaluation.comparison.comparison import (
     Score,
 )
 from medldr.evaluation.comparison.findings import finding
-from medldr.evaluation.estimate import Estimate, Source, Variance
+from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
 from medldr.folders.evaluation_record import IntervalRecord
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles

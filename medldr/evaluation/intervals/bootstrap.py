@@ -1,21 +1,20 @@
-"""Bootstrap draws of test groups, their percentiles, and Holm's correction.
+"""Bootstrap draws of test groups, and their percentiles.
 
 One draw samples groups (patients, slides; items where there are none) with replacement, the same
 ones for every method and every run. Draws depend only on the bootstrap seed, the split and the
 number of groups, so the same test set gives the same draws in every command. What intervals are
-made of them is the subject of `medldr.evaluation.single_run` and, over seeds, of
-`medldr.evaluation.inference`.
+made of them is the subject of `medldr.evaluation.intervals.single_run` and, over seeds, of
+`medldr.evaluation.intervals.inference`.
 
 Source:
-    Our choice: 2,000 draws, 95%; Efron and Tibshirani 1993; Holm 1979.
+    Our choice: 2,000 draws, 95%; Efron and Tibshirani 1993.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from numpy.typing import NDArray
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.types import Predictions
 
-K = TypeVar("K", bound=Hashable)
 LEVEL = 0.95
 FEW_GROUPS = 20
 """Below this number of groups, intervals are flagged: they are wide, and rest on few groups."""
@@ -138,20 +136,3 @@ def percentiles(draws: Array, level: float = LEVEL) -> tuple[float, float]:
     tail = round((1 - level) / 2, 12)
     low, high = np.quantile(draws, [tail, 1 - tail]).tolist()
     return low, high
-
-
-def holm(p: Mapping[K, float | None]) -> dict[K, float | None]:
-    """Holm-adjusted p values of a family of comparisons; undefined ones do not count.
-
-    Example:
-        >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
-        {'a': 0.03, 'b': 0.06, 'c': 0.06}
-    """
-    known = ((value, name) for name, value in p.items() if value is not None)
-    ranked = sorted(known, key=lambda pair: pair[0])
-    out: dict[K, float | None] = dict.fromkeys(p)
-    largest = 0.0
-    for rank, (value, name) in enumerate(ranked):
-        largest = max(largest, min(1.0, value * (len(ranked) - rank)))
-        out[name] = largest
-    return out

@@ -1,9 +1,10 @@
 """How precise a study will be: widths of intervals, and the smallest difference it can detect.
 
 The variance of a mean over seeds, and of a difference between two methods, is the one that
-`medldr.evaluation.inference` estimates from finished runs, with the numbers that it would find on
-average. A trained network's metric varies with the test patients by ``u``; its images of one
-patient resemble each other, which multiplies ``u`` by the design effect ``1 + (images - 1) * icc``.
+`medldr.evaluation.intervals.inference` estimates from finished runs, with the numbers that it would
+find on average. A trained network's metric varies with the test patients by ``u``; its images of
+one patient resemble each other, which multiplies ``u`` by the design effect
+``1 + (images - 1) * icc``.
 Networks of one method share the correlation ``w`` of their errors, networks of two methods ``b``,
 and true performance spreads over seeds by ``seed_sd``::
 
@@ -29,8 +30,8 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from medldr.evaluation.estimate import Source, Variance
-from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.intervals.bootstrap import LEVEL
+from medldr.evaluation.intervals.estimate import Source, Variance
 from medldr.evaluation.metrics.sums import Array
 
 POWER: Final = 0.8

@@ -54,8 +54,7 @@ def explanation(
         shown: The image as it is looked at, not as it is normalised for the network: ``(C, H, W)``,
             or ``(C, X, Y, Z)``, whose indices grow towards the patient's right, front and head;
             floats from 0 to 1, or uint8. Of other than one or three channels, the first is shown.
-        heat: From 0 to 1, ``(H, W)`` or ``(X, Y, Z)``, as `medldr.evaluation.explain.grad_cam`
-            gives it.
+        heat: From 0 to 1, ``(H, W)`` or ``(X, Y, Z)``, as `grad_cam` gives it.
         spacing: Lengths of a pixel along its axes, in any one unit; unset: all equal.
 
     Returns:

@@ -11,26 +11,28 @@ over independent test sets: seen minus unseen domains, an average over data sets
 
 Source:
     Obuchowski and Rockette 1995; Hillis 2007 and 2014: variances by the bootstrap over units,
-    Satterthwaite's degrees of freedom, variances of seeds that are not pooled over methods.
+    Satterthwaite's degrees of freedom, variances of seeds that are not pooled over methods. Holm
+    1979 (the correction for several comparisons).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import expit, logit, stdtr, stdtrit  # scipy.stats takes a second to load
 
-from medldr.evaluation.estimate import Estimate, Source, Variance
-from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.intervals.bootstrap import LEVEL
+from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
+from medldr.evaluation.intervals.single_run import NO_UNITS, UNDEFINED_DRAWS
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.single_run import NO_UNITS, UNDEFINED_DRAWS
 from medldr.metric import Metric
 
+K = TypeVar("K", bound=Hashable)
 NOTHING = 1e-12
 """Differences this small come from rounding."""
 NO_SPREAD = "no interval: every bootstrap draw and every seed gives the same number"
@@ -215,3 +217,20 @@ def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance |
 def _seeds(values: Array) -> tuple[Source, ...]:
     k = len(values)
     return (Source(float(values.var(ddof=1)) / k, k - 1),) if k > 1 else ()
+
+
+def holm(p: Mapping[K, float | None]) -> dict[K, float | None]:
+    """Holm-adjusted p values of a family of comparisons; undefined ones do not count.
+
+    Example:
+        >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
+        {'a': 0.03, 'b': 0.06, 'c': 0.06}
+    """
+    known = ((value, name) for name, value in p.items() if value is not None)
+    ranked = sorted(known, key=lambda pair: pair[0])
+    out: dict[K, float | None] = dict.fromkeys(p)
+    largest = 0.0
+    for rank, (value, name) in enumerate(ranked):
+        largest = max(largest, min(1.0, value * (len(ranked) - rank)))
+        out[name] = largest
+    return out

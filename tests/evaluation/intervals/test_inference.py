@@ -8,8 +8,9 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import t as student
 
-from medldr.evaluation.estimate import Estimate, Source, Variance
-from medldr.evaluation.inference import (
+from medldr.evaluation.intervals.bootstrap import group_weights
+from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
+from medldr.evaluation.intervals.inference import (
     NO_DIFFERENCE,
     NO_SPREAD,
     Scores,
@@ -19,8 +20,7 @@ from medldr.evaluation.inference import (
     of_gap,
     of_mean,
 )
-from medldr.evaluation.intervals import group_weights
-from medldr.evaluation.single_run import NO_UNITS, UNDEFINED_DRAWS
+from medldr.evaluation.intervals.single_run import NO_UNITS, UNDEFINED_DRAWS
 from medldr.metrics import metric_facts
 
 ACCURACY = metric_facts("accuracy")

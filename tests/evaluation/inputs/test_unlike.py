@@ -10,7 +10,7 @@ from sklearn.covariance import LedoitWolf
 import medldr
 from medldr import plugins
 from medldr.errors import InputError
-from medldr.evaluation.unlike import (
+from medldr.evaluation.inputs.unlike import (
     Centre,
     centre_of,
     distances,
@@ -21,7 +21,7 @@ from medldr.evaluation.unlike import (
 from medldr.models import build_model
 from medldr.types import DataSpec
 
-REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
+REAL_DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def _draws(seed, count, dim=5):

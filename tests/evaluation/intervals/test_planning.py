@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from medldr.evaluation.estimate import Source, Variance
-from medldr.evaluation.inference import Scores, inferred, of_difference, of_mean
-from medldr.evaluation.planning import (
+from medldr.evaluation.intervals.estimate import Source, Variance
+from medldr.evaluation.intervals.inference import Scores, inferred, of_difference, of_mean
+from medldr.evaluation.intervals.planning import (
     SAME_METHOD,
     Design,
     detectable,
@@ -19,8 +19,8 @@ from medldr.evaluation.planning import (
     precision,
     what_limits,
 )
-from medldr.evaluation.planning import of_difference as planned_difference
-from medldr.evaluation.planning import of_mean as planned_mean
+from medldr.evaluation.intervals.planning import of_difference as planned_difference
+from medldr.evaluation.intervals.planning import of_mean as planned_mean
 from medldr.metric import Metric
 
 UNCUT = Metric("mean", "Mean", "", range=(-9.0, 9.0))

@@ -11,7 +11,7 @@ from PIL import Image
 
 from medldr.data.image_table import ImageTable, LazyImages
 from medldr.evaluation import predictions_of
-from medldr.evaluation.mistakes import confident_mistakes, picture_mistakes, thumbnail
+from medldr.evaluation.explain.mistakes import confident_mistakes, picture_mistakes, thumbnail
 
 
 def picture(png):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logit, ndtri, stdtrit  # scipy.stats takes a second to load
 
-from medldr.evaluation.intervals import LEVEL, percentiles
+from medldr.evaluation.intervals.bootstrap import LEVEL, percentiles
 from medldr.evaluation.metrics.sums import Array
 from medldr.metric import Metric
 

@@ -15,7 +15,7 @@ from medldr import offline, plugins
 from medldr.datasets._phantoms.rib import Fracture, Rib, render
 from medldr.datasets._phantoms.scanner import SCANNERS, acquire
 from medldr.errors import InputError
-from medldr.evaluation.explain import grad_cam
+from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.models import build_model
 from medldr.types import DataSpec
 

@@ -6,9 +6,9 @@ from scipy.stats import binomtest, norm
 from scipy.stats import t as student
 
 from medldr.config import EvaluationConfig
-from medldr.evaluation import evaluate, intervals, predictions_of
-from medldr.evaluation.metrics import calibration, operating_point
-from medldr.evaluation.single_run import (
+from medldr.evaluation import evaluate, predictions_of
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.single_run import (
     NO_SPREAD,
     NO_UNITS,
     PERFECT,
@@ -17,6 +17,7 @@ from medldr.evaluation.single_run import (
     number,
     wilson,
 )
+from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.split_scores import SplitScores, thresholds_of
 from medldr.metrics import METRICS, metric_facts
 
@@ -148,8 +149,8 @@ def test_every_draw_has_the_threshold_of_its_own_validation_draw(make, groups):
 
 
 def repeated(table, split, draws, seed):
-    units = intervals.units(table)
-    chunks = intervals.group_weights(units.count, draws, intervals.stream(seed, split))
+    units = bootstrap.units(table)
+    chunks = bootstrap.group_weights(units.count, draws, bootstrap.stream(seed, split))
     weights = np.concatenate(list(chunks), axis=1)[units.number].astype(int)
     return [np.repeat(np.arange(len(table)), weights[:, b]) for b in range(draws)]
 
@@ -269,7 +270,7 @@ def test_few_patients_are_covered_by_t_and_not_by_percentiles():
         draws = right[rng.integers(0, 5, (200, 5))].mean(axis=1)
         low, high = ends(number(ACCURACY, right.mean(), draws, Sample(5, True, 100), None))
         new.append(low <= 0.75 <= high)
-        low, high = intervals.percentiles(draws)
+        low, high = bootstrap.percentiles(draws)
         old.append(low <= 0.75 <= high)
     assert np.mean(new) >= 0.9
     assert np.mean(old) < 0.88

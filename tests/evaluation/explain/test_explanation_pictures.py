@@ -7,7 +7,7 @@ import pytest
 
 from medldr import offline
 from medldr.errors import InputError
-from medldr.evaluation.explain_pictures import GAP, OPACITY, explanation
+from medldr.evaluation.explain.explanation_pictures import GAP, OPACITY, explanation
 
 
 def pixels(picture):

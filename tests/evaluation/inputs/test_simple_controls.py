@@ -7,7 +7,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from medldr.data.files.facts import Facts
 from medldr.data.files.scan import Scan
 from medldr.data.image_table import ImageTable
-from medldr.evaluation.simple_controls import in_words, simple_controls
+from medldr.evaluation.inputs.simple_controls import in_words, simple_controls
 
 
 def _table(images, labels, **columns):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from medldr.evaluation.random_effects import random_effects
+from medldr.evaluation.intervals.random_effects import random_effects
 
 # Thirteen trials of BCG vaccination against tuberculosis (Colditz 1994; metafor's dat.bcg):
 # cases and others among the vaccinated, then among the controls.

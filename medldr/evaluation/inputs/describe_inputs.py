@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from medldr.config import RunConfig
 from medldr.data import Data
 from medldr.data.files.rules import reading_of
-from medldr.evaluation.predictions.predict import evaluating
-from medldr.evaluation.unlike import (
+from medldr.evaluation.inputs.unlike import (
     SHARE,
     Centre,
     centre_of,
@@ -27,6 +26,7 @@ from medldr.evaluation.unlike import (
     measured_stages,
     threshold_of,
 )
+from medldr.evaluation.predictions.predict import evaluating
 from medldr.folders.evaluation_parts import Recalibration
 from medldr.folders.preprocessing_record import (
     Latents,

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import chdtrc, stdtrit  # scipy.stats takes a second to load
 
-from medldr.evaluation.intervals import LEVEL
+from medldr.evaluation.intervals.bootstrap import LEVEL
 from medldr.evaluation.metrics.sums import Array
 
 FEW = 3

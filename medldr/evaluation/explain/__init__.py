@@ -1,0 +1,1 @@
+"""What a network saw: heat maps, and its most confident mistakes."""
