@@ -104,16 +104,16 @@ def progress(console: Console, title: str, rows: int) -> Iterator[Callable[[int]
             task = bar.add_task(title, total=rows)
             yield lambda more: bar.advance(task, more)
         return
-    start = said = time.monotonic()
+    start = reported = time.monotonic()
     done = 0
 
     def advance(more: int) -> None:
-        nonlocal done, said
+        nonlocal done, reported
         done += more
         now = time.monotonic()
-        if now - said < _LINE_EVERY_S or done >= rows:
+        if now - reported < _LINE_EVERY_S or done >= rows:
             return
-        said = now
+        reported = now
         rate = done / (now - start)
         left = timedelta(seconds=round((rows - done) / rate))
         console.print(

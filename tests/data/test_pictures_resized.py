@@ -7,8 +7,6 @@ import pytest
 from PIL import Image
 from torchvision.transforms import Resize
 
-from medldr.data.files.rgb import decode
-from medldr.data.files.scan import ABSENT
 from medldr.data.reading.pictures import PictureFiles, unusable
 from medldr.errors import InputError
 
@@ -45,19 +43,6 @@ def test_a_picture_of_that_size_keeps_its_pixels(tmp_path, noise):
     pixels = noise(*SIZE, 3)
     Image.fromarray(pixels).save(tmp_path / "a.png")
     assert np.array_equal(pictures_of(tmp_path, "a.png")[0], pixels.transpose(2, 0, 1))
-
-
-def test_without_resizing_another_size_is_refused(tmp_path, noise):
-    Image.fromarray(noise(17, 24, 3)).save(tmp_path / "a.png")
-    with pytest.raises(InputError, match="it is 17 x 24 pixels, not 16 x 24"):
-        PictureFiles(tmp_path, ["a.png"], SIZE)[0]
-
-
-def test_some_rows_are_resized_too(tmp_path, noise):
-    for name in ("a.png", "b.png"):
-        Image.fromarray(noise(30, 31, 3)).save(tmp_path / name)
-    whole = pictures_of(tmp_path, "a.png", "b.png")
-    assert np.array_equal(whole.take(np.array([1]))[0], whole[1])
 
 
 # ---------------------------------------------------------------- colours
@@ -129,41 +114,6 @@ def test_what_a_file_is_called_does_not_matter(tmp_path, noise):
 # ---------------------------------------------------------------- broken files
 
 
-def spoil(path, how):
-    content = path.read_bytes()
-    half = len(content) // 2
-    path.write_bytes(
-        {
-            "empty": b"",
-            "a few bytes": content[:10],
-            "half": content[:half],
-            "zeros at the end": content[:half] + bytes(len(content) - half),
-            "without its end": content[:-12],
-            "text": b"<html>404 Not Found</html>",
-        }[how]
-    )
-
-
-HOW = ("empty", "a few bytes", "half", "zeros at the end", "without its end", "text")
-BROKEN = [
-    (kind, how)
-    for kind in ("jpg", "png", "bmp", "webp")
-    for how in HOW
-    # Zeros are picture data to these two.
-    if not (kind in ("bmp", "webp") and how == "zeros at the end")
-]
-
-
-@pytest.mark.parametrize(("kind", "how"), BROKEN)
-def test_a_broken_picture_is_named_before_it_is_used(tmp_path, noise, kind, how):
-    for name in ("good", "bad"):
-        Image.fromarray(noise(80, 90, 3)).save(tmp_path / f"{name}.{kind}")
-    spoil(tmp_path / f"bad.{kind}", how)
-    found = faults(pictures_of(tmp_path, f"good.{kind}", f"bad.{kind}", "absent.jpg"))
-    assert [fault.path for fault in found] == [f"bad.{kind}", "absent.jpg"]
-    assert found[1].reason == ABSENT
-
-
 def test_bytes_after_the_end_do_no_harm(tmp_path, noise):
     names = ("a.jpg", "a.png")
     for name in names:
@@ -179,12 +129,7 @@ def test_bytes_after_the_end_do_no_harm(tmp_path, noise):
 
 def test_a_grey_bottom_is_never_given_out_for_a_cut_jpeg(tmp_path, noise):
     Image.fromarray(noise(80, 90, 3)).save(tmp_path / "a.jpg")
-    spoil(tmp_path / "a.jpg", "half")
+    content = (tmp_path / "a.jpg").read_bytes()
+    (tmp_path / "a.jpg").write_bytes(content[: len(content) // 2])
     with pytest.raises(InputError, match=r"a\.jpg cannot be used: unreadable"):
         pictures_of(tmp_path, "a.jpg")[0]
-
-
-def test_decoding_by_path_is_the_same_picture(tmp_path, noise):
-    Image.fromarray(noise(33, 44, 3)).save(tmp_path / "a.png")
-    found = decode(tmp_path / "a.png", SIZE, resize=True)
-    assert np.array_equal(found, pictures_of(tmp_path, "a.png")[0])

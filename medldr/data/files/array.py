@@ -121,9 +121,9 @@ def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
 
 def _require_start(path: Path, start: bytes, otherwise: str) -> None:
     with path.open("rb") as file:
-        found = file.read(len(start))
-    if found != start:
-        raise ScanError(otherwise if found else "the file is empty")
+        actual = file.read(len(start))
+    if actual != start:
+        raise ScanError(otherwise if actual else "the file is empty")
 
 
 def _why(error: BaseException) -> str:
@@ -150,7 +150,7 @@ def scan_of_array(stored: NDArray[Any], dims: Dims) -> Scan:
         raise ScanError("it holds no numbers")
     if dims is None:
         dims = _dims(numbers.shape)
-    channels, said = _picture(numbers) if dims == 2 else (_volume(numbers), ())
+    channels, warnings = _picture(numbers) if dims == 2 else (_volume(numbers), ())
     values, replaced = finite(channels)
     return Scan(
         # A copy: the array belongs to the file, or to those who read its other items.
@@ -158,7 +158,7 @@ def scan_of_array(stored: NDArray[Any], dims: Dims) -> Scan:
         kind="array",
         mode=mode,
         bits=1 if stored.dtype.kind == "b" else bits_of(values),
-        warnings=(*said, *replaced),
+        warnings=(*warnings, *replaced),
     )
 
 

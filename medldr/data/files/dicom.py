@@ -114,21 +114,21 @@ def read_dicom_series(folder: Path, series_uid: str | None = None) -> Scan:
         ScanError: If several series could be meant, if the slices do not make up one volume, or
             if one of them cannot be read.
     """
-    found = list_folder(folder)
-    files, left_out = _chosen(found.series, series_uid)
-    said = (*found.warnings, *left_out)
+    contents = list_folder(folder)
+    files, left_out = _chosen(contents.series, series_uid)
+    warnings = (*contents.warnings, *left_out)
     if len(files) == 1 and files[0].frames > 1:
         scan = read_dicom_file(files[0].path)
-        return replace(scan, warnings=(*said, *scan.warnings))
+        return replace(scan, warnings=(*warnings, *scan.warnings))
     files, copies = _without_copies(files)
-    said = (*said, *copies)
+    warnings = (*warnings, *copies)
     _require_alike(files)
     planes = [plane_of(file.header) for file in files]
     if len(files) == 1 and planes[0] is None:
-        return _unplaced(files[0], said)
+        return _unplaced(files[0], warnings)
     placed = stack(_all_placed(planes))
     frames = _frames_of_all([files[index] for index in placed.order])
-    return _placed(frames._replace(warnings=(*said, *frames.warnings)), placed)
+    return _placed(frames._replace(warnings=(*warnings, *frames.warnings)), placed)
 
 
 def list_folder(folder: Path) -> Folder:
@@ -282,7 +282,7 @@ def _frames_of_all(files: Sequence[Slice]) -> Frames:
     )
 
 
-def _unplaced(file: Slice, said: tuple[str, ...]) -> Scan:
+def _unplaced(file: Slice, warnings: tuple[str, ...]) -> Scan:
     """A volume of one slice that does not say where it lies."""
     frames = _frames_of_all([file])
     in_plane, unknown = spacing_of_pixels(file.header)
@@ -291,7 +291,7 @@ def _unplaced(file: Slice, said: tuple[str, ...]) -> Scan:
     if thickness is None:
         unknown = (*unknown, NO_THICKNESS)
     spacing = (in_plane[1], in_plane[0], thickness) if in_plane and thickness else None
-    frames = frames._replace(warnings=(*said, *frames.warnings))
+    frames = frames._replace(warnings=(*warnings, *frames.warnings))
     return _scan(frames, _as_volume(frames), unknown, spacing=spacing)
 
 
@@ -311,7 +311,7 @@ def _as_volume(frames: Frames) -> NDArray[Any]:
 def _scan(
     frames: Frames,
     values: NDArray[Any],
-    said: tuple[str, ...],
+    warnings: tuple[str, ...],
     *,
     spacing: tuple[float, ...] | None = None,
     affine: NDArray[np.float64] | None = None,
@@ -325,5 +325,5 @@ def _scan(
         bits=frames.bits,
         modality=frames.modality,
         window=frames.window,
-        warnings=tuple(dict.fromkeys((*frames.warnings, *said))),
+        warnings=tuple(dict.fromkeys((*frames.warnings, *warnings))),
     )

@@ -135,8 +135,8 @@ def spacing_of_pixels(dataset: Any) -> tuple[tuple[float, float] | None, tuple[s
     ):
         pair = _numbers(dataset, name, 2)
         if pair is not None and pair.min() > 0:
-            said = (f"its spacing is that {where}, not that in the patient",) if where else ()
-            return (float(pair[0]), float(pair[1])), said
+            warnings = (f"its spacing is that {where}, not that in the patient",) if where else ()
+            return (float(pair[0]), float(pair[1])), warnings
     return None, (_NO_SPACING,)
 
 
@@ -182,15 +182,15 @@ def stack(planes: Sequence[Plane]) -> Stack:
     heights = (places - places[0]) @ first.normal
     order = np.argsort(heights, kind="stable").tolist()
     _require_distinct(heights[order])
-    said: list[str] = []
+    warnings: list[str] = []
     step = first.normal * (first.thickness or 1.0)
     if len(planes) > 1:
         step = (places[order[-1]] - places[order[0]]) / (len(planes) - 1)
-        said += [*_uneven(heights[order]), *_tilted(step, first.normal)]
+        warnings += [*_uneven(heights[order]), *_tilted(step, first.normal)]
     elif first.thickness is None:
-        said.append(NO_THICKNESS)
+        warnings.append(NO_THICKNESS)
     if first.spacing is None:
-        said.append(_NO_SPACING)
+        warnings.append(_NO_SPACING)
     rows, columns = first.spacing or (1.0, 1.0)
     affine = np.eye(4)
     affine[:3, 0] = first.along_row * columns
@@ -199,7 +199,7 @@ def stack(planes: Sequence[Plane]) -> Stack:
     affine[:3, 3] = places[order[0]]
     affine[:2] *= -1  # LPS to RAS
     measured = first.spacing is not None and (len(planes) > 1 or first.thickness is not None)
-    return Stack(order, affine, measured, tuple(said))
+    return Stack(order, affine, measured, tuple(warnings))
 
 
 def _require_parallel(planes: Sequence[Plane]) -> None:

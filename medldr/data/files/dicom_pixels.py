@@ -16,26 +16,18 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom import uid
 from pydicom.encaps import generate_frames
 from pydicom.pixels.decoders.base import get_decoder
 from pydicom.pixels.processing import apply_color_lut, apply_modality_lut, convert_color_space
 from pydicom.pixels.utils import as_pixel_options
-from pydicom.uid import (
-    HTJ2K,
-    HTJ2KLossless,
-    HTJ2KLosslessRPCL,
-    JPEG2000TransferSyntaxes,
-    JPEGLSTransferSyntaxes,
-    JPEGTransferSyntaxes,
-    RLELossless,
-)
 
 from medldr.data.files.dicom_file import functional_group, holds_pixels
 from medldr.data.files.scan import ScanError, finite, plain_numbers, scaled
 
 _STREAMS: Final = (
-    *(*JPEGTransferSyntaxes, *JPEGLSTransferSyntaxes, *JPEG2000TransferSyntaxes),
-    *(HTJ2K, HTJ2KLossless, HTJ2KLosslessRPCL),
+    *(*uid.JPEGTransferSyntaxes, *uid.JPEGLSTransferSyntaxes, *uid.JPEG2000TransferSyntaxes),
+    *(uid.HTJ2K, uid.HTJ2KLossless, uid.HTJ2KLosslessRPCL),
 )
 _END: Final = b"\xff\xd9"
 """The last two bytes of a stream of each of these."""
@@ -52,41 +44,18 @@ class Frames(NamedTuple):
     Attributes:
         values: ``(frames, rows, columns, channels)``, rescaled.
         bits: Of unsigned numbers that were not rescaled; else None.
-        window: Lowest and highest value to show; None if the file names none.
         mode: ``12-bit MONOCHROME2``, ``RGB``.
-        modality: CT, MR and so on; empty if the file does not say.
         warnings: What was replaced, and what the file says otherwise than its pixels do.
+        modality: CT, MR and so on; empty if the file does not say.
+        window: Lowest and highest value to show; None if the file names none.
     """
 
     values: NDArray[Any]
     bits: int | None
-    window: Window | None
     mode: str
-    modality: str
-    warnings: tuple[str, ...]
-
-
-class _Stored(NamedTuple):
-    """Decoded pixels before they are rescaled.
-
-    Attributes:
-        numbers: ``(frames, rows, columns, channels)`` in the machine's byte order.
-        bits: Of each number; None for real numbers.
-        mode: See `Frames`.
-        inverted: Whether the lowest number is shown white.
-        warnings: What the file says otherwise than its pixels do.
-    """
-
-    numbers: NDArray[Any]
-    bits: int | None
-    mode: str
-    inverted: bool = False
     warnings: tuple[str, ...] = ()
-
-    @property
-    def ends(self) -> int:
-        """Sum of the lowest and the highest number of that many bits, with a sign or without."""
-        return -1 if self.bits is None or self.numbers.dtype.kind == "i" else 2**self.bits - 1
+    modality: str = ""
+    window: Window | None = None
 
 
 def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:
@@ -99,28 +68,32 @@ def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:
     Raises:
         ScanError: If it holds no picture, if no package here decodes it, or if it is broken.
     """
-    stored = _decoded(dataset)
+    frames = _decoded(dataset)
+    inverted = frames.mode.endswith("MONOCHROME1")  # the lowest number is shown white
+    if inverted:
+        frames = _with_dark_padding(dataset, frames)
+    numbers, warnings = plain_numbers(frames.values), [*assumed, *frames.warnings]
     modality = str(dataset.get("Modality") or "")
-    said = [*assumed, *stored.warnings]
-    if stored.inverted:
-        stored, darkened = _dark_padding(dataset, stored)
-        said += darkened
-    numbers, ends = plain_numbers(stored.numbers), stored.ends
+    frames = frames._replace(values=numbers, modality=modality, warnings=tuple(warnings))
     if numbers.shape[-1] == 3:  # the standard rescales grey only
-        return Frames(numbers, stored.bits, None, stored.mode, modality, tuple(said))
+        return frames
     window = _window(dataset)
     if dataset.get("ModalityLUTSequence"):
-        values, bits = _looked_up(dataset, numbers[..., 0], stored.inverted)
-        if stored.inverted and window:
-            window = _turned(window, 1.0, 0.0, 2**bits - 1)
-        return Frames(values[..., None], bits, window, stored.mode, modality, tuple(said))
-    if stored.inverted:
+        values, depth = _looked_up(dataset, numbers[..., 0], inverted)
+        if inverted and window:
+            window = _turned(window, 1.0, 0.0, 2**depth - 1)
+        return frames._replace(values=values[..., None], bits=depth, window=window)
+    # Sum of the lowest and the highest number of that many bits, with a sign or without.
+    ends = -1 if frames.bits is None or numbers.dtype.kind == "i" else 2**frames.bits - 1
+    if inverted:
         numbers = (ends - numbers.astype(np.int64)).astype(numbers.dtype)
     rescales = [_rescale(dataset, index) for index in range(len(numbers))]
     if any(slope == 0 for slope, _ in rescales):
-        said.append("its rescale slope is 0, which would make all values equal: it was not applied")
+        warnings.append(
+            "its rescale slope is 0, which would make all values equal: it was not applied"
+        )
         rescales = [(slope or 1.0, intercept if slope else 0.0) for slope, intercept in rescales]
-    if stored.inverted and window:
+    if inverted and window:
         window = _turned(window, *rescales[0], ends)
     if len(set(rescales)) == 1:
         values = scaled(numbers, *rescales[0])
@@ -129,21 +102,21 @@ def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:
     values, replaced = finite(values)
     holder = functional_group(dataset, 0, "PixelValueTransformationSequence") or dataset
     if modality == "CT" and "RescaleIntercept" not in holder:
-        said.append("it does not say how its numbers become Hounsfield units")
+        warnings.append("it does not say how its numbers become Hounsfield units")
     untouched = set(rescales) == {(1.0, 0.0)} and numbers.dtype.kind == "u"
-    bits_in_use = stored.bits if untouched else None
-    return Frames(values, bits_in_use, window, stored.mode, modality, (*said, *replaced))
+    bits = frames.bits if untouched else None
+    return frames._replace(values=values, bits=bits, window=window, warnings=(*warnings, *replaced))
 
 
 # From the file to stored numbers
 
 
-def _decoded(dataset: Any) -> _Stored:
+def _decoded(dataset: Any) -> Frames:
     if not holds_pixels(dataset):
         raise ScanError(_no_picture(dataset))
     syntax = dataset.file_meta.TransferSyntaxUID
     decoder = _decoder(syntax)
-    run_lengths = syntax == RLELossless
+    run_lengths = syntax == uid.RLELossless
     choices: dict[str, Any] = {}
     if run_lengths:
         # pydicom's own decoder is slower than pylibjpeg's, which breaks off on damaged files.
@@ -155,7 +128,7 @@ def _decoded(dataset: Any) -> _Stored:
             _require_ends(dataset, options["number_of_frames"])
         if own_bits:  # `_without_overlays` knows wherever the highest bit is
             choices["correct_unused_bits"] = False
-        numbers, found = decoder.as_array(
+        numbers, properties = decoder.as_array(
             dataset, raw=True, **choices, validate=True, allow_excess_frames=False
         )
     except (MemoryError, ScanError):
@@ -165,16 +138,15 @@ def _decoded(dataset: Any) -> _Stored:
         text = text.removeprefix(_PREFIX)
         why = text if len(text) <= 200 else text[:197] + "..."
         raise ScanError(f"its pixels cannot be decoded ({why})") from error
-    channels, photometric = (
-        int(found["samples_per_pixel"]),
-        str(found["photometric_interpretation"]),
+    photometric, channels = (
+        str(properties["photometric_interpretation"]),
+        properties["samples_per_pixel"],
     )
-    shape = options["number_of_frames"], found["rows"], found["columns"], channels
-    numbers = numbers.reshape(shape)
+    numbers = numbers.reshape(-1, properties["rows"], properties["columns"], channels)
     if numbers.dtype.kind == "f":
         if photometric != "MONOCHROME2":
             raise ScanError(f"its pixels are real numbers and {photometric}, which has no meaning")
-        return _Stored(numbers, None, f"{numbers.dtype} {photometric}")
+        return Frames(numbers, None, f"{numbers.dtype} {photometric}")
     if own_bits:
         numbers = _without_overlays(numbers, dataset)
     return (_grey if channels == 1 else _colour)(dataset, numbers, photometric)
@@ -227,25 +199,27 @@ def _without_overlays(numbers: NDArray[Any], dataset: Any) -> NDArray[Any]:
     return shifted
 
 
-def _grey(dataset: Any, numbers: NDArray[Any], photometric: str) -> _Stored:
+def _grey(dataset: Any, numbers: NDArray[Any], photometric: str) -> Frames:
     bits = int(dataset.BitsStored)
     if photometric in ("MONOCHROME1", "MONOCHROME2"):
         sign = "signed " if numbers.dtype.kind == "i" else ""
         mode = f"{bits}-bit {sign}{photometric}"
-        return _Stored(numbers, bits, mode, inverted=photometric == "MONOCHROME1")
+        return Frames(numbers, bits, mode)
     if photometric != "PALETTE COLOR":
         raise ScanError(f"its colours are {photometric} in a single channel, which is not known")
     colours = _palette(dataset, numbers[..., 0])[..., :3]
-    return _Stored(colours, 8 * colours.dtype.itemsize, "PALETTE COLOR")
+    return Frames(colours, 8 * colours.dtype.itemsize, "PALETTE COLOR")
 
 
-def _colour(dataset: Any, numbers: NDArray[Any], photometric: str) -> _Stored:
+def _colour(dataset: Any, numbers: NDArray[Any], photometric: str) -> Frames:
     if numbers.shape[-1] != 3:
         raise ScanError(f"its {numbers.shape[-1]} channels ({photometric}) are not RGB")
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     named = str(dataset.get("PhotometricInterpretation", ""))
     if named.startswith("YBR") != photometric.startswith("YBR") and photometric != "RGB":
-        said = (f"its header says {named}, its compressed picture {photometric}, which was taken",)
+        warnings = (
+            f"its header says {named}, its compressed picture {photometric}, which was taken",
+        )
     bits = int(dataset.BitsStored)
     if photometric in ("YBR_FULL", "YBR_FULL_422"):
         if numbers.dtype != np.uint8:
@@ -255,7 +229,7 @@ def _colour(dataset: Any, numbers: NDArray[Any], photometric: str) -> _Stored:
         raise ScanError(f"its colours are {photometric}, which is not read. Convert it to RGB")
     if numbers.dtype.kind == "i":
         raise ScanError("its colours are signed numbers, which has no meaning")
-    return _Stored(numbers, bits, "RGB" if bits == 8 else f"{bits}-bit RGB", warnings=said)
+    return Frames(numbers, bits, "RGB" if bits == 8 else f"{bits}-bit RGB", warnings)
 
 
 def _palette(dataset: Any, index: NDArray[Any]) -> NDArray[Any]:
@@ -284,27 +258,27 @@ def _palette(dataset: Any, index: NDArray[Any]) -> NDArray[Any]:
 # From stored numbers to values
 
 
-def _dark_padding(dataset: Any, stored: _Stored) -> tuple[_Stored, list[str]]:
+def _with_dark_padding(dataset: Any, frames: Frames) -> Frames:
     """Inverted pixels whose padding is as dark, which means as high, as the darkest of the others.
 
     Raises:
         ScanError: If the value that marks padding is not a number.
     """
-    value = dataset.get("PixelPaddingValue")
+    value, stored = dataset.get("PixelPaddingValue"), frames.values
     if value is None or value == "":
-        return stored, []
+        return frames
     try:
         low, high = sorted((int(value), int(dataset.get("PixelPaddingRangeLimit") or value)))
     except (ValueError, TypeError) as error:
         raise ScanError("its pixel padding value is not a number") from error
-    padding = (stored.numbers >= low) & (stored.numbers <= high)
+    padding = (stored >= low) & (stored <= high)
     if not padding.any() or padding.all():
-        return stored, []
-    darkest = stored.numbers[~padding].max()
-    if stored.numbers[padding].min() >= darkest:
-        return stored, []
-    numbers = np.where(padding, darkest, stored.numbers)
-    return stored._replace(numbers=numbers), ["its padding would be white and was made dark"]
+        return frames
+    darkest = stored[~padding].max()
+    if stored[padding].min() >= darkest:
+        return frames
+    warnings = (*frames.warnings, "its padding would be white and was made dark")
+    return frames._replace(values=np.where(padding, darkest, stored), warnings=warnings)
 
 
 def _rescale(dataset: Any, index: int) -> tuple[float, float]:

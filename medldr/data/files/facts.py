@@ -115,21 +115,23 @@ def warning_notes(facts: Iterable[Facts]) -> list[str]:
     kinds: dict[tuple[str, ...], list[str]] = {}
     for text in counts:
         kinds.setdefault(tuple(_NUMBER.split(text)), []).append(text)
-    told = [(sum(map(counts.__getitem__, of)), _together(parts, of)) for parts, of in kinds.items()]
+    sentences = [
+        (sum(map(counts.__getitem__, of)), _together(parts, of)) for parts, of in kinds.items()
+    ]
     return [
         f"{'1 item' if count == 1 else f'{count:,} items'}: {text}"
-        for count, text in sorted(told, key=lambda one: -one[0])
+        for count, text in sorted(sentences, key=lambda one: -one[0])
     ]
 
 
 def _together(parts: Sequence[str], texts: Sequence[str]) -> str:
     """Texts of one kind as one, with ranges in place of numbers that differ."""
-    told = [parts[0]]
+    sentences = [parts[0]]
     columns = zip(*map(_NUMBER.findall, texts), strict=True)
     for numbers, part in zip(columns, parts[1:], strict=True):
         low, high = (end(numbers, key=_value) for end in (min, max))
-        told += [low if _value(low) == _value(high) else f"{low}–{high}", part]
-    return "".join(told)
+        sentences += [low if _value(low) == _value(high) else f"{low}–{high}", part]
+    return "".join(sentences)
 
 
 def _value(number: str) -> float:

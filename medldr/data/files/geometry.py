@@ -10,40 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from PIL import Image
 
 from medldr.data.files.scan import Scan, ScanError, times
 
 if TYPE_CHECKING:
     from medldr.data.files.config import CropConfig
+    from medldr.data.files.facts import Facts
     from medldr.data.files.rules import Rules
 
 _WIDER: Final = 1.5
 """How much wider than the others a spacing is that tells where the slices lie."""
 
 
-class Grid(Protocol):
-    """Where pixels lie: a `Scan`, or the `Facts` of one."""
-
-    @property
-    def spatial(self) -> tuple[int, ...]:
-        """Pixels along each axis."""
-
-    @property
-    def spacing(self) -> tuple[float, ...] | None:
-        """Mm along each axis; None if unknown."""
-
-    @property
-    def affine(self) -> ArrayLike | None:
-        """``(4, 4)``, from indices of a volume to mm (RAS+); None if unknown."""
-
-    @property
-    def frames(self) -> int:
-        """Frames or pages; 1 for a plain picture or volume."""
+Grid: TypeAlias = "Scan | Facts"
+"""Where pixels lie: number, spacing and place of them are known of both."""
 
 
 # Pictures and volumes

@@ -30,7 +30,7 @@ from medldr.data.files.geometry import (
     squashed,
 )
 from medldr.data.files.intensity import as_channels, to_unit, value_range
-from medldr.data.files.read import READER, makers, read_mask, read_scan
+from medldr.data.files.read import MASK_GROUND, READER, makers, of_mask, read_scan
 from medldr.data.files.rules import Rules
 from medldr.data.files.scan import Scan, ScanError, Source, times
 from medldr.data.image_table import FileImages
@@ -91,7 +91,10 @@ def _cropped(scan: Scan, source: Source, rules: Rules) -> Scan:
     if rules.crop is None:
         return scan
     if source.mask is not None:
-        mask = read_mask(source.mask, rules.dims, exif=rules.exif)
+        try:
+            mask = read_scan(source.mask, rules.dims, ground=MASK_GROUND, exif=rules.exif)
+        except ScanError as error:
+            raise ScanError(of_mask(str(error))) from error
         return around_mask(scan, as_dims(mask, rules), rules.crop)
     if source.point is not None:
         return around_point(scan, source.point, rules.crop)
@@ -165,15 +168,15 @@ def spaced(
     """
     if spacing is None:
         raise ScanError(NO_SPACING)
-    found = tuple(
+    pixels = tuple(
         max(1, round(n * has / want)) for n, has, want in zip(shape, spacing, wanted, strict=True)
     )
-    if int(np.prod(found, dtype=np.float64)) > LARGEST:
+    if int(np.prod(pixels, dtype=np.float64)) > LARGEST:
         raise ScanError(
             f"at the spacing {' x '.join(f'{mm:g}' for mm in wanted)} mm it would have "
-            f"{' x '.join(map(str, found))} pixels. Choose a larger data.spacing"
+            f"{times(pixels)} pixels. Choose a larger data.spacing"
         )
-    return found
+    return pixels
 
 
 def _resized(values: NDArray[np.float32], size: tuple[int, ...]) -> NDArray[np.float32]:
@@ -181,10 +184,10 @@ def _resized(values: NDArray[np.float32], size: tuple[int, ...]) -> NDArray[np.f
         return values
     if len(size) == 2:
         picture = torch.from_numpy(np.ascontiguousarray(values))[None]
-        found = torch.nn.functional.interpolate(
+        resized = torch.nn.functional.interpolate(
             picture, size=size, mode="bilinear", antialias=True, align_corners=False
         )
-        return found[0].clamp_(0, 1).numpy()
+        return resized[0].clamp_(0, 1).numpy()
     resize = offline.load("monai.transforms").Resize(size, mode="trilinear", anti_aliasing=True)
     volume = resize(torch.from_numpy(np.ascontiguousarray(values)))
     return np.ascontiguousarray(np.asarray(volume), dtype=np.float32)

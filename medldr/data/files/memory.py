@@ -111,8 +111,8 @@ def prove(
         return []
     results: list[Examined | None] = [None] * len(names)
     if states is None:
-        found = np.array([state_of(path_of(row)) for row in range(len(names))], dtype=np.int64)
-        states = States(found[:, 0], found[:, 1])
+        pairs = np.array([state_of(path_of(row)) for row in range(len(names))], dtype=np.int64)
+        states = States(pairs[:, 0], pairs[:, 1])
     sizes, changed = states.sizes.tolist(), states.changed.tolist()
     place = _place(folder, rules)
 

@@ -80,7 +80,7 @@ def read_nifti(path: Path) -> Scan:
     except Exception as error:  # nibabel checks little before it unpacks bytes
         raise ScanError(_why(error)) from error
     slope, intercept = float(image.dataobj.slope), float(image.dataobj.inter)
-    channels, mode, said = _channels(stored)
+    channels, mode, warnings = _channels(stored)
     values, replaced = finite(scaled(plain_numbers(channels), slope, intercept))
     affine, spacing = place.affine, place.spacing
     if affine is not None:
@@ -93,7 +93,7 @@ def read_nifti(path: Path) -> Scan:
         spacing=spacing,
         affine=affine,
         bits=bits_of(values),
-        warnings=(*place.warnings, *said, *replaced),
+        warnings=(*place.warnings, *warnings, *replaced),
     )
 
 
@@ -172,7 +172,7 @@ def _channels(stored: NDArray[Any]) -> tuple[NDArray[Any], str, tuple[str, ...]]
     if not stored.size:
         raise ScanError("it holds no voxels")
     mode = str(stored.dtype.newbyteorder("="))
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     shape = stored.shape
     if stored.dtype.names:
         names = stored.dtype.names
@@ -181,10 +181,10 @@ def _channels(stored: NDArray[Any]) -> tuple[NDArray[Any], str, tuple[str, ...]]
         mode = "RGB"
         colours = np.stack([stored[name] for name in "RGB"])
         if "A" in names:
-            said = ("its alpha channel is dropped, not blended",)
+            warnings = ("its alpha channel is dropped, not blended",)
         if np.prod(shape[3:], dtype=int) > 1:
             raise ScanError(f"its shape is {times(shape)} voxels of RGB: more than one volume")
-        return colours.reshape(3, *_three(shape)), mode, said
+        return colours.reshape(3, *_three(shape)), mode, warnings
     if len(shape) == 5 and shape[3] == 1:
         shape = (*shape[:3], shape[4])  # as ITK writes vectors: the fourth axis is time
     while len(shape) > 4 and shape[-1] == 1:
@@ -195,7 +195,7 @@ def _channels(stored: NDArray[Any]) -> tuple[NDArray[Any], str, tuple[str, ...]]
             "X x Y x Z x C"
         )
     count = shape[3] if len(shape) == 4 else 1
-    return np.moveaxis(stored.reshape(*_three(shape), count), -1, 0), mode, said
+    return np.moveaxis(stored.reshape(*_three(shape), count), -1, 0), mode, warnings
 
 
 def _three(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -234,31 +234,31 @@ def _place_of(image: Any, stored: Any) -> _Place:
         if not _usable(affine):
             return _Place(None, None, ("its header does not say where its voxels lie",))
         return _Place(affine, spacing_of(affine), ())
-    said: list[str] = []
+    warnings: list[str] = []
     sform, qform = _sform_and_qform(header, stored)
     for name, matrix in (("sform", sform), ("qform", qform)):
         if matrix is None:
             continue
         if not _usable(matrix):
-            said.append(f"the {name} of its header maps no voxel to a place and is left out")
+            warnings.append(f"the {name} of its header maps no voxel to a place and is left out")
             continue
         factor, changed = _mm_per_unit(header)
         matrix[:3] *= factor
         if name == "sform" and qform is not None and _usable(qform):
             taken, left = _directions(matrix), _directions(qform)
             if taken != left:
-                said.append(
+                warnings.append(
                     "the sform and the qform of its header say differently how the patient lay: "
                     f"the sform ({taken}) was taken, not the qform ({left})"
                 )
-        return _Place(matrix, spacing_of(matrix), (*said, *changed))
-    said.append(
+        return _Place(matrix, spacing_of(matrix), (*warnings, *changed))
+    warnings.append(
         "its header does not say how the patient lay (sform and qform codes are 0): its axes stay "
         "as stored"
-        if not said
+        if not warnings
         else "how the patient lay is unknown: its axes stay as stored"
     )
-    return _spacing_only(stored, tuple(said))
+    return _spacing_only(stored, tuple(warnings))
 
 
 def _sform_and_qform(
@@ -277,12 +277,14 @@ def _sform_and_qform(
     return affines[0], affines[1]
 
 
-def _spacing_only(stored: Any, said: tuple[str, ...]) -> _Place:
+def _spacing_only(stored: Any, warnings: tuple[str, ...]) -> _Place:
     lengths = _lengths(stored)
     if not lengths:
-        return _Place(None, None, (*said, "its spacing is unknown: pixdim is zero or not a number"))
+        return _Place(
+            None, None, (*warnings, "its spacing is unknown: pixdim is zero or not a number")
+        )
     factor, changed = _mm_per_unit(stored)
-    return _Place(None, tuple(factor * length for length in lengths), (*said, *changed))
+    return _Place(None, tuple(factor * length for length in lengths), (*warnings, *changed))
 
 
 def _lengths(stored: Any) -> tuple[float, ...]:

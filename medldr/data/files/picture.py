@@ -154,15 +154,15 @@ def _decoded(picture: Image.Image, ground: Ground) -> _Frame:
     raw = _raw_mode(picture)
     picture.load()
     if picture.mode == "F":
-        values, warnings = finite(np.array(picture, dtype=np.float32))
-        return _Frame(values[None], None, "float32", warnings)
+        values, replaced = finite(np.array(picture, dtype=np.float32))
+        return _Frame(values[None], None, "float32", replaced)
     if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format in _WHOLE_IN_16):
         return _grey_of_16(picture, raw, ground)
     if picture.mode == "I":
         return _Frame(np.array(picture, dtype=np.int32)[None], None, "int32")
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if ";16" in raw:
-        said = ("its colours have 16 bits, of which the upper eight are kept",)
+        warnings = ("its colours have 16 bits, of which the upper eight are kept",)
     _scale_transparency(picture, raw)
     grey, transparent = picture.mode in _GREY, picture.has_transparency_data
     plain = picture.convert(("L" if grey else "RGB") + ("A" if transparent else ""))
@@ -170,12 +170,12 @@ def _decoded(picture: Image.Image, ground: Ground) -> _Frame:
     pixels = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
     mode = "8-bit grey" if grey else "RGB"
     if not transparent:
-        return _Frame(np.array(pixels, order="C"), 8, mode, said)
+        return _Frame(np.array(pixels, order="C"), 8, mode, warnings)
     colours, alpha = pixels[:-1], pixels[-1]
     opaque = alpha.astype(np.uint16)
     # At most 255 * 255 + 127, which 16 bits hold.
     mixed = colours * opaque + (255 if ground == "white" else 0) * (255 - opaque) + np.uint16(127)
-    return _Frame((mixed // 255).astype(np.uint8), 8, mode, said + _transparent(alpha, ground))
+    return _Frame((mixed // 255).astype(np.uint8), 8, mode, warnings + _transparent(alpha, ground))
 
 
 def _raw_mode(picture: Image.Image) -> str:
@@ -191,13 +191,13 @@ def _grey_of_16(picture: Image.Image, raw: str, ground: Ground) -> _Frame:
     if _tag(picture, _PHOTOMETRIC, 1) == 0:
         values = 65_535 - values  # Pillow turns it round for 8 bits only
     clear = picture.info.get("transparency")
-    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if isinstance(clear, int):
         alpha = np.where(values[0] == clear, 0, 255).astype(np.uint8)
         values = np.where(alpha, values, 65_535 if ground == "white" else 0).astype(np.uint16)
-        said = _transparent(alpha, ground)
+        warnings = _transparent(alpha, ground)
     bits = 12 if raw == "I;12" else 16
-    return _Frame(values, bits, f"{bits}-bit grey", said)
+    return _Frame(values, bits, f"{bits}-bit grey", warnings)
 
 
 def _scale_transparency(picture: Image.Image, raw: str) -> None:
@@ -224,8 +224,8 @@ def _upright(frame: _Frame, picture: Image.Image) -> _Frame:
     try:
         noted = picture.getexif().get(_EXIF_ORIENTATION, 1)
     except Exception:  # Pillow raises whatever the bytes of a camera make it stumble on
-        said = "its camera's notes (EXIF) are damaged, so it is not turned"
-        return frame._replace(warnings=(*frame.warnings, said))
+        warnings = "its camera's notes (EXIF) are damaged, so it is not turned"
+        return frame._replace(warnings=(*frame.warnings, warnings))
     turn = _TURNS.get(noted)
     if turn is None:
         return frame

@@ -91,8 +91,8 @@ def prove_items(
     readable = {name: one for name, one in zip(ids, facts, strict=True) if one is not None}
     axes = dims_of(config, readable, title) if readable else 3
     return [
-        _proven(one, known, by_mask.get(item.mask), item, config, axes)
-        for one, known, item in zip(examined, facts, items, strict=True)
+        _proven(one, its_facts, by_mask.get(item.mask), item, config, axes)
+        for one, its_facts, item in zip(examined, facts, items, strict=True)
     ]
 
 

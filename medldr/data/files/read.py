@@ -88,18 +88,6 @@ def read_scan(
         raise ScanError(f"unreadable ({error.strerror or error})") from error
 
 
-def read_mask(source: Source, dims: Literal[2, 3] | None, *, exif: bool) -> Scan:
-    """A mask, turned like its scan.
-
-    Raises:
-        ScanError: If it cannot be used; says that it is the mask.
-    """
-    try:
-        return read_scan(source, dims, ground=MASK_GROUND, exif=exif)
-    except ScanError as error:
-        raise ScanError(of_mask(str(error))) from error
-
-
 def of_mask(reason: str) -> str:
     """Why an item cannot be used whose mask cannot."""
     return f"its mask cannot be used: {reason}"
@@ -116,10 +104,10 @@ def kind_of(path: Path) -> Kind:
         start = file.read(_START)
     if not start:
         raise ScanError("the file is empty")
-    said = kind_by_name(path)
-    if said in ("array", "nifti"):
-        return said
-    if start[128:132] == b"DICM" or said == "dicom":
+    by_name = kind_by_name(path)
+    if by_name in ("array", "nifti"):
+        return by_name
+    if start[128:132] == b"DICM" or by_name == "dicom":
         return "dicom"
     if start.startswith(_PICTURES):
         return "picture"
@@ -130,7 +118,7 @@ def kind_of(path: Path) -> Kind:
             "MetaImage and NRRD files are not read. Save it as NIfTI, with SimpleITK: "
             "WriteImage(ReadImage(old), 'new.nii.gz')"
         )
-    return "dicom" if said == "bare" else "picture"
+    return "dicom" if by_name == "bare" else "picture"
 
 
 def kind_by_name(path: Path) -> Literal["nifti", "array", "dicom", "bare", "any"]:

@@ -98,11 +98,11 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
     Raises:
         InputError: If pictures and volumes, or sizes, are mixed and no key says what to do.
     """
-    known = list(facts.values())
+    items = list(facts.values())
     notes: list[str] = []
     dims = dims_of(config, facts, name)
     channels = _channels(config, facts, name)
-    bit_depth = _bit_depth(config, known, notes)
+    bit_depth = _bit_depth(config, items, notes)
     spacing = _per_axis(config.spacing, dims, "spacing", name)
     size = _per_axis(config.size, dims, "size", name)
     pad = config.fit == "pad" or (config.fit == "auto" and spacing is not None)
@@ -111,7 +111,7 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
         and config.window == "auto"
         and config.spacing is None
         and channels in (1, 3)
-        and all(one.eight_bit and len(one.spatial) == 2 for one in known)
+        and all(one.eight_bit and len(one.spatial) == 2 for one in items)
     )
     rules = Rules(
         dims=dims,
@@ -130,9 +130,9 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
     )
     if size is None:
         _require_one_size(config, dims, facts, name)
-    _one_scale(rules, known, notes)
-    _unusual(rules, known, notes)
-    return rules, [*notes, *warning_notes(known)]
+    _one_scale(rules, items, notes)
+    _unusual(rules, items, notes)
+    return rules, [*notes, *warning_notes(items)]
 
 
 def dims_of(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Literal[2, 3]:
@@ -164,14 +164,14 @@ def dims_of(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Litera
 def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
     if config.channels != "auto":
         return config.channels
-    found = Counter(one.shape[0] for one in facts.values())
-    if len(found) == 1:
-        return next(iter(found))
-    if set(found) == {1, 3}:
+    counts = Counter(one.shape[0] for one in facts.values())
+    if len(counts) == 1:
+        return next(iter(counts))
+    if set(counts) == {1, 3}:
         return 3
     examples = "; ".join(
         f"{channels}: {next(i for i, one in facts.items() if one.shape[0] == channels)}"
-        for channels in sorted(found)
+        for channels in sorted(counts)
     )
     raise InputError(
         f"{name}: items have different numbers of channels ({examples}). Set data.channels to 1 or "
@@ -180,9 +180,9 @@ def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
 
 
 def _bit_depth(
-    config: ScanConfig, known: Sequence[Facts], notes: list[str]
+    config: ScanConfig, items: Sequence[Facts], notes: list[str]
 ) -> Literal[8, 12, 16] | None:
-    stored = [one for one in known if one.bits == 16]
+    stored = [one for one in items if one.bits == 16]
     if config.bit_depth == "window":
         return None
     if config.bit_depth != "auto":
@@ -235,8 +235,8 @@ def _require_one_size(config: ScanConfig, dims: int, facts: Mapping[str, Facts],
         )
 
 
-def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
-    names = Counter(rule_name(one, rules.window, rules.bit_depth) for one in known)
+def _one_scale(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
+    names = Counter(rule_name(one, rules.window, rules.bit_depth) for one in items)
     if len(names) > 1:
         listed = ", ".join(f"{rule} {count:,}" for rule, count in names.most_common())
         notes.append(
@@ -248,16 +248,16 @@ def _one_scale(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
         notes.append(f"values are scaled by the rule {next(iter(names))!r} (data.window)")
 
 
-def _unusual(rules: Rules, known: Sequence[Facts], notes: list[str]) -> None:
+def _unusual(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
     """What an axis stands for, where that is not plain."""
-    lying = [one.affine is not None for one in known if one.kind in ("nifti", "dicom")]
+    lying = [one.affine is not None for one in items if one.kind in ("nifti", "dicom")]
     unknown = lying.count(False)
-    if any(lying) and unknown and any(not is_picture(one.spatial) for one in known):
+    if any(lying) and unknown and any(not is_picture(one.spatial) for one in items):
         notes.append(
             f"CHECK THE ORIENTATION: {unknown:,} of {len(lying):,} scans do not say how the "
             "patient lay, so they may be mirrored or turned against the others"
         )
-    several = [one for one in known if not is_picture(one.spatial)]
+    several = [one for one in items if not is_picture(one.spatial)]
     films = sum(one.frames > 1 for one in several)
     if rules.dims == 3 and films:
         notes.append(

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.image_table import BadFile, ImageTable
-from medldr.data.reading.duplicates import duplicates
-from medldr.data.reading.statistics import Look, each_part, look_at
+from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look
+from medldr.data.reading.duplicates import Findings, duplicates
 from medldr.data.spec import task_of
+from medldr.data.threads import Made, in_threads
 from medldr.errors import InputError
 from medldr.types import SPLITS, TASKS
 
 _LISTED = 10
+_BLOCK_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 20  # decoded by one thread at a time
 
 
 def validate_table(table: ImageTable) -> None:
@@ -79,18 +82,6 @@ def _validate_labels(table: ImageTable) -> None:
         )
 
 
-class Findings(NamedTuple):
-    """What looking at every image found, a sentence each.
-
-    Attributes:
-        wrong: What makes numbers from these images wrong.
-        notes: What readers of any number should know.
-    """
-
-    wrong: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
 def check_table(table: ImageTable, known: Mapping[str, Look] | None = None) -> list[str]:
     """The same as `find_faults`, in one list, for those who only tell them."""
     found = find_faults(table, known)
@@ -109,7 +100,7 @@ def find_faults(table: ImageTable, known: Mapping[str, Look] | None = None) -> F
     Returns:
         What is wrong, and what is to be known. Nothing is dropped.
     """
-    by_id, said = table.looks if table.looks is not None else (known or {}, ())
+    by_id, notes = table.looks if table.looks is not None else (known or {}, ())
     looks = dict(by_id)
     ids = table.ids.tolist()
     rows = np.array([row for row, item in enumerate(ids) if item not in looks], dtype=np.int64)
@@ -119,7 +110,7 @@ def find_faults(table: ImageTable, known: Mapping[str, Look] | None = None) -> F
     digests = [looks[item].digest for item in ids]
     equal = duplicates(table, digests, np.flatnonzero(~constant).tolist())
     same = _constant_notes(table, constant, by_name=bool(by_id))
-    return Findings(equal.wrong, (*said, *same, *equal.notes))
+    return Findings(equal.wrong, (*notes, *same, *equal.notes))
 
 
 def _constant_notes(
@@ -231,3 +222,46 @@ def _sums(block: NDArray[Any]) -> _Sums:
     flat = exact.swapaxes(0, 1).reshape(block.shape[1], -1)
     sums = [np.full(len(flat), flat.shape[1]), flat.sum(1), np.square(flat).sum(1)]
     return _Sums(np.stack(sums, axis=1), block.min().item(), block.max().item())
+
+
+def look_at(block: NDArray[np.uint8]) -> list[Look]:
+    """A look at each of some images ``(n, ...)``.
+
+    Example:
+        >>> one, other = look_at(np.uint8([[[0, 0]], [[0, 1]]]))
+        >>> one.constant, other.constant, one.digest == other.digest
+        (True, False, False)
+    """
+    flat = np.ascontiguousarray(block).reshape(len(block), -1)
+    constant = (flat == flat[:, :1]).all(1).tolist()
+    digests = (hashlib.blake2b(image.data, digest_size=16).digest() for image in flat)
+    return list(map(Look, constant, digests))
+
+
+def each_part(
+    images: Images,
+    rows: NDArray[np.int64],
+    work: Callable[[NDArray[np.uint8]], Made],
+    *,
+    title: str,
+) -> Iterator[Made]:
+    """``work`` on the pixels ``(n, C, [D,] H, W)`` of part after part of some rows, in order.
+
+    Args:
+        images: Where the rows are.
+        rows: Their numbers.
+        work: Called in threads where pictures in files have to be decoded.
+        title: What is being done, for those who watch.
+    """
+    lazy = isinstance(images, LazyImages)
+    image_bytes = max(1, int(np.prod(images.shape[1:])))
+    step = max(1, (_PIECE_BYTES if lazy else _BLOCK_BYTES) // image_bytes)
+
+    def of(part: range) -> Made:
+        return work(images[rows[part.start : part.stop]])
+
+    if lazy:
+        yield from in_threads(of, len(rows), step=step, title=title)
+        return
+    for start in range(0, len(rows), step):
+        yield of(range(start, min(start + step, len(rows))))

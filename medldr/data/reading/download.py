@@ -107,9 +107,9 @@ def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: f
             raise InputError(
                 f"{url} could not be downloaded: {reason}. {kept if have else ''}{hand}"
             ) from error
-        found = None if md5 is None else checksum(part, "md5")
+        actual = None if md5 is None else checksum(part, "md5")
         page = _looks_like_page(part)
-        if found == md5 and not (md5 is None and page):
+        if actual == md5 and not (md5 is None and page):
             os.replace(part, target)
             return
         rejected = target.with_name(target.name + ".rejected")
@@ -117,7 +117,7 @@ def _fetch_locked(url: str, target: Path, md5: str | None, hand: str, timeout: f
         if resumed and attempt == 1:
             continue  # the part may belong to another file: once more, from the start
         what = "a web page instead of the file" if page else "a file with a wrong checksum"
-        sums = "" if md5 is None else f": MD5 expected {md5}, found {found}"
+        sums = "" if md5 is None else f": MD5 expected {md5}, found {actual}"
         raise InputError(f"{url} sent {what}{sums}. It is kept as {rejected}. {hand}")
 
 

@@ -7,7 +7,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,19 +18,19 @@ from medldr.data.image_table import ImageTable
 _EXAMPLES: Final = 3
 
 
-class Duplicates(NamedTuple):
-    """What is to be said of equal images, a text per kind.
+class Findings(NamedTuple):
+    """What is to be said of the images of a table, a sentence each.
 
     Attributes:
-        wrong: What makes numbers wrong: leaks and contradictions.
-        notes: What readers should know.
+        wrong: What makes numbers from these images wrong: leaks and contradictions.
+        notes: What readers of any number should know.
     """
 
     wrong: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def duplicates(table: ImageTable, digests: Sequence[bytes], rows: Sequence[int]) -> Duplicates:
+def duplicates(table: ImageTable, digests: Sequence[bytes], rows: Sequence[int]) -> Findings:
     """Equal images: in several splits, in several domains, of several labels, or merely repeated.
 
     Args:
@@ -38,19 +38,45 @@ def duplicates(table: ImageTable, digests: Sequence[bytes], rows: Sequence[int])
         digests: ``(N,)`` of the pixels of each image.
         rows: Rows that are compared.
     """
-    first: dict[bytes, int] = {}
-    sets: dict[int, list[int]] = {}
+    by_digest: dict[bytes, list[int]] = {}
     for row in rows:
-        known = first.setdefault(digests[row], row)
-        if known != row:
-            sets.setdefault(known, [known]).append(row)
-    equal = list(sets.values())
-    wrong = (
-        *_across_splits(table, equal),
-        *_across_domains(table, equal),
-        *_contradictions(table, equal),
-    )
-    return Duplicates(_named(table, wrong), _named(table, _repetitions(table, equal)))
+        by_digest.setdefault(digests[row], []).append(row)
+    several = (same for same in by_digest.values() if len(same) > 1)
+    equal = sorted(several, key=lambda same: same[1])  # as they are come upon
+    splits, domains, groups = table.splits, table.domains, table.groups
+    wrong, notes = [], []
+    pairs = [[same[0], row] for same in equal for row in same[1:] if splits[same[0]] != splits[row]]
+    if pairs:
+        wrong.append(
+            f"{len(pairs)} image(s) are byte-identical to one in another split, for example "
+            f"{_examples(table, pairs)}"
+        )
+    leaks = [same for same in equal if len({domains[row] for row in same}) > 1]
+    if leaks:
+        wrong.append(
+            f"{_pictures(leaks)} in more than one domain, a leak: training may see what is held "
+            f"out ({_examples(table, leaks)})"
+        )
+    contradictions = [same for same in equal if len({_label(table, row) for row in same}) > 1]
+    if contradictions:
+        wrong.append(
+            f"{_pictures(contradictions)} there with contradicting labels, of which one at most is "
+            f"right ({_examples(table, contradictions, labelled=True)})"
+        )
+    repeated = [
+        same
+        for same in equal
+        if len({(domains[row], _label(table, row)) for row in same}) == 1
+        and not any(splits[row] for row in same)
+        and (not groups[same[0]] or len({groups[row] for row in same}) > 1)
+    ]
+    if repeated:
+        notes.append(
+            f"{_pictures(repeated)} there more than once in one class of one domain; splits may "
+            f"divide them ({_examples(table, repeated)})"
+        )
+    named = ([f"{table.name}: {text}" for text in texts] for texts in (wrong, notes))
+    return Findings(*map(tuple, named))
 
 
 def divided_twins(
@@ -65,7 +91,7 @@ def divided_twins(
     if table.looks is None or (table.splits != "").any():
         return []
     by_id = table.looks.by_id
-    found = []
+    leaks = []
     for to, rows in plans.items():
         where: dict[bytes, dict[str, int]] = {}
         for split, of_split in rows.items():
@@ -75,62 +101,11 @@ def divided_twins(
                     where.setdefault(look.digest, {}).setdefault(split, row)
         sets = [list(splits.values()) for splits in where.values() if len(splits) > 1]
         if sets:
-            found.append(
+            leaks.append(
                 f"{table.name}: {_pictures(sets)} in more than one split{to}, a leak "
                 f"({_examples(table, sets)})"
             )
-    return found
-
-
-def _named(table: ImageTable, texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{table.name}: {text}" for text in texts)
-
-
-def _across_splits(table: ImageTable, equal: list[list[int]]) -> Iterator[str]:
-    pairs = [
-        [same[0], row]
-        for same in equal
-        for row in same[1:]
-        if table.splits[same[0]] != table.splits[row]
-    ]
-    if pairs:
-        yield (
-            f"{len(pairs)} image(s) are byte-identical to one in another split, for example "
-            f"{_examples(table, pairs)}"
-        )
-
-
-def _across_domains(table: ImageTable, equal: list[list[int]]) -> Iterator[str]:
-    found = [same for same in equal if len({table.domains[row] for row in same}) > 1]
-    if found:
-        yield (
-            f"{_pictures(found)} in more than one domain, a leak: training may see what is held "
-            f"out ({_examples(table, found)})"
-        )
-
-
-def _contradictions(table: ImageTable, equal: list[list[int]]) -> Iterator[str]:
-    found = [same for same in equal if len({_label(table, row) for row in same}) > 1]
-    if found:
-        yield (
-            f"{_pictures(found)} there with contradicting labels, of which one at most is right "
-            f"({_examples(table, found, labelled=True)})"
-        )
-
-
-def _repetitions(table: ImageTable, equal: list[list[int]]) -> Iterator[str]:
-    found = [
-        same
-        for same in equal
-        if len({(table.domains[row], _label(table, row)) for row in same}) == 1
-        and not any(table.splits[row] for row in same)
-        and (not table.groups[same[0]] or len({table.groups[row] for row in same}) > 1)
-    ]
-    if found:
-        yield (
-            f"{_pictures(found)} there more than once in one class of one domain; splits may "
-            f"divide them ({_examples(table, found)})"
-        )
+    return leaks
 
 
 def _pictures(sets: list[list[int]]) -> str:
@@ -150,6 +125,6 @@ def _label(table: ImageTable, row: int) -> str:
     label = table.labels[row]
     if table.labels.ndim == 1:
         return table.class_names[int(label)]
-    known = zip(table.class_names, np.atleast_1d(label).tolist(), strict=True)
-    said = [f"{name} unknown" if value != value else name for name, value in known if value != 0]
-    return ", ".join(said) or "none"
+    values = zip(table.class_names, np.atleast_1d(label).tolist(), strict=True)
+    labels = [f"{name} unknown" if value != value else name for name, value in values if value != 0]
+    return ", ".join(labels) or "none"

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from medldr.data.image_table import Images
-from medldr.data.reading.statistics import each_part
+from medldr.data.reading.check import each_part
 
 SIMILAR: Final = 0.99
 DIFFERENCE: Final = 0.15
@@ -55,11 +55,11 @@ def near_pairs(images: Images, parts: NDArray[np.int64]) -> list[Near]:
     rows = np.flatnonzero(parts >= 0)
     prints = list(each_part(images, rows, _prints, title="comparing images"))
     pairs = _candidates(np.concatenate(prints), parts[rows]) if prints else ()
-    found = [
+    candidates = [
         Near(int(rows[a]), int(rows[b]), _difference(images, int(rows[a]), int(rows[b])))
         for a, b in pairs
     ]
-    return sorted((n for n in found if n.difference <= DIFFERENCE), key=lambda n: n.difference)
+    return sorted((n for n in candidates if n.difference <= DIFFERENCE), key=lambda n: n.difference)
 
 
 def _prints(block: NDArray[Any]) -> NDArray[np.float32]:

@@ -134,6 +134,6 @@ def _with_8_bits(scan: Scan, rules: Rules) -> Scan:
         if high * factor <= 255:
             return replace(scan, values=np.rint(scan.values * factor).astype(np.uint8))
     unit = to_unit(scan.values, *value_range(scan, rules))
-    said = f"its pixels ({scan.mode}) were scaled to the 8 bits of training"
+    warning = f"its pixels ({scan.mode}) were scaled to the 8 bits of training"
     values = np.rint(unit * 255).astype(np.uint8)
-    return replace(scan, values=values, warnings=(*scan.warnings, said))
+    return replace(scan, values=values, warnings=(*scan.warnings, warning))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import hashlib
 import os
 import stat
@@ -160,27 +161,24 @@ class PictureFiles(FileImages):
             title: What is being done, for those who watch.
         """
 
-        def show(row: int, image: Callable[[], NDArray[np.uint8]]) -> None:
-            if seen is not None:
-                # No depth yet: a second look once it is known.
-                with contextlib.suppress(ScanError):
-                    seen(row, image())
-
         def examine(row: int) -> Examined:
             path = self.path(row)
             try:
                 if self._own is None:
                     pixels = whole(path, None if self._resize else self._size)
                     look = look_of(pixels)
-                    found = Examined("", look.digest.hex(), look.constant)
-                    show(row, lambda: squashed(pixels, self._size))
-                    return found
-                scan, found = examine_own(path, self._own)
-                depth = self._own.depth
-                show(row, lambda: as_image(scan, self._size, depth))
-                return found
+                    examined = Examined("", look.digest.hex(), look.constant)
+                    image = functools.partial(squashed, pixels, self._size)
+                else:
+                    scan, examined = examine_own(path, self._own)
+                    image = functools.partial(as_image, scan, self._size, self._own.depth)
             except ScanError as error:
                 return Examined(reason=str(error))
+            if seen is not None:
+                # No depth yet: a second look once it is known.
+                with contextlib.suppress(ScanError):
+                    seen(row, image())
+            return examined
 
         return prove(
             self.path,
@@ -220,32 +218,32 @@ def looks_of(ids: Sequence[str], examined: Sequence[Examined]) -> dict[str, Look
 
 def _listed(folder: Path, paths: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Bytes and time of change (ns) of each file; -1 where there is none."""
-    known: dict[str, dict[str, tuple[int, int]]] = {}
-    found = np.full((len(paths), 2), -1, dtype=np.int64)
+    listed: dict[str, dict[str, tuple[int, int]]] = {}
+    states = np.full((len(paths), 2), -1, dtype=np.int64)
     for row, path in enumerate(paths):
         parent, _, name = path.rpartition("/")
-        if parent not in known:
-            known[parent] = _entries(folder / parent)
-        found[row] = known[parent].get(name, (-1, -1))
-    return found[:, 0].copy(), found[:, 1].copy()
+        if parent not in listed:
+            listed[parent] = _entries(folder / parent)
+        states[row] = listed[parent].get(name, (-1, -1))
+    return states[:, 0].copy(), states[:, 1].copy()
 
 
 def _entries(folder: Path) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+    states: dict[str, tuple[int, int]] = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 # A link to a file counts as the file; one that leads nowhere as absent, and so
                 # does what was taken away meanwhile.
                 with contextlib.suppress(FileNotFoundError):
-                    known = entry.stat()
-                    if stat.S_ISREG(known.st_mode):
-                        found[entry.name] = (known.st_size, known.st_mtime_ns)
+                    state = entry.stat()
+                    if stat.S_ISREG(state.st_mode):
+                        states[entry.name] = (state.st_size, state.st_mtime_ns)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise InputError(f"{folder} cannot be listed: {error.strerror}") from error
-    return found
+    return states
 
 
 def _digest(paths: Sequence[str], *numbers: NDArray[np.int64]) -> str:

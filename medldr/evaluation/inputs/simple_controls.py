@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from medldr.config import EvaluationConfig
 from medldr.data.image_table import ImageTable
-from medldr.data.reading.statistics import each_part
+from medldr.data.reading.check import each_part
 from medldr.data.spec import task_of
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.table import predictions_of

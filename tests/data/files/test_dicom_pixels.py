@@ -4,7 +4,6 @@ import io
 
 import dicom_files as files
 import numpy as np
-import pydicom
 import pytest
 from PIL import Image
 from pydicom.encaps import encapsulate, generate_frames
@@ -23,28 +22,6 @@ from medldr.data.files.scan import ScanError
 
 RAMP = np.arange(16, dtype=np.uint16).reshape(4, 4)
 SPACED = {"PixelSpacing": ["0.5", "0.25"]}
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Write a file, read it, and see that nothing of the patient is told."""
-
-    def run(*args, **tags):
-        dataset = args[0] if isinstance(args[0], pydicom.Dataset) else files.dicom(*args, **tags)
-        path = files.save(dataset, tmp_path / "of_a_patient.dcm")
-        try:
-            scan = read_dicom_file(path)
-        except ScanError as error:
-            told = str(error)
-            raise
-        else:
-            told = " ".join(scan.warnings)
-        finally:
-            for secret in (files.NAME, files.IDENTITY, files.ROOT, "of_a_patient"):
-                assert secret not in told
-        return scan
-
-    return run
 
 
 @pytest.mark.parametrize("kind", ["<u2", "<i2"])

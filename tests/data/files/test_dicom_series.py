@@ -119,12 +119,6 @@ def test_slices_that_make_up_no_volume_are_refused(tmp_path, volume):
         _refused(folder, why)
 
 
-def test_echoes_at_the_same_places_are_refused(tmp_path, volume):
-    files.series(tmp_path, volume, AFFINE, EchoNumbers=1)
-    files.series(tmp_path, volume, AFFINE, names="abcd", EchoNumbers=2)
-    assert "several echoes" in _refused(tmp_path, "8 slices lie at only 4 places")
-
-
 def test_a_missing_slice_is_told(tmp_path):
     volume = np.arange(60, dtype=np.int16).reshape(2, 3, 10)
     files.series(tmp_path, volume, AFFINE)
@@ -175,13 +169,6 @@ def test_one_file_of_many_frames(tmp_path, volume):
     scan = read_dicom_series(tmp_path)
     np.testing.assert_array_equal(scan.values[0], volume)
     assert len(scan.warnings) == 1
-
-
-def test_folders_without_a_picture(tmp_path):
-    _refused(tmp_path, "none of the 0 files")
-    (tmp_path / "slices").mkdir()
-    (tmp_path / "notes.txt").write_text("?")
-    _refused(tmp_path, "none of the 1 files in this folder is a DICOM picture. It has folders")
 
 
 def _equal_to_simpleitk(folder):

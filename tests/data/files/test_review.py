@@ -22,36 +22,18 @@ from medldr.data.files.memory import state_of
 from medldr.data.files.nifti import read_nifti
 from medldr.data.files.proof import prove_items
 from medldr.data.files.read import read_scan
-from medldr.data.files.rules import Rules
 from medldr.data.files.scan import Scan, ScanError, Source
 
 LEFT_TO_RIGHT, RIGHT_TO_LEFT = np.diag([1.0, 1, 1, 1]), np.diag([-1.0, 1, 1, 1])
 
 
-def _rules(**changes):
-    usual = {
-        "dims": 2,
-        "channels": 1,
-        "size": None,
-        "spacing": None,
-        "pad": False,
-        "window": "auto",
-        "percentiles": (0.0, 100.0),
-        "bit_depth": 16,
-        "frame": "error",
-        "ground": "white",
-        "exif": True,
-        "crop": None,
-        "eight_bit": False,
-    }
-    return Rules(**{**usual, **changes})
-
-
 @pytest.mark.parametrize("modality", ["MR", "NM", "PT"])
 @pytest.mark.parametrize("bits", [12, 16])
-def test_numbers_without_a_unit_are_scaled_by_what_they_are_not_by_their_bits(modality, bits):
+def test_numbers_without_a_unit_are_scaled_by_what_they_are_not_by_their_bits(
+    rules, modality, bits
+):
     scan = Scan(np.array([[[20, 820]]], np.uint16), "dicom", "", bits=bits, modality=modality)
-    assert value_range(scan, _rules()) == (20, 820)
+    assert value_range(scan, rules(percentiles=(0.0, 100.0))) == (20, 820)
     assert rule_name(scan, "auto", 16) == "percentile"
 
 
@@ -65,10 +47,12 @@ def test_neighbouring_points_have_neighbouring_boxes(column):
 
 @pytest.mark.parametrize("size", [(4, 10), (5, 3), (8, 6)])
 @pytest.mark.parametrize("shape", [(7, 7), (6, 9)])
-def test_bytes_are_padded_and_cut_like_real_numbers(tmp_path, shape, size):
+def test_bytes_are_padded_and_cut_like_real_numbers(tmp_path, rules, shape, size):
     pixels = np.arange(1, 1 + np.prod(shape), dtype=np.uint8).reshape(shape)
     Image.fromarray(pixels).save(tmp_path / "a.png")
-    found = make_image(Source(tmp_path / "a.png"), _rules(size=size, pad=True, eight_bit=True))
+    found = make_image(
+        Source(tmp_path / "a.png"), rules(dims=2, size=size, pad=True, eight_bit=True)
+    )
     expected = np.asarray(ResizeWithPadOrCrop(size)(pixels[None]))
     np.testing.assert_array_equal(found, expected)
 
@@ -125,11 +109,11 @@ def test_a_file_is_read_again_when_a_decoder_is_installed(tmp_path, monkeypatch)
         assert len(read) == times
 
 
-def test_images_of_another_version_have_another_file_but_are_of_the_same_data(monkeypatch):
+def test_images_of_another_version_have_another_file_but_are_of_the_same_data(monkeypatch, rules):
     made = []
     for versions in ("torch 1", "torch 2"):
         monkeypatch.setattr(images, "makers", lambda versions=versions: versions)
-        made.append(ScanImages([], [], _rules(), (4, 4)))
+        made.append(ScanImages([], [], rules(dims=2), (4, 4)))
     assert made[0].stamp == made[1].stamp
     assert made[0].key != made[1].key
 
