@@ -45,7 +45,7 @@ from torchvision.datasets import ImageFolder
 
 from medldr.config import load_config
 from medldr.data import build_data, load_table, store
-from medldr.data.loading.pixel_store import Pixels
+from medldr.data.loading.pixels import Pixels
 
 SIZE = 96
 TARGET = 5.0  # packed over ImageFolder, at least
@@ -182,7 +182,7 @@ def medldr_loader(root, batch, workers, device, packed, *, resident=False):
         data = in_memory(data)
     loader = data.train_loader(config, sampler="shuffle", device=device)
     room = mock.patch(
-        "medldr.data.loading.pixel_store.free_bytes", return_value=1 << 62 if resident else 0
+        "medldr.data.loading.pixels.free_bytes", return_value=1 << 62 if resident else 0
     )
 
     def epoch(number):

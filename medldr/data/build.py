@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import torch
@@ -15,24 +15,31 @@ from torch import Tensor
 from medldr.config import RunConfig
 from medldr.config.training_options import ClassWeights
 from medldr.data.card import read_card
+from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
 from medldr.data.hashes import hash_parts, hash_rows, hash_splits, hash_table
 from medldr.data.image_table import ImageTable, LazyImages
 from medldr.data.load import load_table_and_pack, whole_at_input_size
-from medldr.data.loading import class_weights as weights
+from medldr.data.loading.class_weights import class_weights
 from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
-from medldr.data.loading.pixel_store import Pixels
+from medldr.data.loading.pixels import Pixels
 from medldr.data.loading.samplers import build_sampler
 from medldr.data.metadata import add_metadata
 from medldr.data.reading.check import check_table
 from medldr.data.reading.duplicates import divided_twins
-from medldr.data.spec import columns, names_in, positive_class_notes, specify
+from medldr.data.spec import (
+    columns,
+    input_pipeline,
+    names_in,
+    positive_class_notes,
+    specify,
+)
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
 from medldr.data.store import Pack
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import checksum
-from medldr.transforms import ImageShape, Pipeline, build_pipeline
+from medldr.transforms import Pipeline
 from medldr.types import DataSpec
 
 _LOOKED_AT_UP_TO: Final = 1 << 30
@@ -235,7 +242,7 @@ class Data:
 
     def class_weights(self, setting: ClassWeights | None) -> Tensor | None:
         """Weights for ``training.class_weights``; see `medldr.data.loading.class_weights`."""
-        return weights.class_weights(setting, self.spec)
+        return class_weights(setting, self.spec)
 
 
 def build_data(config: RunConfig) -> Data:
@@ -244,36 +251,30 @@ def build_data(config: RunConfig) -> Data:
     Raises:
         InputError: If the data cannot be read, split or transformed as asked.
     """
-    section: Any = config.data
-    transform: Any = config.transform
+    section = cast(DatasetConfig, config.data).with_seed(config.seed)
     table, pack = load_table_and_pack(section)
     files = dict(table.hashes)
     if section.metadata is not None:
         table = add_metadata(table, section.metadata, config.evaluation)
         files["data.metadata"] = checksum(section.metadata)
-    seeded = section.with_seed(config.seed)
-    table = whole_at_input_size(table, transform)
-    rows, split_notes = make_splits(table, seeded)
-    decoding = _decoding_note(table, config.machine.workers)
-    channels, *size = table.images.shape[1:]
-    floating = table.images.dtype != np.uint8
-    pipeline = build_pipeline(transform, ImageShape(channels, tuple(size)), floating=floating)
+    table = whole_at_input_size(table, config.transform)
+    rows, split_notes = make_splits(table, section)
+    pipeline = input_pipeline(table, config.transform)
     spec = specify(table, rows["train"], pipeline.output)
-    weights.class_weights(config.training.class_weights, spec)  # an error now, not at step 1
-    positive = positive_class_notes(table, config.evaluation.positive_class)
+    class_weights(config.training.class_weights, spec)  # an error now, not at step 1
     return Data(
         spec=spec,
         table=table,
         rows=rows,
-        parts=target_parts(table, rows.get("test", np.empty(0, np.int64)), seeded),
+        parts=target_parts(table, rows.get("test", np.empty(0, np.int64)), section),
         pipeline=pipeline,
         notes=(
             *table.notes,
-            *positive,
+            *positive_class_notes(table, config.evaluation.positive_class),
             *_findings(table, pack),
             *divided_twins(table, {"": rows}),
             *split_notes,
-            *decoding,
+            *_decoding_note(table, config.machine.workers),
         ),
         data_hash=hash_table(table),
         split_hash=hash_splits(table, rows),
@@ -289,13 +290,10 @@ def _findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
     """Findings from reading every image: as recorded when that was done, or now if it is quick."""
     if pack is not None:
         return pack.facts.findings
-    if table.looks is not None:
-        return tuple(check_table(table))
     images = table.images
     in_memory = isinstance(images, np.ndarray) and not isinstance(images, np.memmap)
-    if in_memory and images.nbytes < _LOOKED_AT_UP_TO:
-        return tuple(check_table(table))
-    return ()
+    quick = table.looks is not None or (in_memory and images.nbytes < _LOOKED_AT_UP_TO)
+    return tuple(check_table(table)) if quick else ()
 
 
 def _decoding_note(table: ImageTable, workers: int) -> tuple[str, ...]:

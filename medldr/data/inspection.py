@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from medldr.data.image_table import ImageTable, Look
 from medldr.data.reading.check import find_faults
 from medldr.data.reading.duplicates import divided_twins
 from medldr.data.reading.near import near_pairs
-from medldr.data.spec import positive_class_notes
+from medldr.data.spec import input_pipeline, positive_class_notes
 from medldr.data.splits.make import Splits
 from medldr.data.splits.stratify import class_table
-from medldr.transforms import ImageShape, build_pipeline
 
 _EXAMPLES: Final = 3
 MOST_COMPARED: Final = 20_000
@@ -64,7 +63,7 @@ def inspect_table(
     """
     positive = None if run is None else run.evaluation.positive_class
     if run is not None:
-        _refuse_unsuited(table, run)
+        input_pipeline(table, run.transform)  # refuses a transform that cannot take these images
     found = find_faults(table, looks)
     rows = {name: splits.rows for name, splits in plans.items()}
     of_splits = dict.fromkeys(note for splits in plans.values() for note in splits.notes)
@@ -81,14 +80,6 @@ def inspect_table(
             *near_notes(table, rows),
         ),
     )
-
-
-def _refuse_unsuited(table: ImageTable, run: RunConfig) -> None:
-    """Refuse a transform that cannot take these images, as the run would."""
-    channels, *size = table.images.shape[1:]
-    floating = table.images.dtype != np.uint8
-    transform: Any = run.transform
-    build_pipeline(transform, ImageShape(channels, tuple(size)), floating=floating)
 
 
 def _absent_classes(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
 from medldr.data.loading.loaders import Columns
-from medldr.transforms import ImageShape
+from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec, Task
 
 # fmt: off
@@ -54,6 +54,17 @@ def specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> D
         domains=names_in(table.domains),
         train_domains=names_in(table.domains[train]),
     )
+
+
+def input_pipeline(table: ImageTable, transform: Any) -> Pipeline:
+    """From the stored pixels of a table to the network's input.
+
+    Raises:
+        InputError: If the transform does not suit these images.
+    """
+    channels, *size = table.images.shape[1:]
+    shape = ImageShape(channels, tuple(size))
+    return build_pipeline(transform, shape, floating=table.images.dtype != np.uint8)
 
 
 def names_in(column: NDArray[np.str_]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr.data.loading.pixel_store import Pixels
+from medldr.data.loading.pixels import Pixels
 from medldr.data.loading.samplers import Sampler
 from medldr.data.loading.samples import Key, Samples, training_keys, uniform_numbers
 from medldr.data.loading.workers import ahead

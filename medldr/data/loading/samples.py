@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr.data.loading.pixel_store import Pixels
+from medldr.data.loading.pixels import Pixels
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
 

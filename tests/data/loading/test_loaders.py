@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from medldr.data import build_data
-from medldr.data.loading.pixel_store import Pixels, copied, one_ahead
+from medldr.data.loading.pixels import Pixels, copied, one_ahead
 from medldr.datasets.base import LazyImages
 from medldr.errors import InputError
 
@@ -316,7 +316,7 @@ def test_elsewhere_only_the_asked_splits_rows_travel_and_only_once(table):
 
 
 def test_what_would_fill_the_device_stays_on_the_host(table, monkeypatch):
-    monkeypatch.setattr("medldr.data.loading.pixel_store.free_bytes", lambda device: 100)
+    monkeypatch.setattr("medldr.data.loading.pixels.free_bytes", lambda device: 100)
     pixels = Pixels(table.images)
     images, places = pixels.of_split("train", np.arange(24), torch.device("meta"))
     assert images.device.type == "cpu"
@@ -325,7 +325,7 @@ def test_what_would_fill_the_device_stays_on_the_host(table, monkeypatch):
 
 
 def test_rows_with_gaps_are_gathered_block_by_block(table, monkeypatch):
-    monkeypatch.setattr("medldr.data.loading.pixel_store.BLOCK_BYTES", 2 * 16)  # two images
+    monkeypatch.setattr("medldr.data.loading.pixels.BLOCK_BYTES", 2 * 16)  # two images
     rows = np.array([1, 5, 6, 9, 30])
     copy = copied(torch.from_numpy(table.images), rows, torch.device("cpu"))
     assert np.array_equal(copy.numpy(), table.images[rows])
