@@ -40,7 +40,7 @@ def parts(built, epoch=0, world=1):
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 60), min_size=1, max_size=4),
     st.integers(1, 40),
@@ -82,15 +82,6 @@ def test_every_batch_is_whole_balanced_and_without_repeats_or_it_is_refused(
         assert shown <= max(sum(sizes), built.batches.size)
     else:
         assert 0 <= shown - sum(sizes) < built.batches.size
-
-
-@pytest.mark.parametrize("world", [1, 2])
-def test_all_domains_give_equal_blocks_on_every_process(world):
-    built, domains = sampler((60, 25, 5), 12, world=world, drop_last=True)
-    assert built.batches[:3] == (7, 12, 12)
-    for step in parts(built, world=world):
-        for part in step:
-            assert np.bincount(domains[part]).tolist() == [4 // world] * 3
 
 
 @pytest.mark.parametrize("chosen", [1, 2, 3])
@@ -155,20 +146,6 @@ def test_which_domains_a_batch_holds_follows_from_seed_epoch_and_step_alone():
     assert not np.array_equal(short.drawn(3), other.drawn(3))
 
 
-def test_the_images_of_a_domain_come_again_only_after_all_of_it():
-    built, domains = sampler((60, 60, 60), 8, domains_per_batch=2)
-    order = built.order(0)
-    for domain in range(3):
-        own = order[domains[order] == domain]
-        assert len(set(own[:60].tolist())) == min(60, len(own))
-
-
-def test_a_domain_that_no_batch_holds_is_left_out_without_harm():
-    built, domains = sampler((8, 8, 8), 8, domains_per_batch=1)
-    drawn = [set(domains[built.order(epoch)].tolist()) for epoch in range(20)]
-    assert {len(d) for d in drawn} > {3}
-
-
 # ---------------------------------------------------------------- several batches per step
 
 
@@ -192,11 +169,6 @@ def test_batches_are_rounded_to_equal_blocks_with_a_note():
     built, _ = sampler((9, 9, 9), 100, batches_per_step=3)
     (note,) = built.batches.notes
     assert "training.batch_size is 100, 3 times in a step; each step uses 27" in note
-
-
-def test_one_row_per_domain_still_gives_a_batch():
-    built, _ = sampler((1, 1, 1), 32)
-    assert [sorted(part.tolist()) for [part] in parts(built)] == [[0, 1, 2]]
 
 
 def test_a_domain_that_an_epoch_shows_several_times_is_noted():
@@ -309,3 +281,11 @@ def test_a_domain_smaller_than_its_share_is_named_with_the_cure():
             seed=0,
             batch_per_domain=2,
         )
+
+
+def test_the_images_of_a_domain_come_again_only_after_all_of_it():
+    built, domains = sampler((60, 60, 60), 8, domains_per_batch=2)
+    order = built.order(0)
+    for domain in range(3):
+        own = order[domains[order] == domain]
+        assert len(set(own[:60].tolist())) == min(60, len(own))

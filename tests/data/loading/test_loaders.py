@@ -89,12 +89,6 @@ def test_multi_label_batches_are_float_with_nan_for_missing(make_run, make_table
     assert np.array_equal(batch.label.numpy(), table.labels[batch.index], equal_nan=True)
 
 
-def test_a_batch_of_one_keeps_its_label_axis(make_run, table):
-    run = make_run(table, evaluation={"batch_size": 1})
-    batch = next(iter(build_data(run).eval_loader("val", run, device="cpu")))
-    assert batch.label.shape == (1,)
-
-
 # ---------------------------------------------------------------- resuming and processes
 
 
@@ -137,7 +131,7 @@ def equal_images(make_table):
     return table
 
 
-@pytest.mark.parametrize("workers", [0, 3])
+@pytest.mark.parametrize("workers", [0, 2])
 def test_no_two_samples_and_no_two_epochs_are_augmented_alike(make_run, equal_images, workers):
     train = loader(
         make_run,
@@ -152,43 +146,17 @@ def test_no_two_samples_and_no_two_epochs_are_augmented_alike(make_run, equal_im
     assert torch.equal(images, again)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_workers_change_nothing_and_leave_torchs_generator_alone(make_run, table, workers):
+def test_workers_change_nothing_and_leave_torchs_generator_alone(make_run, table):
     def batches(count):
         train = loader(make_run, table, transform=NOISE, machine={"workers": count})
         torch.manual_seed(0)
         made = list(train.batches(2))
         return made, torch.random.get_rng_state()
 
-    (inline, state), (worked, state_after) = batches(0), batches(workers)
+    (inline, state), (worked, state_after) = batches(0), batches(2)
     assert_same(inline, worked)
     assert torch.equal(state, state_after)
     assert torch.equal(state, torch.manual_seed(0).get_state())
-
-
-def test_the_batch_size_does_not_change_a_samples_augmentation(make_run, table):
-    def by_row(size):
-        train = loader(make_run, table, transform=NOISE, training={"batch_size": size})
-        return {
-            int(row): image
-            for batch in train.batches(0)
-            for row, image in zip(batch.index, batch.image, strict=True)
-        }
-
-    small, large = by_row(4), by_row(12)
-    assert small.keys() == large.keys()
-    assert all(torch.equal(small[row], large[row]) for row in small)
-
-
-def test_repeated_draws_of_one_row_are_augmented_differently(make_run, make_table):
-    table = make_table([0] * 15 + [1] + [0, 1], splits=["train"] * 16 + ["val"] * 2)
-    train = loader(
-        make_run, table, transform=NOISE, sampler="weighted", training={"batch_size": 16}
-    )
-    (batch,) = train.batches(0)
-    rare = batch.image[batch.index == 15].flatten(1)
-    assert len(rare) > 2
-    assert len(torch.unique(rare, dim=0)) == len(rare)
 
 
 def test_repeated_draws_of_one_row_get_different_numbers_from_the_rule(make_run, make_table):
@@ -214,17 +182,6 @@ def test_the_shape_transform_draws_per_sample_and_alike_with_and_without_a_chain
     assert len(torch.unique(fast.flatten(1)[:, 0])) == 8
 
 
-def test_early_ends_leave_no_worker_behind(make_run, table):
-    train = loader(make_run, table, transform=NOISE, machine={"workers": 2})
-    batches = train.batches(0)
-    next(batches)
-    assert len(multiprocessing.active_children()) == 2
-    batches.close()
-    assert multiprocessing.active_children() == []
-    list(train.batches(1))
-    assert multiprocessing.active_children() == []
-
-
 def test_a_chain_with_changing_sizes_is_told_with_its_cure(make_run, table):
     crop = {"RandSpatialCrop": {"roi_size": 2, "max_roi_size": 4, "random_size": True}}
     same = {"Resize": {"spatial_size": [4, 4]}}
@@ -239,45 +196,7 @@ def test_a_chain_with_changing_sizes_is_told_with_its_cure(make_run, table):
 # ---------------------------------------------------------------- extra views
 
 
-def test_extra_views_are_other_draws_of_the_same_images(make_run, table):
-    train = loader(make_run, table, transform=NOISE, views=("second", "third"))
-    plain = loader(make_run, table, transform=NOISE)
-    for batch, alone in zip(train.batches(0), plain.batches(0), strict=True):
-        assert set(batch.views) == {"second", "third"}
-        assert torch.equal(batch.image, alone.image)
-        clean = torch.from_numpy(table.images[batch.index.numpy()]).float()
-        drawn = [batch.image, *batch.views.values()]
-        for number, view in enumerate(drawn):
-            assert view.is_contiguous(memory_format=torch.channels_last)
-            assert 1 < (view - clean).std() < 6
-            assert all(not torch.equal(view, other) for other in drawn[:number])
-
-
-@pytest.mark.parametrize("transform", ["none", {"name": "none", "train": ["Identity"]}])
-def test_views_without_a_random_transform_are_refused(make_run, table, transform):
-    with pytest.raises(InputError, match=r"extra views \(second\).*no random transform"):
-        loader(make_run, table, transform=transform, views=("second",))
-
-
 # ---------------------------------------------------------------- evaluation
-
-
-@pytest.mark.parametrize("transform", ["none", {"name": "none", "eval": ["ScaleIntensity"]}])
-@pytest.mark.parametrize("world", [1, 2, 3])
-def test_evaluation_counts_every_row_once_in_order(make_run, table, transform, world):
-    run = make_run(table, transform=transform, evaluation={"batch_size": 2})
-    data = build_data(run)
-    parts = [data.eval_loader("test", run, device="cpu", rank=r, world=world) for r in range(world)]
-    index = [int(row) for part in parts for batch in part for row in batch.index]
-    assert index == list(range(29, 36))
-    assert [len(list(part)) for part in parts] == [len(part) for part in parts]
-
-
-def test_more_processes_than_rows_leave_some_without_work(make_run, table):
-    run = make_run(table)
-    data = build_data(run)
-    parts = [list(data.eval_loader("val", run, device="cpu", rank=r, world=7)) for r in range(7)]
-    assert [sum(len(b.index) for b in part) for part in parts] == [1, 1, 1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize("steps", [[], ["ScaleIntensity"]])
@@ -296,13 +215,6 @@ def test_an_absent_split_is_named(make_run, table):
 
 
 # ---------------------------------------------------------------- where the pixels are
-
-
-def test_on_the_cpu_every_split_indexes_the_tables_own_array(table):
-    pixels = Pixels(table.images)
-    images, places = pixels.of_split("val", np.arange(24, 29), torch.device("cpu"))
-    assert images.data_ptr() == table.images.ctypes.data
-    assert places.tolist() == [24, 25, 26, 27, 28]
 
 
 def test_elsewhere_only_the_asked_splits_rows_travel_and_only_once(table):
@@ -355,8 +267,9 @@ class Shelf(LazyImages):
         return self.images[rows].copy()
 
 
-@pytest.mark.parametrize("transform", ["none", NOISE, {"name": "medmnist"}])
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(
+    ("transform", "workers"), [("none", 0), ("none", 2), (NOISE, 2), ({"name": "medmnist"}, 0)]
+)
 def test_lazy_images_give_the_batches_of_an_array(make_run, table, transform, workers):
     lazy = replace(table, images=Shelf(table.images))
     options = {"transform": transform, "machine": {"workers": workers}}
@@ -369,8 +282,7 @@ def test_lazy_images_give_the_batches_of_an_array(make_run, table, transform, wo
     assert_same(*(build_data(run).eval_loader("test", run, device="cpu") for run in runs))
 
 
-@pytest.mark.parametrize("transform", ["none", NOISE])
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(("transform", "workers"), [("none", 0), (NOISE, 0), ("none", 2)])
 def test_a_picture_that_breaks_while_training_is_told_in_its_own_words(
     make_run, table, transform, workers
 ):
@@ -437,3 +349,17 @@ def test_batches_on_a_graphics_card_equal_those_on_the_cpu(make_run, table):
         assert torch.equal(a.index, b.index.cpu())
     images, _ = data.pixels.of_split("train", data.rows["train"], torch.device("cuda"))
     assert (images.device.type, len(images)) == ("cuda", len(data.rows["train"]))
+
+
+def test_more_processes_than_rows_leave_some_without_work(make_run, table):
+    run = make_run(table)
+    data = build_data(run)
+    parts = [list(data.eval_loader("val", run, device="cpu", rank=r, world=7)) for r in range(7)]
+    assert [sum(len(b.index) for b in part) for part in parts] == [1, 1, 1, 1, 1, 0, 0]
+
+
+def test_on_the_cpu_every_split_indexes_the_tables_own_array(table):
+    pixels = Pixels(table.images)
+    images, places = pixels.of_split("val", np.arange(24, 29), torch.device("cpu"))
+    assert images.data_ptr() == table.images.ctypes.data
+    assert places.tolist() == [24, 25, 26, 27, 28]

@@ -161,19 +161,6 @@ def test_a_section_that_nobody_asks_for_changes_nothing_and_is_not_noted(load):
         assert torch.equal(one.image, other.image)
 
 
-def test_volumes_have_views_by_the_rule_for_scans():
-    shape = ImageShape(1, (8, 8, 6))
-    pipeline = build_pipeline(Scan(), shape)
-    assert pipeline.views.random
-    volume = torch.randint(0, 256, (1, 8, 8, 6), dtype=torch.uint8)
-    drawn = torch.rand(2, pipeline.rule.draws)
-    one, other = (pipeline.views(volume, uniform=numbers) for numbers in drawn)
-    assert one.shape == other.shape == (1, 8, 8, 6)
-    assert not torch.equal(one, other)
-    floats = build_pipeline(Scan(views={"name": "scan", "noise": (0.1, 0.2)}), shape, floating=True)
-    assert floats.views.rule is not floats.rule
-
-
 # ---------------------------------------------------------------- what does not fit
 
 SHAPE = ImageShape(3, (12, 12))
@@ -211,3 +198,16 @@ def test_what_acts_outside_training_has_no_place_in_views(extra):
     name = "natural" if "augment_validation" in extra else "scan"
     with pytest.raises(ValidationError, match="views are made in training alone"):
         Scan(views={"name": name, **extra})
+
+
+def test_volumes_have_views_by_the_rule_for_scans():
+    shape = ImageShape(1, (8, 8, 6))
+    pipeline = build_pipeline(Scan(), shape)
+    assert pipeline.views.random
+    volume = torch.randint(0, 256, (1, 8, 8, 6), dtype=torch.uint8)
+    drawn = torch.rand(2, pipeline.rule.draws)
+    one, other = (pipeline.views(volume, uniform=numbers) for numbers in drawn)
+    assert one.shape == other.shape == (1, 8, 8, 6)
+    assert not torch.equal(one, other)
+    floats = build_pipeline(Scan(views={"name": "scan", "noise": (0.1, 0.2)}), shape, floating=True)
+    assert floats.views.rule is not floats.rule

@@ -60,13 +60,6 @@ def test_each_item_is_tested_in_one_fold_and_used_in_all(clinics):
         assert sorted(used) == list(range(len(clinics)))
 
 
-def test_no_group_is_in_two_parts(clinics):
-    manifest = plan_manifest(clinics, config(), folds=4)
-    for fold in manifest.folds:
-        groups = [set(clinics.groups[rows_of(manifest, fold, s)]) for s in ("train", "val", "test")]
-        assert sum(map(len, groups)) == len(set.union(*groups))
-
-
 @pytest.mark.parametrize("folds", [3, 5])
 def test_parts_keep_classes_and_domains(clinics, folds):
     manifest = plan_manifest(clinics, config(val_fraction=0.2), folds=folds)
@@ -90,15 +83,6 @@ def test_rests_do_not_pile_up_in_the_first_part():
     for fold in manifest.folds:
         counts = np.bincount(np.array(labels)[rows_of(manifest, fold, "test")])
         assert max(counts) - min(counts) <= 2
-
-
-def test_the_seed_alone_decides(clinics):
-    first, again, other = (
-        plan_manifest(clinics, config(split_seed=seed), folds=3) for seed in (1, 1, 2)
-    )
-    assert first == again
-    assert first.folds != other.folds
-    assert first.ids_sha256 != other.ids_sha256
 
 
 def test_one_division_is_that_of_a_run_of_the_same_seed(clinics):
@@ -139,7 +123,7 @@ def test_excluded_items_are_in_no_part(clinics):
 
 
 @given(st.data(), st.integers(2, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_any_groups_stay_whole_and_are_tested_once(data, folds):
     rows = data.draw(st.integers(6, 60))
     names = st.sampled_from([*(f"g{n}" for n in range(9)), ""])
@@ -195,20 +179,9 @@ def test_items_without_a_domain_are_refused_where_domains_are_left_out():
         plan_manifest(table, config(), domains=True)
 
 
-def test_a_patient_of_two_domains_is_refused_where_domains_are_left_out():
-    table = table_of([0, 1] * 4, ["p", "q", "r", "s", "p", "t", "u", "v"], ["a"] * 4 + ["b"] * 4)
-    with pytest.raises(InputError, match="group 'p' is in"):
-        plan_manifest(table, config(), domains=True)
-
-
 def test_a_validation_share_that_leaves_nothing_is_refused():
     with pytest.raises(InputError, match=r"--val 0\.6.*nothing is left to train on"):
         plan_manifest(table_of([0, 1] * 10), config(val_fraction=0.6), folds=2)
-
-
-def test_keys_of_runs_are_refused():
-    with pytest.raises(InputError, match=r"data\.fold is for runs"):
-        plan_manifest(table_of([0, 1] * 10), config(fold=1), folds=2)
 
 
 # ---------------------------------------------------------------- rare classes

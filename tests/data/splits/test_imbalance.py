@@ -52,21 +52,6 @@ def chosen(labels, groups=None, *, factor, kind="exp", order="label", largest=No
 # ---------------------------------------------------------------- sizes
 
 
-@pytest.mark.parametrize(("classes", "factor", "total", "smallest"), PUBLISHED)
-def test_sizes_are_the_published_ones(classes, factor, total, smallest):
-    found = sizes(50_000 // classes, classes, factor, "exp")
-    assert sum(found) == total
-    assert (found[0], found[-1]) == (50_000 // classes, smallest)
-    assert found == sorted(found, reverse=True)
-
-
-def test_sizes_that_are_published_one_by_one():
-    found = sizes(500, 100, 100, "exp")
-    assert found[:3] == [500, 477, 455]
-    assert found[49:51] == [51, 48]
-    assert sizes(5000, 10, 100, "exp") == [5000, 2997, 1796, 1077, 645, 387, 232, 139, 83, 50]
-
-
 @pytest.mark.parametrize(
     ("factor", "many", "medium", "few"), [(100, 35, 35, 30), (200, 30, 31, 39), (50, 41, 41, 18),
                                           (10, 69, 31, 0)],
@@ -86,22 +71,6 @@ def test_sizes_are_truncated_and_not_rounded():
         assert found != [round(value) for value in exact]
 
 
-@pytest.mark.parametrize(
-    ("classes", "factor", "expected"),
-    [
-        (10, 100, [5000] * 5 + [50] * 5),
-        (100, 10, [500] * 50 + [50] * 50),
-        (5, 3, [10_000] * 2 + [3333] * 3),
-    ],
-)
-def test_step_has_large_classes_first_and_one_size_after(classes, factor, expected):
-    assert sizes(50_000 // classes, classes, factor, "step") == expected
-
-
-def test_factor_one_is_balanced():
-    assert sizes(7, 4, 1, "exp") == sizes(7, 4, 1, "step") == [7, 7, 7, 7]
-
-
 def test_sizes_are_products_in_float64_as_published_not_quotients():
     assert 98 * (1 / 49) < 98 / 49 == 2
     assert sizes(98, 2, 49, "step") == sizes(98, 2, 49, "exp") == [98, 1]
@@ -112,7 +81,7 @@ def test_sizes_are_products_in_float64_as_published_not_quotients():
     st.floats(1, 300),
     st.sampled_from(["exp", "step"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_largest_class_is_as_large_as_the_others_allow(available, factor, kind):
     most = most_of_largest(available, factor, kind)
     assert all(
@@ -167,12 +136,8 @@ def test_groups_of_single_rows_change_nothing():
     assert np.array_equal(chosen(labels, alone, factor=6, order="count")[1].kept, plain)
 
 
-def test_units_are_groups_and_rows_without_one():
-    assert units_of(np.array(["", "b", "a", "", "b", "0"])).tolist() == [0, 1, 2, 3, 1, 4]
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.floats(1, 30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_group_is_divided_and_no_class_has_more_than_asked(seed, most, factor):
     generator = np.random.default_rng(seed)
     groups = np.repeat([f"p{n}" for n in range(150)], generator.integers(1, most + 1, 150))
@@ -195,14 +160,15 @@ def test_a_class_may_lack_less_than_a_group():
     assert found.lacking == ()
 
 
-def test_a_class_whose_groups_are_all_too_large_is_lacking():
-    labels = np.array([0] * 40 + [1] * 12)
-    groups = np.array([""] * 40 + [f"p{n // 6}" for n in range(12)])
-    assert chosen(labels, groups, factor=8)[1].lacking == (1,)
-
-
 def test_a_class_that_only_occurs_with_another_is_lacking():
     # Every patient has as many rows of both classes, so neither can be rarer.
     labels = np.array([0, 1] * 60)
     groups = np.repeat([f"p{n}" for n in range(30)], 4)
     assert chosen(labels, groups, factor=6)[1].lacking == (0,)
+
+
+def test_sizes_that_are_published_one_by_one():
+    found = sizes(500, 100, 100, "exp")
+    assert found[:3] == [500, 477, 455]
+    assert found[49:51] == [51, 48]
+    assert sizes(5000, 10, 100, "exp") == [5000, 2997, 1796, 1077, 645, 387, 232, 139, 83, 50]

@@ -87,13 +87,6 @@ def test_the_class_with_most_rows_is_the_largest_and_has_what_others_allow(derma
     assert "not that of their labels" in note
 
 
-def test_label_order_makes_the_first_class_the_largest(derma):
-    rows, _ = make_splits(derma, config(2, order="label"))
-    found = counts(derma, rows["train"])
-    assert found == sorted(found, reverse=True)
-    assert found[0] <= DERMA["akiec"]
-
-
 def test_a_smaller_largest_class_can_be_asked_for(derma):
     rows, (note,) = make_splits(derma, config(10, largest=200))
     assert sorted(counts(derma, rows["train"]), reverse=True) == sizes(200, 7, 10, "exp")
@@ -129,15 +122,6 @@ def test_a_domain_without_training_rows_is_told(make_table):
     table = make_table(labels, domains=domains, splits=["train"] * 400)
     _, notes = make_splits(table, config(100, val_fraction=0.01))
     assert any("left no training row of east; it is no longer trained on" in n for n in notes)
-
-
-def test_domainbeds_division_can_be_long_tailed(make_table):
-    table = make_table(np.tile([0, 1, 2], 200), domains=np.repeat(["a", "b"], 300))
-    section = config(4, split_rule="domainbed", held_out=["b"], val_fraction=0.2)
-    rows, _ = make_splits(table, section)
-    found = counts(table, rows["train"])
-    assert sorted(found, reverse=True) == sizes(max(found), 3, 4, "exp")
-    assert len(rows["test"]) == 300
 
 
 def test_a_manifest_holds_all_rows_and_runs_make_them_long_tailed(make_table, tmp_path):
@@ -176,14 +160,6 @@ def test_groups_that_prevent_it_are_refused_with_what_is_possible(make_table):
     factor = re.search(r"Possible is data\.imbalance\.factor=(\d+)$", found)[1]
     rows, _ = make_splits(table, config(float(factor), val_fraction=0.01))
     assert counts(table, rows["train"])[1] >= 25
-
-
-def test_groups_with_all_classes_alike_are_refused(make_table):
-    groups = np.repeat([f"p{n}" for n in range(30)], 4)
-    table = make_table(np.array([0, 1] * 60), groups=groups, splits=["train"] * 100 + ["val"] * 20)
-    found = refusal(table, config(6))
-    assert "'a' would have 8 of 50 rows" in found or "'a' would have" in found
-    assert "data.imbalance.factor=1" in found
 
 
 # ---------------------------------------------------------------- refusals
@@ -269,9 +245,3 @@ def test_it_is_part_of_a_runs_identity_and_unset_it_is_not():
         for text in ("{factor: 10}", "{factor: 20}", "{factor: 10, seed: 1}")
     }
     assert len(found | {plain}) == 4
-
-
-def test_each_of_its_keys_can_be_changed_alone():
-    changes = ["data.imbalance.factor=10", "data.imbalance.kind=step"]
-    found = load_config("dermamnist_erm", changes).data.imbalance
-    assert (found.factor, found.kind, found.seed) == (10, "step", 0)

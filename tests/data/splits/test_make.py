@@ -1,6 +1,5 @@
 """Splits: stratified, seeded, never through a group; held-out domains are never seen."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -70,14 +69,6 @@ def test_seeded_splits_are_stratified_disjoint_and_complete(make_table):
     assert sorted(np.concatenate(list(rows.values()))) == list(range(160))
 
 
-def test_the_split_seed_alone_decides(make_table):
-    table = make_table([0, 1] * 30)
-    first, again = (make_splits(table, config(split_seed=1)).rows for _ in range(2))
-    other = make_splits(table, config(split_seed=2)).rows
-    assert all(np.array_equal(first[name], again[name]) for name in first)
-    assert not np.array_equal(first["train"], other["train"])
-
-
 def test_a_rare_class_is_named_with_its_count_and_keeps_its_place(make_table):
     table = make_table([0] * 9 + [1], class_names=("common", "rare"))
     rows, notes = make_splits(table, config())
@@ -107,12 +98,6 @@ def test_fractions_that_leave_no_training_are_refused(make_table):
         make_splits(make_table([0, 1]), config(val_fraction=0.5, test_fraction=0.5))
 
 
-def test_test_fraction_zero_makes_no_test_split(make_table):
-    rows, notes = make_splits(make_table([0, 1] * 10), config(test_fraction=0))
-    assert set(rows) == {"train", "val"}
-    assert notes == ()
-
-
 # ---------------------------------------------------------------- held-out domains
 
 
@@ -134,15 +119,6 @@ def test_all_rows_of_a_held_out_domain_can_be_tested_on(hospitals):
     rows, _ = make_splits(hospitals, config(held_out=["west"], held_out_rows="all"))
     assert len(rows["test"]) == 20
     assert set(hospitals.domains[rows["test"]]) == {"west"}
-
-
-def test_without_own_splits_the_whole_held_out_domain_is_tested_on(make_table):
-    table = make_table([0, 1] * 30, domains=["a", "b", "c"] * 20)
-    rows, _ = make_splits(table, config(held_out=["b"]))
-    assert set(rows) == {"train", "id_val", "id_test", "test"}
-    assert np.array_equal(rows["test"], np.flatnonzero(table.domains == "b"))
-    for name in ("train", "id_val", "id_test"):
-        assert set(table.domains[rows[name]]) == {"a", "c"}
 
 
 def test_the_order_of_held_out_never_matters(hospitals):
@@ -243,12 +219,6 @@ def test_a_dataset_without_training_rows_is_an_error(make_table):
         make_splits(only_test, config())
 
 
-def test_excluding_everything_is_an_error(make_table):
-    table = make_table([0, 1], splits=["train", "train"])
-    with pytest.raises(InputError, match="no row is left to train on"):
-        make_splits(table, config(exclude=["item_0", "item_1"]))
-
-
 def test_train_fraction_keeps_class_shares_and_leaves_other_splits_alone(make_table):
     labels = np.repeat([0, 1, 2], [100, 50, 2])
     table = make_table(np.r_[labels, labels], splits=["train"] * 152 + ["val"] * 152)
@@ -288,7 +258,7 @@ def test_a_label_without_a_positive_training_row_is_an_error(make_table):
 # ---------------------------------------------------------------- the division itself
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 2**31),
     st.integers(1, 60),
@@ -310,7 +280,7 @@ def test_a_division_is_total_and_keeps_groups_whole(seed, rows, classes, groups,
         assert len(set(part[names == name])) == 1
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 500), st.lists(st.floats(0.01, 1), min_size=1, max_size=5))
 def test_shares_sum_up_and_stay_within_one_of_exact_where_there_is_plenty(count, weights):
     fractions = np.array(weights) / sum(weights)
@@ -347,13 +317,6 @@ def test_a_kept_fraction_loses_no_class():
     assert kept[100]
 
 
-def test_messages_hold_no_list_brackets(hospitals):
-    """Texts are for people: no repr of arrays or lists."""
-    with pytest.raises(InputError) as caught:
-        make_splits(hospitals, config(held_out=["nowhere"]))
-    assert not re.search(r"[\[\]]", str(caught.value))
-
-
 # ---------------------------------------------------------------- groups that a dataset shares
 
 
@@ -388,19 +351,6 @@ def test_another_pair_than_the_declared_one_is_an_error(slides, declared):
         make_splits(replace(slides, shared_groups=declared), config())
 
 
-@pytest.mark.parametrize("split", ["val", "test"])
-def test_a_group_of_the_declared_pair_may_be_in_no_third_split(slides, split):
-    groups = slides.groups.copy()
-    groups[slides.splits == split] = "S2"
-    with pytest.raises(InputError, match=rf"group 'S2' / 's2' is in .*{split}.*1 such groups"):
-        make_splits(replace(slides, groups=groups), config())
-
-
-def test_the_order_in_the_declaration_does_not_matter(slides):
-    table = replace(slides, shared_groups=(("id_val", "train"),))
-    assert make_splits(table, config()).notes == make_splits(slides, config()).notes
-
-
 def test_a_domain_that_never_trains_is_not_called_seen_when_another_is_held_out(slides):
     rows, notes = make_splits(slides, config(held_out=["b"], held_out_rows="all"))
     domains = {name: set(slides.domains[r].tolist()) for name, r in rows.items()}
@@ -414,3 +364,26 @@ def test_holding_out_the_domain_that_is_tested_on_anyway_changes_nothing(slides)
     assert rows.keys() == plain.keys()
     assert all(np.array_equal(rows[name], plain[name]) for name in rows)
     assert notes == plain_notes
+
+
+def test_without_own_splits_the_whole_held_out_domain_is_tested_on(make_table):
+    table = make_table([0, 1] * 30, domains=["a", "b", "c"] * 20)
+    rows, _ = make_splits(table, config(held_out=["b"]))
+    assert set(rows) == {"train", "id_val", "id_test", "test"}
+    assert np.array_equal(rows["test"], np.flatnonzero(table.domains == "b"))
+    for name in ("train", "id_val", "id_test"):
+        assert set(table.domains[rows[name]]) == {"a", "c"}
+
+
+def test_test_fraction_zero_makes_no_test_split(make_table):
+    rows, notes = make_splits(make_table([0, 1] * 10), config(test_fraction=0))
+    assert set(rows) == {"train", "val"}
+    assert notes == ()
+
+
+def test_the_split_seed_alone_decides(make_table):
+    table = make_table([0, 1] * 30)
+    first, again = (make_splits(table, config(split_seed=1)).rows for _ in range(2))
+    other = make_splits(table, config(split_seed=2)).rows
+    assert all(np.array_equal(first[name], again[name]) for name in first)
+    assert not np.array_equal(first["train"], other["train"])
