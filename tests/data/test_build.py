@@ -126,15 +126,6 @@ def test_train_fraction_with_weighted_sampling_stays_within_the_subset(make_run,
             assert set(batch.index.tolist()) <= used
 
 
-def test_held_out_in_any_order_gives_one_run(make_run, make_table):
-    table = make_table([0, 1] * 20, domains=["a", "b", "c", "d"] * 10)
-    first, second = (
-        build_data(make_run(table, data={"held_out": names})) for names in (["a", "b"], ["b", "a"])
-    )
-    assert first.split_hash == second.split_hash
-    assert set(table.domains[first.rows["test"]]) == {"a", "b"}
-
-
 def test_a_set_smaller_than_a_batch_is_one_batch_with_a_note(make_run, table):
     run = make_run(table, training={"batch_size": 128})
     loader = build_data(run).train_loader(run, sampler="shuffle", device="cpu")

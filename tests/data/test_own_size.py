@@ -100,7 +100,7 @@ def cropped(path, numbers, run):
     return normalised(pixels[:, ::-1] if numbers[DRAWS] < transform.flip else pixels)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [2])
 def test_training_crops_from_each_picture_as_it_is(tree, config, workers):
     run = config()
     run = run.model_copy(update={"machine": run.machine.model_copy(update={"workers": workers})})
@@ -113,13 +113,6 @@ def test_training_crops_from_each_picture_as_it_is(tree, config, workers):
     for row, own in zip(rows.tolist(), numbers, strict=True):
         expected = cropped(tree / data.table.ids[row], own, run)
         np.testing.assert_allclose(found[row], expected, atol=2e-5)
-
-
-def test_a_squashed_picture_gives_other_crops(config):
-    run, squashed = config(), config(size=EDGE)
-    ours, theirs = training(build_data(run), run), training(build_data(squashed), squashed)
-    assert ours.keys() == theirs.keys()
-    assert max(np.abs(ours[row] - theirs[row]).max() for row in ours) > 0.3
 
 
 @pytest.mark.parametrize("split", ["id_val", "test"])
@@ -213,23 +206,6 @@ def test_a_preset_for_images_of_one_size_is_refused(config, transform):
     ) as e:
         build_data(changed)
     assert "natural" in str(e.value)
-
-
-def test_a_preset_without_a_size_is_refused(config):
-    run = config()
-    changed = RunConfig.model_validate(
-        run.model_dump(mode="json") | {"transform": {"name": "camelyon17"}}
-    )
-    with pytest.raises(InputError, match=r"transform\.size must say what the network sees"):
-        build_data(changed)
-
-
-def test_a_damaged_picture_is_named(tree, config, tmp_path):
-    run = config()
-    data = build_data(run)
-    data.table.images.folder = tmp_path  # the files are gone
-    with pytest.raises(InputError, match=r"cannot be used"):
-        training(data, run)
 
 
 def test_prediction_reads_a_file_as_evaluation_does(tree, config):

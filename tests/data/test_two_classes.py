@@ -71,7 +71,6 @@ def test_names_shown_instead_of_the_datasets_are_those_of_the_note(make_run, tab
     ("names", "said"),
     [
         (("cancer", "normal"), True),
-        (("case", "control"), True),
         (("lesion", "no_lesion"), True),
         (("Malignant", "Benign"), True),
         (("1", "0"), True),

@@ -94,12 +94,6 @@ def test_a_folder_around_the_content_is_no_trouble(server, camelyon17_folder, tm
     assert len(camelyon17.load(config(root))) == 60
 
 
-def test_an_empty_folder_left_by_somebody_is_filled(server, archive, root):
-    (root / "camelyon17_v1.0").mkdir(parents=True)
-    server.content = archive.read_bytes()
-    assert len(camelyon17.load(config(root))) == 60
-
-
 def test_an_http_error_is_one_message_with_address_and_places(server, root):
     server.status = 404
     with pytest.raises(InputError) as told:

@@ -105,11 +105,6 @@ def test_without_wilds_a_pack_is_read_alone(section, monkeypatch):
     assert any("read from its pack alone" in note for note in alone.notes)
 
 
-def test_a_pack_of_whole_patches_serves_whatever_becomes_of_bad_ones(section):
-    pack(section)
-    assert isinstance(load_table(skipping(section)).images, np.memmap)
-
-
 def test_a_pack_without_some_patches_is_for_those_who_do_without_them(section, monkeypatch):
     patch(section, 0).unlink()
     pack(skipping(section))

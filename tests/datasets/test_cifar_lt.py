@@ -133,8 +133,7 @@ def test_the_files_of_these_tests_are_what_pythons_own_reader_takes_for_cifar():
     assert np.array_equal(turned["data"], files["test"]["data"])
 
 
-@pytest.mark.parametrize("name", ["cifar10_lt", "cifar100_lt"])
-@pytest.mark.parametrize("form", [python2, python3])
+@pytest.mark.parametrize(("name", "form"), [("cifar10_lt", python2), ("cifar100_lt", python3)])
 def test_published_files_become_a_table(tmp_path, name, form):
     files = write(tmp_path, name, form=form)
     known = SETS[name]

@@ -140,8 +140,7 @@ def test_arrays_equal_those_of_the_medmnist_package(medmnist_root, monkeypatch, 
     assert table.ids[-1] == "test/399"
 
 
-@pytest.mark.parametrize("size", [28, 64])
-def test_volumes_equal_the_files_own_arrays(medmnist_root, size):
+def test_volumes_equal_the_files_own_arrays(medmnist_root, size=64):
     table = load(Config(flag="adrenalmnist3d", size=size, root=medmnist_root))
     assert table.images.shape == (1584, 1, size, size, size)
     suffix = "" if size == 28 else "_64"
@@ -152,8 +151,12 @@ def test_volumes_equal_the_files_own_arrays(medmnist_root, size):
 # ---------------------------------------------------------------- synthetic files
 
 
-@pytest.mark.parametrize("flag", catalogue.flags())
-def test_every_set_loads_with_typed_labels_and_channels_first(tmp_path, medmnist_file, flag):
+@pytest.mark.parametrize(
+    "flag", ["breastmnist", "chestmnist", "dermamnist", "fracturemnist3d", "retinamnist"]
+)
+def test_every_kind_of_set_loads_with_typed_labels_and_channels_first(
+    tmp_path, medmnist_file, flag
+):
     content = medmnist_file(flag, counts=(4, 2, 2))
     table = any_md5(tmp_path, flag)
     validate_table(table)
@@ -203,10 +206,6 @@ def test_notes_tell_what_every_reader_must_know(tmp_path, medmnist_file):
     assert "not the official checksum" in notes
 
 
-def test_official_files_carry_no_note_on_their_checksum(medmnist_root):
-    assert load(Config(flag="retinamnist", root=medmnist_root)).notes == ()
-
-
 def test_a_file_of_ones_own_loads_by_its_own_md5(tmp_path, medmnist_file):
     medmnist_file("dermamnist")
     md5 = hashlib.md5((tmp_path / "dermamnist.npz").read_bytes()).hexdigest()
@@ -224,11 +223,6 @@ def test_constant_test_images_are_reported_with_their_indices_and_kept(tmp_path,
     table = any_md5(tmp_path, "nodulemnist3d")
     assert check_table(table) == ["nodulemnist3d_28: 3 constant test images: 4, 5, 6"]
     assert (table.splits == "test").sum() == 7
-
-
-def test_an_all_constant_split_is_reported(tmp_path, medmnist_file):
-    medmnist_file("breastmnist", change=lambda content: content["val_images"].fill(255))
-    assert "all 6 val images are constant" in check_table(any_md5(tmp_path, "breastmnist"))[0]
 
 
 # ---------------------------------------------------------------- wrong files

@@ -75,8 +75,7 @@ def test_every_patient_has_one_scanner_one_split_and_one_to_three_volumes():
         assert [item.volume for item in items] == list(range(len(items)))
 
 
-@pytest.mark.parametrize("patients", [16, 48, 500])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("patients", "seed"), [(16, 0), (48, 1), (500, 0)])
 def test_classes_are_equally_frequent_in_every_scanner_and_split(patients, seed):
     items = plan(patients, seed)
     for one in SCANNERS:
@@ -156,7 +155,7 @@ def features(kind, seed, size=48):
     return 1 - bright / before, np.linalg.norm(sides[0] - sides[1]), area
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_classes_are_what_their_names_say(seed):
     lost, step, area = (
         dict(zip(CLASSES, values, strict=True))

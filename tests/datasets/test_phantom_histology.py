@@ -109,7 +109,7 @@ def test_other_schemes_move_whole_slides_to_training_and_nothing_else(scheme, mo
     assert tested == {*range(10, 30)} - moved
 
 
-@pytest.mark.parametrize("size", [32, 48, 64, 96])
+@pytest.mark.parametrize("size", [32, 96])
 def test_a_tile_is_tumor_exactly_if_its_central_third_holds_some(size):
     line = (np.arange(size) + 0.5) * 96 / size
     central = (line > 32) & (line < 64)
@@ -181,7 +181,7 @@ def one_nucleus(y, x, a, b, lobes=0.0, turn=0.0):
     )
 
 
-@pytest.mark.parametrize("size", [48, 96, 240])
+@pytest.mark.parametrize("size", [48, 240])
 @pytest.mark.parametrize("turn", [0.0, 0.7])
 def test_a_nucleus_is_an_ellipse_of_its_axes_where_it_lies(size, turn):
     density = one_nucleus(-10.0, 20.0, 8.0, 4.0, turn=turn).density(size)
