@@ -140,7 +140,8 @@ def test_arrays_equal_those_of_the_medmnist_package(medmnist_root, monkeypatch, 
     assert table.ids[-1] == "test/399"
 
 
-def test_volumes_equal_the_files_own_arrays(medmnist_root, size=64):
+def test_volumes_equal_the_files_own_arrays(medmnist_root):
+    size = 64
     table = load(Config(flag="adrenalmnist3d", size=size, root=medmnist_root))
     assert table.images.shape == (1584, 1, size, size, size)
     suffix = "" if size == 28 else "_64"
