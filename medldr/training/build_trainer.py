@@ -11,17 +11,15 @@ from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training import start_checks as start
-from medldr.training.class_weights import WeightsInTime
 from medldr.training.finite_loss import FiniteLossCheck
 from medldr.training.fit_result import NOTHING, Before
 from medldr.training.machine.fabric import precision_name, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
-from medldr.training.optim import build_optimizers
+from medldr.training.optim import WeightsInTime, build_optimizers
 from medldr.training.prepare import prepare
-from medldr.training.running_means import RunningMeans
 from medldr.training.state.checkpoint import Checkpoints, newest
-from medldr.training.state.history import History
+from medldr.training.state.history import History, RunningMeans
 from medldr.training.state.rng import Randomness, seed_process
 from medldr.training.step import Stepper, TrainStep
 from medldr.training.trainer import Trainer
@@ -148,7 +146,6 @@ def assemble(
         selector.expect_weights(folder)
         if valley:
             valley.expect_segments()
-        more += start.halved_brier(history.rows)
         more.append(f"resumed after step {position['step']} of {step.total}")
     step.index = int(position["step"])
     # No process may write a checkpoint before all have read the old one.

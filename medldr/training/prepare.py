@@ -11,8 +11,8 @@ from medldr.models.base import FeatureModel
 from medldr.training import start_checks as start
 from medldr.training.machine.processes import Processes
 from medldr.training.optim import Schedule
-from medldr.training.setting_notes import over_corrected, without_effect
-from medldr.training.weights.selection_rules import Rule, parse_rules
+from medldr.training.start_checks import over_corrected, without_effect
+from medldr.training.weights.selection import Rule, parse_rules
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

@@ -1,10 +1,10 @@
-"""Preparations and checks before the first step."""
+"""Preparations and checks before the first step, and notes on settings without effect."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from torch import nn
@@ -17,8 +17,9 @@ from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import auc
 from medldr.folders.files import RunFolder, load_tensors
+from medldr.losses.base import Loss
 from medldr.models.base import FeatureModel
-from medldr.training.weights.selection_rules import Rule
+from medldr.training.weights.selection import Rule
 from medldr.types import DataSpec
 
 if TYPE_CHECKING:
@@ -179,27 +180,6 @@ def units(training: TrainingConfig) -> list[str]:
     return [f"training.steps is set, so these count steps, not epochs: {'; '.join(counted)}"]
 
 
-def halved_brier(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A note on a run that began when its two classes were still a multi-class task.
-
-    Args:
-        rows: Rows of `metrics.jsonl` so far.
-    """
-    began = [
-        column
-        for row in rows
-        for column in row
-        if column.endswith("/brier") and f"{column[: -len('brier')]}sensitivity" not in row
-    ]
-    if not began:
-        return []
-    return [
-        "two classes are a binary task now, which changes neither the network nor its training; "
-        f"{began[0]} in metrics.jsonl is that of both classes up to here and of one from here on, "
-        "half as large"
-    ]
-
-
 def start_from(model: nn.Module, source: str | Path) -> None:
     """Load the weights of another run's reported model.
 
@@ -266,3 +246,52 @@ def set_size(
         return None
     local = getattr(algorithm.config, "set_scope", "global") == "local"
     return batch_size // training.accumulate // (processes if local else 1)
+
+
+_ONLY_COSINE: Final = ("cosine_top", "cosine_zero")
+
+
+def over_corrected(algorithm: Algorithm, sampler: str, training: TrainingConfig) -> list[str]:
+    """A note where more than one part of a run makes up for rare classes.
+
+    A method that asks for class-balanced batches itself does not count them: the draw of ``balms``
+    gives the classes their frequencies back.
+
+    Args:
+        algorithm: The method, with all its losses.
+        sampler: The sampler of the run or the stage.
+        training: The section of the configuration.
+    """
+    losses = (part for part in algorithm.modules() if isinstance(part, Loss))
+    ways = [f"the loss {loss.config.name}" for loss in losses if loss.balances_classes][:1]
+    if sampler == "weighted" and algorithm.sampler != sampler:
+        ways.append("class-balanced batches (sampler: weighted)")
+    if isinstance(training.class_weights, tuple):
+        ways.append("training.class_weights, if its numbers are for rare classes,")
+    elif training.class_weights is not None:
+        ways.append("training.class_weights")
+    if len(ways) < 2:
+        return []
+    return [
+        f"{', '.join(ways[:-1])} and {ways[-1]} each make up for rare classes; together they "
+        "correct too much. Keep one of them"
+    ]
+
+
+def without_effect(training: TrainingConfig) -> list[str]:
+    """Notes on keys of the schedule that the run sets and does not use."""
+    notes = []
+    if training.warmup_from is not None and not training.warmup:
+        notes.append("training.warmup_from has no effect, because training.warmup is 0")
+    keys = [k for k in _ONLY_COSINE if getattr(training, k) != _default(k)]
+    if keys and training.schedule != "cosine":
+        named = " and ".join(f"training.{key}" for key in keys)
+        notes.append(
+            f"{named} {'has' if len(keys) == 1 else 'have'} no effect, because training.schedule "
+            f"is {training.schedule}"
+        )
+    return notes
+
+
+def _default(key: str) -> object:
+    return TrainingConfig.model_fields[key].default

@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from medldr.algorithms.base import Algorithm
 from medldr.config.schema import TrainingConfig
 from medldr.config.training_options import SWAD
@@ -16,23 +18,20 @@ from medldr.folders.files import RunFolder, StorageError, save_tensors
 from medldr.folders.lifecycle import Interrupted
 from medldr.folders.owner import refuse_if_taken
 from medldr.models.base import FeatureModel
-from medldr.training.accumulation import update_in_parts
-from medldr.training.class_weights import WeightsInTime
 from medldr.training.fit_result import NOTHING, Before, FitResult
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
 from medldr.training.machine.signals import SignalWatch
-from medldr.training.optim import Schedule, set_lr
-from medldr.training.running_means import RunningMeans
+from medldr.training.optim import Schedule, WeightsInTime, set_lr
 from medldr.training.state.checkpoint import Checkpoints, twin
-from medldr.training.state.history import History
+from medldr.training.state.history import History, RunningMeans
 from medldr.training.state.rng import undisturbed
 from medldr.training.step import Stepper
 from medldr.training.validation import Validation
 from medldr.training.weights.ema import ExponentialAverage
 from medldr.training.weights.selection import Selector
 from medldr.training.weights.swad import ValleyAverage
-from medldr.types import Batch
+from medldr.types import Batch, StepOutput
 
 
 @dataclass
@@ -234,3 +233,32 @@ class Trainer:
 
     def _seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.began
+
+
+def update_in_parts(
+    algorithm: Algorithm, step: Stepper, batch: Batch, parts: int
+) -> list[tuple[Batch, StepOutput]]:
+    """One optimizer step on a batch, in at most this many passes.
+
+    The parts take every ``parts``-th row, which keeps a domain-balanced batch balanced where its
+    blocks divide by ``parts``. Each part's loss is weighted by its share of the rows: for a loss
+    that is a mean over samples, the gradient is that of the whole batch. No part has fewer than two
+    rows, because batch normalisation needs two.
+
+    Returns:
+        Each part with its output; one pair when ``parts`` is 1.
+    """
+    rows = len(batch.index)
+    parts = max(1, min(parts, rows // 2))
+    if parts == 1:
+        return [(batch, algorithm.update(step, batch))]
+    outputs = []
+    for number in range(parts):
+        part = batch.select(torch.arange(number, rows, parts, device=batch.index.device))
+        # Processes exchange gradients once, in the last pass.
+        with step.local(enabled=number < parts - 1):
+            output = step.forward(part)
+            step.backward(output.loss * (len(part.index) / rows))
+        outputs.append((part, output))
+    step.optimizer_step()
+    return outputs

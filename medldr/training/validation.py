@@ -20,7 +20,7 @@ from medldr.evaluation.split_scores import positive_class
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import undisturbed
-from medldr.training.weights.selection_rules import DOMAIN_METRICS, Rule, scored_splits
+from medldr.training.weights.selection import DOMAIN_METRICS, Rule, scored_splits
 from medldr.types import Predictions
 
 if TYPE_CHECKING:

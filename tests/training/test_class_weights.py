@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from medldr.config.schema import TrainingConfig
 from medldr.folders.lifecycle import Interrupted
-from medldr.training.class_weights import WeightsInTime
+from medldr.training.optim import WeightsInTime
 
 LATE = {"kind": "effective_number", "beta": 0.9, "start": 2}
 DEFERRED = {"training.class_weights": LATE, "training.epochs": 4, "data.train": 22}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.training.running_means import RunningMeans
+from medldr.training.state.history import RunningMeans
 from medldr.types import Batch, StepOutput
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.config.schema import TrainingConfig
 from medldr.training.optim import Schedule
-from medldr.training.setting_notes import over_corrected, without_effect
+from medldr.training.start_checks import over_corrected, without_effect
 
 LATE = {"kind": "effective_number", "start": 2}
 BALANCED = {"name": "erm", "loss": "balanced_softmax"}

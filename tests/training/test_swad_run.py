@@ -10,7 +10,7 @@ from medldr.folders.lifecycle import Interrupted
 from medldr.training import trainer as trainer_module
 from medldr.training.weights import swad as swad_module
 from medldr.training.weights.loss_valley import find_valley
-from medldr.training.weights.selection_rules import parse_rules
+from medldr.training.weights.selection import parse_rules
 from medldr.training.weights.swad import ValleyAverage
 
 SHORT = [2, 1.5, 1.2, 1, 0.5, 0.6, 0.7, 2, 2, 2, 2, 2, 2]

@@ -24,8 +24,7 @@ from medldr.training.machine.processes import Processes
 from medldr.training.state.checkpoint import twin
 from medldr.training.state.history import History
 from medldr.training.validation import Validation
-from medldr.training.weights.selection import Selection
-from medldr.training.weights.selection_rules import Rule, parse_rules
+from medldr.training.weights.selection import Rule, Selection, parse_rules
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

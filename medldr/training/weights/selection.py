@@ -1,16 +1,17 @@
-"""The weights that a run keeps: what each rule has chosen so far."""
+"""Selection rules, by name (each a split, a metric and a direction), and what each has chosen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from medldr.errors import InputError
+from medldr import metrics
+from medldr.config.training_options import SWAD
+from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import RunFolder
-from medldr.training.weights.selection_rules import Rule, watched_loss
 
 
 @dataclass(frozen=True)
@@ -129,3 +130,179 @@ class Selector:
         """Restore the state of a checkpoint."""
         self._best = {name: dict(best) for name, best in state["best"].items()}
         self.waited = int(state["waited"])
+
+
+METRICS: Final = {name: known for name, known in metrics.METRICS.items() if known.selects}
+"""Metrics that can select."""
+
+DOMAIN_METRICS: Final = tuple(name for name, known in METRICS.items() if known.over_domains)
+"""Unweighted means over the domains of a split: ``val_domain_accuracy`` is DomainBed's
+"training-domain validation"."""
+
+PREFIXES: Final = ("val", "id_val", "oracle_out", "oracle")
+"""What a rule reads: ``val`` is the split that selects (``id_val`` where there is no other),
+``oracle`` the test split, ``oracle_out`` the ``target_out`` part of the held-out domains."""
+
+_SPLITS: Final = {"oracle": "test", "oracle_out": "target_out"}
+
+
+WATCHED: Final = "val/domain_loss"
+"""What SWAD watches, where rows have domains; see `watched_loss`."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named rule that chooses the weights to keep.
+
+    Attributes:
+        name: As in the configuration: ``last``, ``val_auc``, ``id_val_loss``, ``oracle_auc``.
+        split: The split it reads, or the part ``target_out``; empty for ``last``.
+        column: The metric it compares, as `metrics.jsonl` names it; empty for ``last``.
+        larger: Whether a larger value is better.
+        oracle: Whether it reads test rows, which makes its result optimistic.
+        averaged: Whether its weights are made at the end of training, from those of many steps;
+            until then only the step with the lowest loss is known.
+    """
+
+    name: str
+    split: str = ""
+    column: str = ""
+    larger: bool = True
+    oracle: bool = False
+    averaged: bool = False
+
+    def better(self, value: float | None, best: float | None) -> bool:
+        """Whether a new value replaces the best so far: strictly better, and finite.
+
+        A finite value beats an undefined one; an undefined one (None, NaN) beats nothing.
+
+        Example:
+            >>> rule = Rule("val_auc", "val", "val/auc")
+            >>> rule.better(0.7, 0.7), rule.better(0.7, None), rule.better(float("nan"), 0.1)
+            (False, True, False)
+        """
+        if not self.column:
+            return True
+        if value is None or not math.isfinite(value):
+            return False
+        if best is None or not math.isfinite(best):
+            return True
+        return value > best if self.larger else value < best
+
+
+def scored_splits(rules: Sequence[Rule], splits: Collection[str]) -> dict[str, str]:
+    """Splits to score while training, by the prefix of their columns.
+
+    The split used for selection is scored for the curves even if no rule reads it. Other splits
+    are scored only for a rule; the test split only for an oracle.
+
+    Example:
+        >>> scored_splits([Rule("last")], {"train", "id_val", "test"})
+        {'val': 'id_val'}
+    """
+    selecting = next((split for split in ("val", "id_val") if split in splits), None)
+    scored = {"val": selecting} if selecting else {}
+    return scored | {rule.column.split("/")[0]: rule.split for rule in rules if rule.column}
+
+
+def rule_names() -> list[str]:
+    """All rules."""
+    return ["last", SWAD, *(f"{prefix}_{metric}" for prefix in PREFIXES for metric in METRICS)]
+
+
+def parse_rules(
+    names: Sequence[str],
+    splits: Collection[str],
+    *,
+    oracle: bool = False,
+    averaging: str | None = None,
+) -> tuple[Rule, ...]:
+    """The rules behind the names of ``training.select``.
+
+    Args:
+        names: The first is the reported one.
+        splits: Splits that the data has, and parts of held-out domains. ``val_*`` reads ``val``,
+            or ``id_val`` without one.
+        oracle: Whether ``evaluation.oracle`` allows rules that read the test split.
+        averaging: Name of ``training.averaging``. With ``swad`` the rule of that name is one of
+            the rules, the last where it is not named.
+
+    Raises:
+        InputError: If a name is unknown, its split is absent, an oracle is not allowed, or nothing
+            makes the weights of ``swad``.
+
+    Example:
+        >>> [rule] = parse_rules(["val_auc"], {"train", "id_val"})
+        >>> rule.split, rule.column
+        ('id_val', 'val/auc')
+    """
+    rules = []
+    further = (SWAD,) if averaging == SWAD else ()
+    for name in dict.fromkeys((*names, *further)):
+        if name == "last":
+            rules.append(Rule(name))
+            continue
+        if name == SWAD:
+            rules.append(_swad_rule(splits, averaging))
+            continue
+        prefix = next((p for p in PREFIXES if name.startswith(f"{p}_")), None)
+        metric = name.removeprefix(f"{prefix}_")
+        if prefix is None or metric not in METRICS:
+            known = rule_names()
+            raise InputError(
+                f"training.select: unknown rule {name!r}.{did_you_mean(name, known)} "
+                f"Rules: {', '.join(known)}"
+            )
+        if prefix in _SPLITS and not oracle:
+            raise InputError(
+                f"training.select: {name} reads the test split, so its result is only an upper "
+                "bound. To use it anyway, set evaluation.oracle: true"
+            )
+        split = _SPLITS.get(prefix, prefix)
+        if split == "val" and "val" not in splits:
+            split = "id_val"
+        if split == "target_out" and split not in splits:
+            raise InputError(
+                f"training.select: {name} reads the part {split!r} of held-out domains, but no "
+                "domain is held out. Set data.held_out, or use another rule"
+            )
+        if split not in splits:
+            raise InputError(
+                f"training.select: {name} needs a split {split!r}, but the data has only "
+                f"{', '.join(sorted(splits))}. Use training.select: [last]"
+            )
+        column = f"{prefix}/{metric}"
+        rules.append(
+            Rule(name, split, column, METRICS[metric].better == "higher", prefix in _SPLITS)
+        )
+    return tuple(rules)
+
+
+def _swad_rule(splits: Collection[str], averaging: str | None) -> Rule:
+    if averaging != SWAD:
+        raise InputError(
+            "training.select: swad needs the weights made by training.averaging: swad. Set that "
+            "too, or remove swad from training.select"
+        )
+    split = next((split for split in ("val", "id_val") if split in splits), None)
+    if split is None:
+        raise InputError(
+            "training.averaging: swad watches the validation loss and needs a split 'val' or "
+            f"'id_val', but the data has only {', '.join(sorted(splits))}. Hold back a part of the "
+            "training rows (data.val_fraction), or set training.averaging: null"
+        )
+    return Rule(SWAD, split, WATCHED, larger=False, averaged=True)
+
+
+def watched_loss(row: Mapping[str, Any]) -> float | None:
+    """What SWAD watches: the mean over domains of their loss, else the loss over all rows.
+
+    Args:
+        row: As in `metrics.jsonl`.
+
+    Example:
+        >>> watched_loss({"val/loss": 0.5}), watched_loss({"val/loss": 1, "val/domain_loss": 2})
+        (0.5, 2)
+    """
+    value: float | None = row.get(WATCHED, row.get("val/loss"))
+    return value

@@ -39,9 +39,9 @@ from medldr.folders.files import RunFolder, load_tensors, save_tensors
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import Randomness, seed_process, undisturbed
-from medldr.training.weights.batch_norm import live_norms, reestimate
+from medldr.training.weights.ema import live_norms, reestimate
 from medldr.training.weights.loss_valley import Rule, Valley, find_valley, may_be_needed
-from medldr.training.weights.selection_rules import watched_loss
+from medldr.training.weights.selection import watched_loss
 from medldr.types import Batch
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from medldr.errors import InputError
-from medldr.training.weights.selection import Selector
-from medldr.training.weights.selection_rules import parse_rules, rule_names, scored_splits
+from medldr.training.weights.selection import Selector, parse_rules, rule_names, scored_splits
 
 ALL = {"train", "val", "id_val", "test", "target_in", "target_out"}
 

@@ -10,7 +10,7 @@ from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.training import make_fabric
 from medldr.training.machine.processes import Processes
-from medldr.training.weights.batch_norm import live_norms
+from medldr.training.weights.ema import live_norms
 from medldr.training.weights.loss_valley import Rule, may_be_needed
 from medldr.training.weights.swad import ValleyAverage
 
