@@ -162,7 +162,7 @@ def test_a_stage_that_cannot_work_is_refused_before_the_first_begins(
     ("stage", "said"),
     [
         ("tau_nrom", "Did you mean 'tau_norm'"),
-        ({"epochs": 3}, "needs the name of a stage"),
+        ({"epochs": 3}, "needs a key 'name'"),
         ({"name": "retrain_head"}, "either epochs or steps"),
         ({"name": "retrain_head", "epochs": 1, "steps": 1}, "either epochs or steps"),
         ({"name": "tau_norm", "tau": -1}, "greater than or equal to 0"),
