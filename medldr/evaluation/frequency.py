@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from medldr.errors import InputError
-from medldr.evaluation.metrics.shots import Shots
+from medldr.evaluation.metrics.items import Shots
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import METRICS
 from medldr.types import Predictions, Task

@@ -15,8 +15,8 @@ from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics import calibration, counts, ranking
 from medldr.evaluation.metrics import score as metrics
+from medldr.evaluation.metrics.items import Shots
 from medldr.evaluation.metrics.operating_point import OperatingPoint
-from medldr.evaluation.metrics.shots import Shots
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.metrics import METRICS, TASKS, metric_facts
 from medldr.types import DataSpec, Predictions, Task

@@ -227,9 +227,14 @@ class SplitRecord(Record):
                     split, metric, number.value, number.low, number.high, number.reason, n,
                     rule=rule, undefined_draws=number.undefined_draws, noise=number.noise, **place,
                 )  # fmt: skip
+        for name, group in self.groups.items():
+            yield ScoreRow(
+                split, "accuracy", group.accuracy, group.low, group.high,
+                n=group.n, group=name, rule=rule,
+            )  # fmt: skip
 
     def _places(self) -> Iterator[tuple[dict[str, str], int | None, Mapping[str, Number]]]:
-        """Each place that has numbers: the columns that name it, its items, and its numbers."""
+        """Each place but groups: the columns that name it, its items, and its numbers."""
         coverage = {f"coverage/{p}/error": of for p, of in self.error_at_coverage.items()}
         yield {}, self.n, {**self.metrics, **self.at_prevalence, **coverage}
         for name, worst in (("domain", self.worst_domain), ("group", self.worst_group)):
@@ -242,17 +247,8 @@ class SplitRecord(Record):
         for name, of in self.classes.items():
             yield {"class_": name}, of.n, of.metrics
         for name, fit in self.calibration_fit.items():
-            yield (
-                {"class_": name},
-                fit.n,
-                {
-                    "calibration_intercept": fit.calibration_intercept,
-                    "calibration_slope": fit.calibration_slope,
-                },
-            )
-        for name, group in self.groups.items():
-            accuracy = Number.model_construct(value=group.accuracy, low=group.low, high=group.high)
-            yield {"group": name}, group.n, {"accuracy": accuracy}
+            line = {"intercept": fit.calibration_intercept, "slope": fit.calibration_slope}
+            yield {"class_": name}, fit.n, {f"calibration_{key}": of for key, of in line.items()}
         for column, division in self.subgroups.items():
             for value, subgroup in division.values.items():
                 yield {"subgroup": f"{column}/{value}"}, subgroup.n, subgroup.metrics

@@ -105,7 +105,7 @@ class ScoreFrame:
     """Every number of an evaluation.
 
     Attributes:
-        rows: In the order of the file: whole split, parts, domains, classes, groups, subgroups.
+        rows: In the order of the file: whole split, parts, domains, classes, subgroups, groups.
     """
 
     rows: tuple[ScoreRow, ...] = ()

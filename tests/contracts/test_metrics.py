@@ -14,8 +14,8 @@ import pytest
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import domain_means, evaluate, predictions_of, score
+from medldr.evaluation.metrics.items import Shots
 from medldr.evaluation.metrics.score import measures
-from medldr.evaluation.metrics.shots import Shots
 from medldr.metrics import ALIASES, METRICS, TASKS, metric_facts
 
 FOLDER = Path(__file__).parents[1] / "reference" / "metrics"

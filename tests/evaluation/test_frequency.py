@@ -9,8 +9,8 @@ from medldr.errors import InputError
 from medldr.evaluation import evaluate, predictions_of
 from medldr.evaluation.agreement import differences
 from medldr.evaluation.frequency import common_shots, shots_notes
+from medldr.evaluation.metrics.items import Shots
 from medldr.evaluation.metrics.score import measures, values
-from medldr.evaluation.metrics.shots import Shots
 from medldr.folders.evaluation_record import EvaluationRecord
 
 RIGHT = (9, 5, 3, 1)  # of ten images of each class

@@ -33,8 +33,8 @@ PLACES = {
     "test/class/a/auc": ({"class_": "a"}, 2),
     "test/class/a/calibration_intercept": ({"class_": "a"}, 2),
     "test/class/a/calibration_slope": ({"class_": "a"}, 2),
-    "test/group/p1/accuracy": ({"group": "p1"}, 3),
     "test/subgroup/sex/F/auc": ({"subgroup": "sex/F"}, 5),
+    "test/group/p1/accuracy": ({"group": "p1"}, 3),
 }
 
 

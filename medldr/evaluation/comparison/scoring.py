@@ -13,7 +13,7 @@ from medldr.evaluation.frequency import common_shots
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.inference import Scores
 from medldr.evaluation.metrics import operating_point
-from medldr.evaluation.metrics.shots import Shots
+from medldr.evaluation.metrics.items import Shots
 from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
 from medldr.types import Predictions
 

@@ -13,8 +13,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.metrics.items import Items
-from medldr.evaluation.metrics.shots import Shots
+from medldr.evaluation.metrics.items import Items, Shots
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.metrics import METRICS, metric_facts
 from medldr.types import Predictions, Task

@@ -13,52 +13,12 @@ Source:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import vstack
 
 from medldr.evaluation.metrics.counts import decide
-from medldr.evaluation.metrics.items import Items
+from medldr.evaluation.metrics.items import BUCKETS, Items
 from medldr.evaluation.metrics.sums import Array, Sums, mean_defined, one_hot, ratio
-
-BUCKETS = ("many", "medium", "few")
-"""Names of the groups of classes, the most frequent first."""
-
-
-@dataclass(frozen=True)
-class Shots:
-    """How frequent each class is among the training images, and where the limits lie.
-
-    Attributes:
-        counts: Training images of each class.
-        many: A class with more than this is in ``many``.
-        few: A class with fewer than this is in ``few``.
-    """
-
-    counts: tuple[int, ...]
-    many: int = 100
-    few: int = 20
-
-    def bucket(self, count: int) -> str:
-        """The group of a class with so many training images.
-
-        Example:
-            >>> [Shots(()).bucket(count) for count in (101, 100, 20, 19)]
-            ['many', 'medium', 'medium', 'few']
-        """
-        if count > self.many:
-            return "many"
-        return "few" if count < self.few else "medium"
-
-    def members(self, bucket: str) -> list[int]:
-        """Numbers of the classes of a group.
-
-        Example:
-            >>> Shots((500, 60, 5)).members("medium")
-            [1]
-        """
-        return [k for k, count in enumerate(self.counts) if self.bucket(count) == bucket]
 
 
 def accuracies(items: Items) -> Sums:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from medldr.evaluation.metrics.shots import Shots
+from medldr.evaluation.metrics.items import Shots
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import MUTED, add_tips, draw_axes, shorten
 from medldr.reporting.figures.frequency import LOOKS

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from medldr.data.counting import counted
-from medldr.evaluation.metrics.shots import BUCKETS, Shots
+from medldr.evaluation.metrics.items import BUCKETS, Shots
 from medldr.reporting.document import Block, Figures, Paragraph
 from medldr.reporting.figures.class_sizes import class_sizes_figure
 from medldr.reporting.prose import sentence

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.metrics.shots import Shots
+from medldr.evaluation.metrics.items import Shots
 from medldr.reporting.figures.class_sizes import class_sizes_figure
 
 

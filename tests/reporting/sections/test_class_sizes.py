@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.evaluation.metrics.shots import Shots
+from medldr.evaluation.metrics.items import Shots
 from medldr.reporting import write_report
 from medldr.reporting.sections.class_sizes import size_blocks
 
