@@ -22,6 +22,7 @@ RESULTS = {
     "own_scans": r"volumes, epochs, disk / memory: \d",
     "prediction": r"medldr predict +. +\d",
     "phantom_shift": r"lost, in percentage points +-?\d",
+    "size": r"total +\d+ +\d+ +\d+",
     "single_run_coverage": r"accuracy 75%, 5 patients of 20 images +\d+\.\d \(\d+\.\d\)",
     "stain_jitter": r"medldr +. +\d",
     "train_step": r"medldr batchformer, time over ERM's: \d",
