@@ -1,5 +1,6 @@
 """A small sweep file to change in tests, and the message with which a sweep is refused."""
 
+import json
 import textwrap
 
 import pytest
@@ -63,3 +64,20 @@ def refusal(tmp_path):
         return str(caught.value)
 
     return of
+
+
+@pytest.fixture
+def leave():
+    """Leave the folder of a run as a run leaves it."""
+
+    def run(folder, name, status, *, starts=1, seconds=0.0, latest_start=None, **facts):
+        run = folder.run(name)
+        run.path.mkdir(parents=True, exist_ok=True)
+        times = {"starts": starts, "seconds": seconds, "latest_start": latest_start}
+        run.run.write_text(json.dumps({"status": status, "times": times, **facts}))
+        if status == "done":
+            run.evaluation.write_text("{}")
+            run.model.touch()
+        return run
+
+    return run

@@ -28,47 +28,41 @@ CONTENT = {
 }
 
 
-class Ends:
-    """A process that is over at once, having left what `leave` says."""
-
-    def __init__(self, job, leave):
-        self.code = leave(job)
+class Ended:
+    """A process that is over at once, without a mistake."""
 
     def poll(self):
-        return self.code
-
-    def stop(self):
-        pass
-
-    def kill(self):
-        pass
-
-
-def _launcher(started, leave):
-    def start(jobs):
-        started.extend(jobs)
-        return [Ends(job, leave) for job in jobs]
-
-    return Launcher(start, 2, cores=3, pause_s=0.0)
-
-
-def _finish(folder):
-    def leave(job):
-        run = folder.run(job.name)
-        run.path.mkdir()
-        run.run.write_text(json.dumps({"status": "done"}))
-        run.evaluation.write_text("{}")
-        run.model.touch()
         return 0
 
-    return leave
+    stop = kill = poll
 
 
-def test_a_sweep_from_its_file_to_its_end(tmp_path):
+@pytest.fixture
+def run_plan(leave):
+    """Run a plan whose processes finish their runs at once; gives the result and the jobs.
+
+    `meanwhile` is called before each of them.
+    """
+
+    def run(plan, meanwhile=lambda: None):
+        started = []
+
+        def start(jobs):
+            for job in jobs:
+                meanwhile()
+                started.append(job)
+                leave(plan.folder, job.name, "done")
+            return [Ended() for _ in jobs]
+
+        return launch.run_plan(plan, Launcher(start, 2, cores=3, pause_s=0.0)), started
+
+    return run
+
+
+def test_a_sweep_from_its_file_to_its_end(tmp_path, run_plan):
     plan = launch.make_plan(CONTENT, ["training.lr=0.5"], tmp_path / "S")
     assert not (tmp_path / "S").exists()
-    started = []
-    result = launch.run_plan(plan, _launcher(started, _finish(plan.folder)))
+    result, started = run_plan(plan)
     names = [entry.member.run for entry in plan.planned]
     assert list(result.done) == names == [job.name for job in started]
     assert len(names) == 4
@@ -82,12 +76,12 @@ def test_a_sweep_from_its_file_to_its_end(tmp_path):
         assert again.training.lr == 0.5
 
 
-def test_the_command_of_a_member_trains_it_into_the_folder_of_the_sweep(tmp_path, monkeypatch):
+def test_the_command_of_a_member_trains_it_into_the_folder_of_the_sweep(
+    tmp_path, monkeypatch, run_plan
+):
     monkeypatch.chdir(tmp_path)
     plan = launch.make_plan(CONTENT, ["seeds=0", "axes.algorithm=[erm]"], "S")
-    started = []
-    launch.run_plan(plan, _launcher(started, _finish(plan.folder)))
-    (job,) = started
+    _, (job,) = run_plan(plan)
     config = tmp_path / "S" / "configs" / f"{job.name}.yaml"
     assert job.command == (
         sys.executable, "-m", "medldr.cli", "train", str(config), "machine.threads=3",
@@ -108,23 +102,21 @@ def test_the_home_folder_may_be_written_as_a_tilde(tmp_path, monkeypatch):
     }
 
 
-def test_only_some_are_started_and_all_are_on_record(tmp_path):
+def test_only_some_are_started_and_all_are_on_record(tmp_path, run_plan):
     plan = launch.make_plan(CONTENT, (), tmp_path / "S", only="demo_erm")
-    started = []
-    result = launch.run_plan(plan, _launcher(started, _finish(plan.folder)))
+    result, started = run_plan(plan)
     assert len(started) == len(result.done) == 2
     assert len(read_sweep(plan.folder).members) == 4
     assert len(list(plan.folder.configs.iterdir())) == 4
 
 
-def test_a_second_start_writes_the_same_and_starts_nothing(tmp_path):
+def test_a_second_start_writes_the_same_and_starts_nothing(tmp_path, run_plan):
     plan = launch.make_plan(CONTENT, (), tmp_path / "S")
-    launch.run_plan(plan, _launcher([], _finish(plan.folder)))
+    run_plan(plan)
     files = [plan.folder.sweep, *plan.folder.configs.iterdir()]
     before = {path: path.read_bytes() for path in files}
-    started = []
-    again = launch.make_plan(CONTENT, (), tmp_path / "S")
-    assert launch.run_plan(again, _launcher(started, _finish(plan.folder))).complete
+    result, started = run_plan(launch.make_plan(CONTENT, (), tmp_path / "S"))
+    assert result.complete
     assert started == []
     assert before == {path: path.read_bytes() for path in files}
 
@@ -173,52 +165,42 @@ def test_ctrl_c_waits_until_every_process_has_saved(tmp_path):
     assert not list(plan.folder.logs.glob("*.json"))
 
 
-def test_another_plan_does_not_replace_one_at_work(tmp_path):
+def test_another_plan_does_not_replace_one_at_work(tmp_path, run_plan):
     plan = launch.make_plan(CONTENT, (), tmp_path / "S")
+    late = launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")  # checked in the same moment
+    same = launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S")
+    assert same.planned == plan.planned
     refused = []
 
-    def meanwhile(job):
-        assert launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S").planned == plan.planned
-        with pytest.raises(InputError) as caught:
+    def meanwhile():
+        launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S")
+        with pytest.raises(InputError, match="another plan is running"):
             launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")
-        refused.append(str(caught.value))
-        return _finish(plan.folder)(job)
+        with pytest.raises(InputError, match="another plan is running"):
+            run_plan(late)
+        refused.append(late)
 
-    assert launch.run_plan(plan, _launcher([], meanwhile)).complete
+    assert run_plan(plan, meanwhile)[0].complete
     assert len(refused) == 4
     assert len(read_sweep(plan.folder).members) == 4
+    assert run_plan(same)[0].complete
+    assert not list((plan.folder.logs / "sweeps").iterdir())
     launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")
 
 
-def test_of_two_plans_checked_in_the_same_moment_the_second_is_refused(tmp_path):
-    plan = launch.make_plan(CONTENT, (), tmp_path / "S")
-    late = launch.make_plan(CONTENT, ["seeds=0"], tmp_path / "S")
-    same = launch.make_plan(CONTENT, ["seeds=[0,1]"], tmp_path / "S")
-
-    def meanwhile(job):
-        with pytest.raises(InputError, match="another plan is running"):
-            launch.run_plan(late, _launcher([], _finish(plan.folder)))
-        return _finish(plan.folder)(job)
-
-    assert launch.run_plan(plan, _launcher([], meanwhile)).complete
-    assert len(read_sweep(plan.folder).members) == 4
-    assert launch.run_plan(same, _launcher([], _finish(plan.folder))).complete
-    assert not list((plan.folder.logs / "sweeps").iterdir())
-
-
-def test_runs_that_leave_the_table_are_told(tmp_path):
+def test_runs_that_leave_the_table_are_told(tmp_path, run_plan):
     plan = launch.make_plan(CONTENT, ["training.lr=0.5"], tmp_path / "S")
     assert plan.notes == ()
-    launch.run_plan(plan, _launcher([], _finish(plan.folder)))
+    run_plan(plan)
     (note,) = launch.make_plan(CONTENT, ["training.lr=0.5", "seeds=1"], tmp_path / "S").notes
     assert note.startswith("2 finished runs in ")
 
 
-def test_a_damaged_record_is_written_anew(tmp_path):
+def test_a_damaged_record_is_written_anew(tmp_path, run_plan):
     (tmp_path / "S").mkdir()
     (tmp_path / "S" / "sweep.json").write_text("{half")
     plan = launch.make_plan(CONTENT, (), tmp_path / "S")
-    launch.run_plan(plan, _launcher([], _finish(plan.folder)))
+    run_plan(plan)
     assert len(read_sweep(plan.folder).members) == 4
 
 

@@ -1,5 +1,6 @@
 """Which member starts when and what becomes of it, with processes that are only played."""
 
+import functools
 import io
 import json
 import signal
@@ -26,8 +27,9 @@ class Stage:
     and returns its exit code. `events` is what happened, in order.
     """
 
-    def __init__(self, path, *members, slots=1):
+    def __init__(self, path, leave, *members, slots=1):
         self.folder = SweepFolder(path)
+        self.leave = leave
         self.members = [m if isinstance(m, Member) else Member(m, m, 0, m, "c") for m in members]
         self.plays = {}
         self.polls = {}
@@ -54,13 +56,7 @@ class Stage:
         return Job(name, ("train", name), self.folder.log(name))
 
     def says(self, name, status, **facts):
-        """Leave a run folder as a run leaves it."""
-        run = self.folder.run(name)
-        run.path.mkdir(parents=True, exist_ok=True)
-        run.run.write_text(json.dumps({"status": status, "times": {"starts": 1}, **facts}))
-        if status == "done":
-            run.evaluation.write_text("{}")
-            run.model.touch()
+        self.leave(self.folder, name, status, **facts)
 
     def done(self, name):
         return lambda: self.says(name, "done") or 0
@@ -108,8 +104,14 @@ class Played:
         self.stopped = lambda: -9
 
 
-def test_members_start_in_their_order_one_after_another(tmp_path):
-    stage = Stage(tmp_path, "a", "b", "c")
+@pytest.fixture
+def new_stage(tmp_path, leave):
+    """A stage with these members, in the same folder each time."""
+    return functools.partial(Stage, tmp_path, leave)
+
+
+def test_members_start_in_their_order_one_after_another(new_stage):
+    stage = new_stage("a", "b", "c")
     outcome = stage.run()
     assert outcome.done == ["a", "b", "c"]
     assert stage.events == ["start a", "end a", "start b", "end b", "start c", "end c"]
@@ -117,34 +119,34 @@ def test_members_start_in_their_order_one_after_another(tmp_path):
 
 
 @pytest.mark.parametrize(("slots", "most"), [(1, 1), (2, 2), (3, 3), (None, 4)])
-def test_no_more_run_at_once_than_the_launcher_takes(tmp_path, slots, most):
-    stage = Stage(tmp_path, *"abcd", slots=slots)
+def test_no_more_run_at_once_than_the_launcher_takes(new_stage, slots, most):
+    stage = new_stage(*"abcd", slots=slots)
     assert sorted(stage.run().done) == list("abcd")
     assert stage.most == most
 
 
-def test_what_is_done_is_not_started_again_and_what_was_interrupted_goes_on(tmp_path):
-    stage = Stage(tmp_path, "a", "b", "c")
+def test_what_is_done_is_not_started_again_and_what_was_interrupted_goes_on(new_stage):
+    stage = new_stage("a", "b", "c")
     stage.says("a", "done")
     stage.says("b", "interrupted")
     assert stage.run().done == ["a", "b", "c"]
     assert stage.events == ["start b", "end b", "start c", "end c"]
 
 
-def test_a_failed_member_is_told_and_skipped_until_a_retry_is_asked_for(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
+def test_a_failed_member_is_told_and_skipped_until_a_retry_is_asked_for(new_stage):
+    stage = new_stage("a", "b")
     stage.says("a", "failed", error="InputError: no such file")
     outcome = stage.run()
     assert outcome.failed == {"a": "InputError: no such file"}
     assert outcome.done == ["b"]
     assert "no such file" in stage.text.getvalue()
-    again = Stage(tmp_path, "a", "b").run(retry_failed=True)
+    again = new_stage("a", "b").run(retry_failed=True)
     assert again.done == ["b", "a"]
     assert not again.failed
 
 
-def test_an_ending_that_the_run_cannot_tell_is_recorded_and_forgotten_once_done(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_an_ending_that_the_run_cannot_tell_is_recorded_and_forgotten_once_done(new_stage):
+    stage = new_stage("a")
 
     stage.plays["a"] = stage.prints("a", "terminate called without an active exception\n\n", -9)
     outcome = stage.run()
@@ -152,38 +154,36 @@ def test_an_ending_that_the_run_cannot_tell_is_recorded_and_forgotten_once_done(
     assert "terminate called" in outcome.failed["a"]
     assert json.loads(stage.folder.ending("a").read_text())["code"] == -9
     assert standing_of(stage.folder, "a").state == "failed"
-    again = Stage(tmp_path, "a")
+    again = new_stage("a")
     assert again.run().done == ["a"]  # without being asked to retry
     assert not stage.folder.ending("a").exists()
 
 
-def test_a_mistake_before_the_folder_exists_is_not_made_again_unasked(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_a_mistake_before_the_folder_exists_is_not_made_again_unasked(new_stage):
+    stage = new_stage("a")
     stage.plays["a"] = stage.prints("a", "error: machine.device: there is no cuda here\n", 2)
     said = {"a": "machine.device: there is no cuda here"}
     assert stage.run().failed == said
-    again = Stage(tmp_path, "a")
+    again = new_stage("a")
     assert again.run().failed == said
     assert again.events == []
-    assert Stage(tmp_path, "a").run(retry_failed=True).done == ["a"]
+    assert new_stage("a").run(retry_failed=True).done == ["a"]
 
 
-def test_a_retry_that_does_not_come_to_run_tells_why_and_not_what_was_before(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_a_retry_that_does_not_come_to_run_tells_why_and_not_what_was_before(new_stage):
+    stage = new_stage("a")
     stage.says("a", "failed", error="ValueError: boo")
     stage.plays["a"] = stage.prints("a", "error: machine.device: there is no cuda here\n", 2)
     said = {"a": "machine.device: there is no cuda here"}
     assert stage.run(retry_failed=True).failed == said
     assert standing_of(stage.folder, "a").error == said["a"]
-    again = Stage(tmp_path, "a")
-    again.plays["a"] = lambda: (
-        again.says("a", "failed", error="ValueError: new", times={"starts": 2}) or 1
-    )
+    again = new_stage("a")
+    again.plays["a"] = lambda: again.says("a", "failed", error="ValueError: new", starts=2) or 1
     assert again.run(retry_failed=True).failed == {"a": "ValueError: new"}
 
 
-def test_a_retry_that_is_stopped_before_it_runs_is_interrupted(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_a_retry_that_is_stopped_before_it_runs_is_interrupted(new_stage):
+    stage = new_stage("a")
     stage.says("a", "failed", error="ValueError: boo")
     stage.plays["a"] = lambda: 143
     outcome = stage.run(retry_failed=True)
@@ -191,8 +191,8 @@ def test_a_retry_that_is_stopped_before_it_runs_is_interrupted(tmp_path):
     assert stage.scheduler.interrupted == 1
 
 
-def test_an_unreadable_run_is_named_and_left_out(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
+def test_an_unreadable_run_is_named_and_left_out(new_stage):
+    stage = new_stage("a", "b")
     stage.says("a", "done")
     stage.folder.run("a").run.write_text("{half")
     outcome = stage.run()
@@ -201,18 +201,17 @@ def test_an_unreadable_run_is_named_and_left_out(tmp_path):
     assert "run.json" in stage.text.getvalue()
 
 
-def test_a_member_starts_after_those_it_needs(tmp_path):
-    stage = Stage(
-        tmp_path, Member("b", "b", 0, "b", "c", after=("a",)), "a", "x", slots=3
+def test_a_member_starts_after_those_it_needs(new_stage):
+    stage = new_stage(Member("b", "b", 0, "b", "c", after=("a",)), "a", "x", slots=3
     )  # fmt: skip
     assert set(stage.run().done) == {"a", "b", "x"}
     assert stage.events.index("end a") < stage.events.index("start b")
 
 
-def test_a_failure_leaves_out_what_waits_for_it_and_stops_no_other(tmp_path):
+def test_a_failure_leaves_out_what_waits_for_it_and_stops_no_other(new_stage):
     members = [Member(name, name, 0, name, "c", after) for name, after in
                [("a", ()), ("b", ("a",)), ("c", ("b",)), ("x", ())]]  # fmt: skip
-    stage = Stage(tmp_path, *members)
+    stage = new_stage(*members)
     stage.plays["a"] = lambda: stage.says("a", "failed", error="ValueError: boo") or 1
     outcome = stage.run()
     assert (outcome.done, outcome.failed) == (["x"], {"a": "ValueError: boo"})
@@ -220,8 +219,8 @@ def test_a_failure_leaves_out_what_waits_for_it_and_stops_no_other(tmp_path):
     assert "a" in outcome.left_out["b"]
 
 
-def test_a_run_that_another_process_owns_is_waited_for_and_not_started(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
+def test_a_run_that_another_process_owns_is_waited_for_and_not_started(new_stage):
+    stage = new_stage("a", "b")
     stage.says("a", "running")
     with owned(stage.folder.run("a")):
         # The other one finishes while b runs here.
@@ -232,8 +231,8 @@ def test_a_run_that_another_process_owns_is_waited_for_and_not_started(tmp_path)
 
 
 @pytest.mark.parametrize("leaves", ["unfinished", "moved aside"])
-def test_a_run_that_another_process_leaves_is_started(tmp_path, leaves):
-    stage = Stage(tmp_path, "a", "b")
+def test_a_run_that_another_process_leaves_is_started(new_stage, tmp_path, leaves):
+    stage = new_stage("a", "b")
     stage.says("a", "running")
     other = owned(stage.folder.run("a"))
     other.__enter__()
@@ -254,8 +253,8 @@ def test_a_run_that_another_process_leaves_is_started(tmp_path, leaves):
     assert stage.events[-2:] == ["start a", "end a"]
 
 
-def test_what_another_sweep_has_brought_to_an_end_meanwhile_is_not_started(tmp_path):
-    stage = Stage(tmp_path, "a", "b", "c")
+def test_what_another_sweep_has_brought_to_an_end_meanwhile_is_not_started(new_stage):
+    stage = new_stage("a", "b", "c")
 
     def meanwhile():
         stage.says("b", "done")
@@ -269,8 +268,8 @@ def test_what_another_sweep_has_brought_to_an_end_meanwhile_is_not_started(tmp_p
     assert stage.events == ["start a", "end a"]
 
 
-def test_what_another_sweep_has_launched_is_waited_for_until_that_sweep_is_gone(tmp_path):
-    stage = Stage(tmp_path, "a", "b", "c")
+def test_what_another_sweep_has_launched_is_waited_for_until_that_sweep_is_gone(new_stage):
+    stage = new_stage("a", "b", "c")
     other = at_work(stage.folder)
     theirs = other.__enter__()
     note_launch(theirs, "a", 0)
@@ -288,8 +287,8 @@ def test_what_another_sweep_has_launched_is_waited_for_until_that_sweep_is_gone(
     assert outcome.done == ["b", "a", "c"]
 
 
-def test_a_member_is_launched_until_it_runs(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_a_member_is_launched_until_it_runs(new_stage):
+    stage = new_stage("a")
     seen = []
 
     class Watched(Played):
@@ -304,8 +303,8 @@ def test_a_member_is_launched_until_it_runs(tmp_path):
     assert standing_of(stage.folder, "a").state == "failed"
 
 
-def test_losing_the_race_for_a_folder_is_no_failure(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
+def test_losing_the_race_for_a_folder_is_no_failure(new_stage):
+    stage = new_stage("a", "b")
     other = owned(stage.folder.run("a"))
 
     def lose():
@@ -323,8 +322,8 @@ def test_losing_the_race_for_a_folder_is_no_failure(tmp_path):
     assert stage.events.count("start a") == 1
 
 
-def test_losing_it_to_one_that_is_gone_by_then_starts_the_member_again(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_losing_it_to_one_that_is_gone_by_then_starts_the_member_again(new_stage):
+    stage = new_stage("a")
 
     def lose():
         with stage.folder.log("a").open("a") as log:
@@ -338,8 +337,8 @@ def test_losing_it_to_one_that_is_gone_by_then_starts_the_member_again(tmp_path)
     assert stage.events.count("start a") == 2
 
 
-def test_a_signal_has_all_save_and_end(tmp_path):
-    stage = Stage(tmp_path, "a", "b", "c", "d", slots=2)
+def test_a_signal_has_all_save_and_end(new_stage):
+    stage = new_stage("a", "b", "c", "d", slots=2)
     stage.plays["a"] = lambda: stage.done("a")() or stage.watch.note(signal.SIGTERM) or 0
     stage.polls["b"] = 100
     outcome = stage.run()
@@ -350,8 +349,8 @@ def test_a_signal_has_all_save_and_end(tmp_path):
 
 
 @pytest.mark.parametrize("saves", [True, False])
-def test_a_run_that_still_saves_when_its_job_has_ended_is_waited_for(tmp_path, monkeypatch, saves):
-    stage = Stage(tmp_path, "a")
+def test_a_run_that_still_saves_when_its_job_has_ended_is_waited_for(new_stage, monkeypatch, saves):
+    stage = new_stage("a")
     stage.polls["a"] = 10**9
     other = owned(stage.folder.run("a"))
     naps = []
@@ -381,8 +380,8 @@ def test_a_run_that_still_saves_when_its_job_has_ended_is_waited_for(tmp_path, m
         other.__exit__(None, None, None)
 
 
-def test_a_second_signal_does_not_wait(tmp_path):
-    stage = Stage(tmp_path, "a")
+def test_a_second_signal_does_not_wait(new_stage):
+    stage = new_stage("a")
 
     class Deaf(Played):
         def stop(self):
@@ -407,8 +406,8 @@ def test_a_second_signal_does_not_wait(tmp_path):
     assert stage.scheduler.interrupted == 1
 
 
-def test_a_fault_of_ours_leaves_nothing_running(tmp_path):
-    stage = Stage(tmp_path, "a", "b", slots=2)
+def test_a_fault_of_ours_leaves_nothing_running(new_stage):
+    stage = new_stage("a", "b", slots=2)
 
     def fault():
         raise RuntimeError("ours")
@@ -419,8 +418,8 @@ def test_a_fault_of_ours_leaves_nothing_running(tmp_path):
     assert "stop b" in stage.events
 
 
-def test_each_start_and_ending_is_one_line_in_a_log(tmp_path):
-    stage = Stage(tmp_path, "a", "b")
+def test_each_start_and_ending_is_one_line_in_a_log(new_stage):
+    stage = new_stage("a", "b")
     stage.run()
     lines = stage.text.getvalue().splitlines()
     assert len(lines) == 4

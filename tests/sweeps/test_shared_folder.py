@@ -34,15 +34,6 @@ def folder(tmp_path):
     return SweepFolder(tmp_path / "S")
 
 
-def _finish(folder, *seeds):
-    for seed in seeds:
-        run = folder.run(f"a-00000000-s{seed}")
-        run.path.mkdir(parents=True)
-        run.run.write_text(json.dumps({"status": "done"}))
-        run.evaluation.write_text("{}")
-        run.model.touch()
-
-
 def test_a_folder_of_something_else_is_refused(tmp_path):
     write_sweep(SweepFolder(tmp_path / "other"), dataclasses.replace(PLAN, name="another"))
     with pytest.raises(InputError, match=r"'another'; this one is 'demo'.*--out"):
@@ -86,18 +77,18 @@ def test_a_killed_sweep_keeps_nobody_out(folder):
         refuse_others(folder, OTHER)
 
 
-def test_finished_runs_that_a_plan_leaves_out_are_counted(folder):
+def test_finished_runs_that_a_plan_leaves_out_are_counted(folder, leave):
     assert left_behind(folder, OTHER) is None
     write_sweep(folder, PLAN)
-    _finish(folder, 0)
+    leave(folder, "a-00000000-s0", "done")
     assert left_behind(folder, OTHER) is None
-    _finish(folder, 1)
+    leave(folder, "a-00000000-s1", "done")
     assert left_behind(folder, PLAN) is None
     assert left_behind(folder, OTHER) == (
         f"1 finished run in {folder.path} does not belong to this plan; it is kept, but left out "
         "of its table (the earlier plan was: seeds=[0,1,2] training.epochs=1)"
     )
-    _finish(folder, 2)
+    leave(folder, "a-00000000-s2", "done")
     assert left_behind(folder, OTHER) == (
         f"2 finished runs in {folder.path} do not belong to this plan; they are kept, but left out "
         "of its table (the earlier plan was: seeds=[0,1,2] training.epochs=1)"
@@ -108,12 +99,6 @@ def test_finished_runs_that_a_plan_leaves_out_are_counted(folder):
 
 def _is_launched(folder, name):
     return standing_of(folder, name).state == "launched"
-
-
-def _started(folder, name, times):
-    run = folder.run(name)
-    run.path.mkdir(parents=True, exist_ok=True)
-    run.run.write_text(json.dumps({"status": "interrupted", "times": {"starts": times}}))
 
 
 def test_a_member_is_launched_until_its_process_has_ended(folder):
@@ -127,12 +112,12 @@ def test_a_member_is_launched_until_its_process_has_ended(folder):
         assert not _is_launched(folder, "a")
 
 
-def test_a_run_that_has_started_since_tells_for_itself(folder):
-    _started(folder, "a", 2)
+def test_a_run_that_has_started_since_tells_for_itself(folder, leave):
+    leave(folder, "a", "interrupted", starts=2)
     with at_work(folder) as mine:
         note_launch(mine, "a", 2)
         assert _is_launched(folder, "a")
-        _started(folder, "a", 3)
+        leave(folder, "a", "interrupted", starts=3)
         assert not _is_launched(folder, "a")
 
 

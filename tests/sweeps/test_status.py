@@ -32,19 +32,19 @@ def folder(tmp_path):
     return folder
 
 
-def _run(folder, label, seed, status, *, seconds=0.0, error=None, rows=(), ago=None, training=None):
-    run = folder.run(_member(label, seed).run)
-    run.path.mkdir()
-    times = {"seconds": seconds, "starts": 1}
-    if ago is not None:
-        began = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=ago)
-        times["latest_start"] = began.isoformat(timespec="seconds")
-    run.run.write_text(json.dumps({"status": status, "error": error, "times": times}))
-    run.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run.config.write_text(json.dumps({"training": training or {"epochs": 12, "steps": None}}))
-    if status == "done":
-        run.evaluation.write_text("{}")
-        run.model.touch()
+@pytest.fixture
+def run_of(folder, leave):
+    """Leave a run, with its log and configuration."""
+
+    def run(label, seed, status, *, rows=(), ago=None, training=None, **facts):
+        if ago is not None:
+            began = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=ago)
+            facts["latest_start"] = began.isoformat(timespec="seconds")
+        run = leave(folder, _member(label, seed).run, status, **facts)
+        run.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        run.config.write_text(json.dumps({"training": training or {"epochs": 12, "steps": None}}))
+        return run
+
     return run
 
 
@@ -58,12 +58,12 @@ def test_a_sweep_that_was_never_started_waits(folder):
     assert status.left_s is None
 
 
-def test_every_state_is_told(folder):
-    _run(folder, "erm", 0, "done", seconds=100)
-    _run(folder, "erm", 1, "failed", error="ValueError: boo")
-    _run(folder, "erm", 2, "interrupted", error="stopped by signal 15; ...", rows=[{"epoch": 3}])
-    running = _run(folder, "mixup", 0, "running", rows=[{"epoch": 4}, {"epoch": 5}], ago=30)
-    _run(folder, "mixup", 1, "done").run.write_text("{half")
+def test_every_state_is_told(folder, run_of):
+    run_of("erm", 0, "done", seconds=100)
+    run_of("erm", 1, "failed", error="ValueError: boo")
+    run_of("erm", 2, "interrupted", error="stopped by signal 15; ...", rows=[{"epoch": 3}])
+    running = run_of("mixup", 0, "running", rows=[{"epoch": 4}, {"epoch": 5}], ago=30)
+    run_of("mixup", 1, "done").run.write_text("{half")
     with owned(running):
         status = status_of(folder)
     assert _states(status) == [
@@ -77,8 +77,8 @@ def test_every_state_is_told(folder):
     assert "run.json" in status.members[4].standing.error
 
 
-def test_a_launched_run_is_at_work(folder):
-    _run(folder, "erm", 0, "done", seconds=100)
+def test_a_launched_run_is_at_work(folder, run_of):
+    run_of("erm", 0, "done", seconds=100)
     with at_work(folder) as mine:
         for seed in (1, 2):
             note_launch(mine, _member("erm", seed).run, 0)
@@ -90,14 +90,14 @@ def test_a_launched_run_is_at_work(folder):
     assert "assuming 2 runs at once, as now" in out.file.getvalue()
 
 
-def test_a_run_that_counts_steps_is_told_in_steps(folder):
+def test_a_run_that_counts_steps_is_told_in_steps(folder, run_of):
     training = {"epochs": None, "steps": 500}
-    _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 1, "step": 40}], training=training)
+    run_of("erm", 0, "interrupted", rows=[{"epoch": 1, "step": 40}], training=training)
     assert status_of(folder).members[0].position == "step 40 of 500"
 
 
-def test_damaged_files_of_one_run_do_not_hide_the_others(folder):
-    run = _run(folder, "erm", 0, "interrupted", rows=[{"epoch": 7}])
+def test_damaged_files_of_one_run_do_not_hide_the_others(folder, run_of):
+    run = run_of("erm", 0, "interrupted", rows=[{"epoch": 7}])
     run.config.write_text("training: {")
     with run.metrics.open("ab") as file:
         file.write(b'{"epoch": 8, "st\xff\xfe')  # a half-written row is passed over
@@ -107,8 +107,8 @@ def test_damaged_files_of_one_run_do_not_hide_the_others(folder):
 @pytest.mark.parametrize(
     "times", [[1], {"starts": "x"}, {"seconds": "y"}, {"latest_start": "noon"}, {"starts": [1]}]
 )
-def test_times_that_make_no_sense_are_told(folder, times):
-    run = _run(folder, "erm", 0, "running")
+def test_times_that_make_no_sense_are_told(folder, run_of, times):
+    run = run_of("erm", 0, "running")
     run.run.write_text(json.dumps({"status": "running", "times": times}))
     with owned(run):
         status = status_of(folder)
@@ -116,20 +116,20 @@ def test_times_that_make_no_sense_are_told(folder, times):
     assert "run.json: times" in status.members[0].standing.error
 
 
-def test_the_time_left_is_that_of_runs_of_the_same_label(folder):
-    _run(folder, "erm", 0, "done", seconds=100)
-    _run(folder, "erm", 1, "done", seconds=140)
-    _run(folder, "mixup", 0, "done", seconds=30)
+def test_the_time_left_is_that_of_runs_of_the_same_label(folder, run_of):
+    run_of("erm", 0, "done", seconds=100)
+    run_of("erm", 1, "done", seconds=140)
+    run_of("mixup", 0, "done", seconds=30)
     # Left: erm s2 at 120 s less the 50 s spent, and two of mixup at 30 s.
-    _run(folder, "erm", 2, "interrupted", seconds=50)
+    run_of("erm", 2, "interrupted", seconds=50)
     assert status_of(folder).left_s == pytest.approx(70 + 30 + 30)
 
 
-def test_a_label_without_a_finished_run_takes_the_mean_of_all_and_two_run_at_once(folder):
-    _run(folder, "erm", 0, "done", seconds=100)
-    _run(folder, "erm", 1, "done", seconds=200)
-    _run(folder, "erm", 2, "failed", error="x")
-    one, other = (_run(folder, "mixup", seed, "running", ago=seed * 150) for seed in (0, 1))
+def test_a_label_without_a_finished_run_takes_the_mean_of_all_and_two_run_at_once(folder, run_of):
+    run_of("erm", 0, "done", seconds=100)
+    run_of("erm", 1, "done", seconds=200)
+    run_of("erm", 2, "failed", error="x")
+    one, other = (run_of("mixup", seed, "running", ago=seed * 150) for seed in (0, 1))
     with owned(one), owned(other):
         status = status_of(folder)
     assert status.counts == {"done": 2, "running": 2, "failed": 1, "waiting": 1}
@@ -137,10 +137,10 @@ def test_a_label_without_a_finished_run_takes_the_mean_of_all_and_two_run_at_onc
     assert status.left_s == pytest.approx((150 + 0 + 150) / 2, abs=2)
 
 
-def test_nothing_is_left_when_all_have_ended(folder):
+def test_nothing_is_left_when_all_have_ended(folder, run_of):
     for seed in (0, 1, 2):
-        _run(folder, "erm", seed, "done", seconds=1)
-        _run(folder, "mixup", seed, "failed", error="x")
+        run_of("erm", seed, "done", seconds=1)
+        run_of("mixup", seed, "failed", error="x")
     assert status_of(folder).left_s == 0
 
 
@@ -150,11 +150,11 @@ def _printed(show, *values):
     return text.getvalue()
 
 
-def test_what_is_printed_fits_80_columns_and_holds_everything(folder):
-    _run(folder, "erm", 0, "done", seconds=3725)
-    _run(folder, "erm", 1, "failed", error="ValueError: the reason")
-    running = _run(folder, "mixup", 0, "running", rows=[{"epoch": 5}], ago=30)
-    _run(folder, "mixup", 1, "interrupted", error="stopped by signal 2", rows=[{"epoch": 9}])
+def test_what_is_printed_fits_80_columns_and_holds_everything(folder, run_of):
+    run_of("erm", 0, "done", seconds=3725)
+    run_of("erm", 1, "failed", error="ValueError: the reason")
+    running = run_of("mixup", 0, "running", rows=[{"epoch": 5}], ago=30)
+    run_of("mixup", 1, "interrupted", error="stopped by signal 2", rows=[{"epoch": 9}])
     with owned(running):
         text = _printed(print_status, status_of(folder))
     table = [line for line in text.splitlines() if "s1 failed" not in line]
@@ -172,8 +172,8 @@ def test_printing_says_what_is_not_known(folder):
     assert "unknown until a first run is done" in _printed(print_status, status_of(folder))
 
 
-def test_a_plan_is_a_row_per_run(folder):
-    _run(folder, "erm", 0, "done")
+def test_a_plan_is_a_row_per_run(folder, run_of):
+    run_of("erm", 0, "done")
     members = status_of(folder).members
     text = _printed(print_plan, "demo", folder.path, members)
     assert len(re.findall(r"^(?:erm|mixup) +[012] +", text, re.MULTILINE)) == 6
@@ -206,10 +206,10 @@ def test_a_plan_shows_places_where_there_is_room(folder):
     assert re.search(r"^c_erm +1 +erm +c +interrupted *$", text, re.MULTILINE)
 
 
-def test_equal_errors_are_told_once(folder):
+def test_equal_errors_are_told_once(folder, run_of):
     for seed in (0, 1, 2):
-        _run(folder, "erm", seed, "failed", error="no data here", rows=[{"epoch": 3}])
-        _run(folder, "mixup", seed, "failed", error="no data here" if seed else "boo")
+        run_of("erm", seed, "failed", error="no data here", rows=[{"epoch": 3}])
+        run_of("mixup", seed, "failed", error="no data here" if seed else "boo")
     text = _printed(print_status, status_of(folder))
     assert text.count("no data here") == 1
     assert "failed: no data here\n  5 runs: erm-00000000-s0 at epoch 3 of 12, erm-" in text

@@ -372,7 +372,10 @@ def test_a_forked_run_has_the_numbers_of_one_by_itself_to_the_last_bit(tmp_path,
     for record in records:
         assert record["provenance"]["command"][:-1] == ["cli.py", *words.split(), "--out"]
         del record["times"], record["provenance"]["command"]
-        del record["checksums"]["metrics.jsonl"], record["checksums"]["run.json"]  # they have times
+        del (
+            record["checksums"]["metrics.jsonl"],
+            record["checksums"]["run.json"],
+        )  # they have times
     assert records[0] == records[1] == records[2]
     logs = [(tmp_path / f"{name}.log").read_text() for name in ("forked", "plain")]
     assert _untimed(logs[0].replace("/forked/", "/plain/")) == _untimed(logs[1])

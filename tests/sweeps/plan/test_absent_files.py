@@ -2,7 +2,6 @@
 
 import pytest
 
-from medldr.folders.files import RunFolder, write_json
 from medldr.folders.sweep_record import SweepFolder
 from medldr.sweeps.plan.absent_files import absent_files
 from medldr.sweeps.plan.expand import expand
@@ -40,14 +39,10 @@ def test_a_phantom_needs_no_files(tmp_path):
     assert absent_files(SweepFolder(tmp_path), members) == []
 
 
-def test_runs_that_are_done_need_nothing(tmp_path):
+def test_runs_that_are_done_need_nothing(tmp_path, leave):
     members = planned("axes.algorithm=[erm]")
     for entry in members:
-        folder = RunFolder(tmp_path / entry.member.run)
-        folder.path.mkdir()
-        write_json(folder.run, {"status": "done"})
-        folder.evaluation.touch()
-        folder.model.touch()
+        leave(SweepFolder(tmp_path), entry.member.run, "done")
     assert absent_files(SweepFolder(tmp_path), members) == []
 
 

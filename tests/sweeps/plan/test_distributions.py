@@ -1,5 +1,6 @@
 """What draws are drawn from: bounds, quantiles, whole numbers, and numbers that never change."""
 
+import functools
 import hashlib
 import re
 
@@ -12,9 +13,13 @@ from medldr.sweeps.plan.distributions import Distribution, distribution, number_
 MANY = 4000
 
 
-def drawn(kind, *values, key="training.lr"):
-    found = Distribution(kind, values)
-    return np.array([found.at(number_of(0, draw, key)) for draw in range(MANY)])
+@functools.cache
+def numbers(*, seed=0, key="training.lr", run=None):
+    return np.array([number_of(seed, draw, key, run) for draw in range(MANY)])
+
+
+def drawn(kind, *values):
+    return np.array([Distribution(kind, values).at(u) for u in numbers()])
 
 
 def test_numbers_are_pinned_for_ever():
@@ -31,9 +36,6 @@ def test_numbers_are_pinned_for_ever():
 
 
 def test_numbers_are_uniform_and_those_of_two_keys_or_seeds_are_unrelated():
-    def numbers(*, seed=0, key="training.lr", run=None):
-        return np.array([number_of(seed, draw, key, run) for draw in range(MANY)])
-
     first = numbers()
     assert stats.kstest(first, "uniform").pvalue > 0.01
     for other in (numbers(seed=1), numbers(key="training.weight_decay"), numbers(run=0)):
@@ -46,9 +48,7 @@ def test_log_uniform_is_ten_to_a_uniform_power():
     assert 1e-5 <= found.min() < 1.02e-5
     assert 0.98 * 10**-3.5 < found.max() <= 10**-3.5
     assert stats.kstest(np.log10(found), stats.uniform(-5, 1.5).cdf).pvalue > 0.01
-    u = np.array([number_of(0, draw, "training.lr") for draw in range(MANY)])
-    np.testing.assert_allclose(found, 10 ** (-5 + 1.5 * u), rtol=5e-6)
-    np.testing.assert_allclose(found, np.exp(np.log(1e-5) + u * np.log(10**1.5)), rtol=5e-6)
+    np.testing.assert_allclose(found, 10 ** (-5 + 1.5 * numbers()), rtol=5e-6)
 
 
 def test_uniform_is_linear_and_choices_are_equally_likely():
@@ -64,8 +64,7 @@ def test_uniform_is_linear_and_choices_are_equally_likely():
 
 def test_whole_numbers_are_rounded_down_as_in_domainbed():
     found = drawn("log_uniform_int", 8, 2**5.5)
-    u = np.array([number_of(0, draw, "training.lr") for draw in range(MANY)])
-    assert found.tolist() == [int(2 ** (3 + 2.5 * x)) for x in u]
+    assert found.tolist() == [int(2 ** (3 + 2.5 * u)) for u in numbers()]
     assert (found.min(), found.max()) == (8, 45)
     # P(8) is the width of [8, 9) on the scale of powers of two.
     assert np.mean(found == 8) == pytest.approx(np.log2(9 / 8) / 2.5, abs=0.015)

@@ -27,9 +27,7 @@ def test_a_file_says_what_the_sweep_is(small):
         "extends": ["recipe/medmnist", "data/retinamnist"],
         "training": {"lr": 0.01},
     }
-    assert named(sweep) == {
-        "algorithm": {w: w for w in ("erm", "latentdr_pool", "erm_half_lr")},
-    }
+    assert named(sweep) == {"algorithm": {w: w for w in ("erm", "latentdr_pool", "erm_half_lr")}}
     assert (sweep.table.rows, sweep.table.columns) == (("algorithm",), ("run",))
     assert sweep.table.contrasts == (("latentdr_pool", "erm_half_lr"),)
     assert (sweep.slurm, sweep.overrides, sweep.notes) == ({}, (), ())
@@ -120,8 +118,7 @@ def test_a_new_axis_comes_last_and_a_replaced_one_keeps_its_place(small):
 
 def test_an_axis_of_names_is_narrowed_by_names_and_replaced_by_values(write, monkeypatch):
     path = write(
-        "deep/s.yaml",
-        f"common: {ENTRY}\naxes: {{training.batch_size: {{small: 12, large: 24}}}}\n",
+        "deep/s.yaml", f"common: {ENTRY}\naxes: {{training.batch_size: {{small: 12, large: 24}}}}\n"
     )
     monkeypatch.chdir(Path("/"))
     key = "training.batch_size"
@@ -165,8 +162,7 @@ def test_narrowing_hides_no_mistake_of_the_file(small, refusal):
 
 def test_the_rest_of_the_sweep_can_be_changed_too(small):
     sweep = load_sweep(
-        small,
-        ["title=Mine", "table.metrics=[auc]", "table.titles.erm=Plain", "slurm.time=60"],
+        small, ["title=Mine", "table.metrics=[auc]", "table.titles.erm=Plain", "slurm.time=60"]
     )
     assert sweep.title == "Mine"
     assert sweep.table.metrics == ("auc",)

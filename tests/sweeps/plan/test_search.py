@@ -140,7 +140,7 @@ def test_what_waits_for_a_repeated_draw_waits_for_the_earlier_one():
         {"label": "second", "after": "first", "training": {"init_from": "after"}},
     ]
     space = {
-        "training.weight_decay": [{"when": {"training.init_from": "after"}, "uniform": [0, 0.1]}],
+        "training.weight_decay": [{"when": {"training.init_from": "after"}, "uniform": [0, 0.1]}]
     }
     planned = expand(sweep_of(space=space, axes={}, runs=runs), "out")
     waits = {p.member.label: p.member.after for p in planned}
