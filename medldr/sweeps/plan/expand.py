@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from medldr.config import RunConfig, run_hash, run_name
+from medldr.config import RunConfig, run_name
 from medldr.config.load import refusal
 from medldr.config.sections import dataset_name
 from medldr.errors import InputError, did_you_mean
@@ -71,30 +71,31 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
         raise refusal(f"the sweep {sweep.source}", replaced)
     folder = Path(os.path.abspath(Path(out).expanduser()))
     every = cases(sweep)
-    found = check_cases(sweep, every, folder, sweep.seeds[0])
-    places = [_place(checked, sweep) for checked in found]
-    problems = [*_shared_cells(found, places), *_titles_of_nothing(sweep, places)]
+    combined = check_cases(sweep, every, folder, sweep.seeds[0])
+    places = [_place(checked, sweep) for checked in combined]
+    problems = [*_shared_cells(combined, places), *_titles_of_nothing(sweep, places)]
     planned: list[Planned] = []
     for seed in sweep.seeds:
         if sweep.search is not None and sweep.search.per_seed and seed != sweep.seeds[0]:
-            found = check_cases(sweep, every, folder, seed)
+            combined = check_cases(sweep, every, folder, seed)
         runs: dict[str, str] = {}  # by label
         labels: dict[str, list[str]] = {}  # by hash
         drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
-        for checked, place in zip(found, places, strict=True):
+        for checked, place in zip(combined, places, strict=True):
             case = checked.case
             before = () if case.before is None else (runs[case.before],)
             config = _seeded(checked, seed, folder, before)
-            digits = run_hash(config)
+            name = run_name(config)
+            digits = name.rsplit("-", 2)[1]  # its hash, which takes long to compute
             if case.draw is not None:
                 first = drawn.setdefault((case.origin, digits), case.label)
                 if first != case.label:
                     runs[case.label] = runs[first]  # what waits for it waits for that one
                     continue
-            runs[case.label] = run_name(config)
+            runs[case.label] = name
             labels.setdefault(digits, []).append(case.label)
             member = Member(
-                runs[case.label], case.label, seed, joined(place.row), joined(place.column),
+                name, case.label, seed, joined(place.row), joined(place.column),
                 before, place.row, place.column, checked.drawn,
             )  # fmt: skip
             planned.append(Planned(member, config))
@@ -206,11 +207,11 @@ def _place(checked: Checked, sweep: SweepFile) -> _Place:
     return _Place(row, column)
 
 
-def _shared_cells(found: Sequence[Checked], places: Sequence[_Place]) -> Iterator[str]:
+def _shared_cells(combined: Sequence[Checked], places: Sequence[_Place]) -> Iterator[str]:
     """One line for cases that share a cell of the table, naming the axes that tell them apart."""
     owners: dict[tuple[str, str], Case] = {}
     reported = set()
-    for checked, place in zip(found, places, strict=True):
+    for checked, place in zip(combined, places, strict=True):
         row, column, two = joined(place.row), joined(place.column), checked.case
         one = owners.setdefault((row, column), two)
         keys = tuple(key for key in two.names if one.names[key] != two.names[key])
