@@ -17,9 +17,8 @@ from medldr.reporting import SweepReport, print_sweep, printed_tables, write_swe
 from medldr.sweeps.launch import SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
-from medldr.sweeps.plan.absent_files import absent_files
-from medldr.sweeps.plan.changed_data import changed_data
 from medldr.sweeps.plan.file import find_sweep
+from medldr.sweeps.plan.run_data import absent_files, changed_data
 from medldr.sweeps.show import error_lines, print_plan, print_status
 from medldr.sweeps.status import MemberStatus, status_of
 

@@ -4,9 +4,9 @@ import pytest
 
 from medldr.data.splits.manifest import Made, make_manifest, write_manifest
 from medldr.folders.sweep_record import SweepFolder
-from medldr.sweeps.plan.absent_files import absent_files
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
+from medldr.sweeps.plan.run_data import absent_files
 
 BASE = {"extends": "run/retinamnist_erm"}
 RUNS = [

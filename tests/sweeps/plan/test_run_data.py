@@ -3,9 +3,9 @@
 import pytest
 
 from medldr.folders.sweep_record import SweepFolder
-from medldr.sweeps.plan.absent_files import absent_files
 from medldr.sweeps.plan.expand import expand
 from medldr.sweeps.plan.file import load_sweep
+from medldr.sweeps.plan.run_data import absent_files
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_runs_that_are_done_need_nothing(tmp_path, leave):
 
 def test_a_pack_stands_in_for_files_that_are_absent(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "medldr.sweeps.plan.absent_files.find_pack",
+        "medldr.sweeps.plan.run_data.find_pack",
         lambda data: data if data.flag == "retinamnist" else None,
     )
     (problem,) = absent_files(SweepFolder(tmp_path), planned())

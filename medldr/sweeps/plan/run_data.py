@@ -1,4 +1,8 @@
-"""Whether the files that runs will read exist, checked before any of them starts."""
+"""The data of runs, checked before any of them starts.
+
+The files that they will read must exist, and the data of finished ones must be what they were
+trained on.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import cast
 from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data.config import DatasetConfig
+from medldr.data.same_data import CURE, DataComparer
 from medldr.data.splits.manifest import held_out_domains
 from medldr.data.store import find_pack
 from medldr.errors import InputError
@@ -64,3 +69,35 @@ def _collected(problems: list[str]) -> Iterator[None]:
         yield
     except InputError as error:
         problems.append(str(error))
+
+
+def changed_data(folder: SweepFolder, planned: Sequence[Planned]) -> tuple[list[str], list[str]]:
+    """What has changed of the data of finished runs, each item once, with the runs that it is of.
+
+    Args:
+        folder: The sweep's folder.
+        planned: The runs that belong to the sweep.
+
+    Returns:
+        What has changed, and notes on what could not be compared.
+    """
+    changes: dict[str, list[Planned]] = {}
+    notes: list[str] = []
+    comparer = DataComparer()
+    for entry in planned:
+        if standing_of(folder, entry.member.run).state != "done":
+            continue
+        with contextlib.suppress(InputError):  # a damaged record is reported with its state
+            compared = comparer.compare(entry.config, folder.run(entry.member.run))
+            for text in compared.changed:
+                changes.setdefault(text, []).append(entry)
+            if compared.not_compared:
+                reason = compared.not_compared
+                notes.append(f"finished runs were not compared with their data: {reason}")
+    changed = [
+        in_some(f"its data has changed since: {text}", [entry.member.label for entry in entries])
+        + f". {CURE}: medldr train {folder.config(entries[0].member.run)} --out {folder.path} "
+        "--restart"
+        for text, entries in changes.items()
+    ]
+    return changed, list(dict.fromkeys(notes))
