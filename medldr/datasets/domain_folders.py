@@ -46,7 +46,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.counting import some
 from medldr.data.files.memory import Examined
 from medldr.data.files.rgb import Judged, OwnRules, judge
 from medldr.data.files.scan import ABSENT
@@ -59,11 +58,9 @@ from medldr.datasets._domain_folders.config import Config
 from medldr.datasets._domain_folders.location import find, locate
 from medldr.datasets._domain_folders.tree import domain_names, list_pictures, without_blacklist
 from medldr.datasets.base import BadFile, ImageTable, Seen, check_held_out
-from medldr.errors import InputError
 
 __all__ = ["Config", "examine", "load", "load_again", "present", "require"]
 
-_LISTED: Final = 5
 _WHOLE: Final = 224
 """Edge of whole pictures with ``size: null``, where no transform says another."""
 _NO_PATIENTS: Final = (
@@ -108,15 +105,12 @@ def _table(
     name = config.set or config.name
     # What identifies the release is what is there, whether or not it can be read.
     release = (compare(SETS[config.set], per_domain(listing)),) if config.set else ()
+    kept, left_out = listing.without(
+        bad, str(listing.root), skip=config.on_bad_file == "skip", what="pictures"
+    )
     if bad:
-        _refuse_bad(config, listing, bad)
-        out = {file.path for file in bad}
-        kept = np.flatnonzero([path not in out for path in listing.ids.tolist()])
-        note = (
-            f"{len(bad):,} of {len(listing):,} pictures were left out because they cannot be "
-            "used (data.on_bad_file=skip); this changes the seeded split of the others."
-        )
-        pictures, listing = pictures.take(kept), listing.take(kept).noting(note)
+        pictures = pictures.take(np.flatnonzero(np.isin(listing.ids, kept.ids)))
+    listing = kept.noting(*left_out)
     if config.set is None and config.group_pattern is None:
         listing = listing.noting(_NO_PATIENTS)
     if config.group_pattern is not None:
@@ -192,19 +186,6 @@ def _scaled(config: Config, pictures: PictureFiles, proven: Judged) -> PictureFi
     if config.set is not None:
         return pictures
     return pictures.with_rules(OwnRules(config.ground, config.exif, proven.depth))
-
-
-def _refuse_bad(config: Config, listing: Listing, bad: tuple[BadFile, ...]) -> None:
-    if config.on_bad_file == "skip" and len(bad) < len(listing):
-        return
-    listed = some((f"{file.path} ({file.reason})" for file in bad), _LISTED)
-    cure = "Put intact copies in place of damaged ones"
-    if config.on_bad_file != "skip":
-        cure += ", or leave all of them out with data.on_bad_file=skip"
-    raise InputError(
-        f"{listing.root}: {len(bad):,} of {len(listing):,} pictures cannot be used: {listed}. "
-        f"{cure}"
-    )
 
 
 def present(config: Config) -> str:

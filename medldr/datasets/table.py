@@ -16,11 +16,8 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
-
-import numpy as np
 
 from medldr.data.files.image import ScanImages
 from medldr.data.files.proof import prove_items
@@ -36,7 +33,6 @@ from medldr.types import Task
 
 __all__ = ["Config", "list_items", "load", "present", "require"]
 
-_LISTED: Final = 10
 _SAY_NOTHING: Final = frozenset(
     {*("data", "dataset", "images", "index", "label", "labels", "meta", "metadata", "scans")}
     | {"table", "train"}
@@ -62,9 +58,8 @@ def load(config: Config) -> ImageTable:
         for path, one in zip(listing.ids.tolist(), proven, strict=True)
         if one.reason
     )
-    _refuse_bad(config, name, bad, len(proven))
+    listing, left_out = listing.without(bad, name, skip=config.on_bad_file == "skip")
     good = [one for one in proven if not one.reason]
-    listing = listing.take(np.flatnonzero([not one.reason for one in proven]))
     ids = listing.ids.tolist()
     facts = [one.known for one in good]
     rules, rule_notes = resolve(config, dict(zip(ids, facts, strict=True)), name)
@@ -77,16 +72,11 @@ def load(config: Config) -> ImageTable:
     notes = [*listing.notes, *rule_notes]
     if not (listing.groups != "").any():
         notes.append(_NO_GROUPS)
-    if bad:
-        notes.append(
-            f"{len(bad):,} of {len(proven):,} items were left out because they cannot be used "
-            "(data.on_bad_file=skip); this changes the seeded split of the others."
-        )
     return listing.table(
         name=name,
         task=_task(config, listing),
         images=stored(images, config.cache, name),
-        notes=tuple(f"{name}: {note}" for note in notes),
+        notes=tuple(f"{name}: {note}" for note in [*notes, *left_out]),
         hashes={"images": images.stamp},
         bad_files=(*listing.skipped, *bad),
         looks=Looks(dict(zip(ids, (one.look for one in good), strict=True))),
@@ -138,19 +128,6 @@ def _task(config: Config, listing: Listing) -> Task:
             "nothing to tell apart. Check data.label"
         )
     return "ordinal" if config.ordinal else "multi-class"
-
-
-def _refuse_bad(config: Config, name: str, bad: Sequence[BadFile], total: int) -> None:
-    if not bad or (config.on_bad_file == "skip" and len(bad) < total):
-        return
-    lines = [f"{file.path}: {file.reason}" for file in bad[:_LISTED]]
-    if len(bad) > _LISTED:
-        lines.append(f"and {len(bad) - _LISTED:,} more")
-    listed = "\n  ".join(lines)
-    cure = "Put intact files in their place, or change the keys that are named"
-    if config.on_bad_file != "skip":
-        cure += ", or leave them out with data.on_bad_file=skip"
-    raise InputError(f"{name}: {len(bad):,} of {total:,} items cannot be used:\n  {listed}\n{cure}")
 
 
 CONTRACT_KEYS = {"folders": ["domain", "label"], "size": 8, "cache": "memory"}

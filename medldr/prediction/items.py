@@ -10,13 +10,14 @@ Source:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from medldr.data.files.scan import DICOM, ScanError, Source
 from medldr.data.listing.folders import walk
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice
+from medldr.data.listing.places import ABSENT, find_places, near_name
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.errors import InputError, did_you_mean
 
@@ -51,26 +52,32 @@ def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = Non
     Raises:
         InputError: If nothing is named, a folder holds no scan, or a table has no column of files.
     """
+    texts = list(map(str, inputs))
+    if "" in texts:
+        raise InputError("an empty path names nothing. Name files, folders, or a table")
+    files = [text for text in texts if not _is_table(text) and not os.path.isdir(text)]
+    of_file = dict(zip(files, _of_paths(files, Path()), strict=True))
     items: list[Item] = []
-    for text in map(str, inputs):
-        if not text:
-            raise InputError("an empty path names nothing. Name files, folders, or a table")
-        path = Path(text)
-        if path.name.lower().endswith(TABLES):
-            items += _of_table(path, column)
-        elif os.path.isdir(path):
-            inside = list(_of_folder(path, dims))
+    for text in texts:
+        if text in of_file:
+            items.append(of_file[text])
+        elif _is_table(text):
+            items += _of_table(Path(text), column)
+        else:
+            inside = list(_of_folder(Path(text), dims))
             if not inside:
                 raise InputError(
-                    f"{path} holds no scan: no file in this folder or its subfolders has a scan's "
+                    f"{text} holds no scan: no file in this folder or its subfolders has a scan's "
                     "extension (.nii.gz, .dcm, .png, .npy ...)"
                 )
             items += inside
-        else:
-            items.append(_of_text(text, Path()))
     if not items:
         raise InputError("nothing to predict: name files, folders, or a table with a path column")
     return _apart(items)
+
+
+def _is_table(text: str) -> bool:
+    return text.lower().endswith(TABLES)
 
 
 def _apart(items: list[Item]) -> list[Item]:
@@ -90,42 +97,16 @@ def _whole(source: Source) -> str:
     return f"{source.path}#{source.part}" if source.part else str(source.path)
 
 
-def _of_text(text: str, root: Path) -> Item:
-    """An item by its path, which a part may follow."""
-    whole = root / text
-    front, sign, part = text.rpartition("#")
-    try:
-        if _exists(whole):
-            return Item(text, Source(whole))
-        if sign and part and _exists(root / front):
-            return Item(text, Source(root / front, part))
-    except OSError as error:
-        return Item(text, reason=f"it cannot be looked at ({error.strerror})")
-    near = did_you_mean(whole.name, _names(whole.parent))
-    return Item(text, reason=f"there is no such file.{near}" if near else "there is no such file")
+def _of_paths(texts: Sequence[str], root: Path) -> Iterator[Item]:
+    """Items by their paths below a folder, which a part may follow."""
+    places = find_places(texts, root)
+    for row, (text, source) in enumerate(zip(texts, places.sources, strict=True)):
+        reason = places.absent.get(row, "")
+        hint = near_name(root, text) if reason == ABSENT else ""
+        yield Item(text, source, reason=reason + hint)
 
 
-def _names(folder: Path) -> list[str]:
-    try:
-        return [entry.name for entry in os.scandir(folder)]
-    except OSError:
-        return []
-
-
-def _exists(path: Path) -> bool:
-    """Whether there is such a file.
-
-    Raises:
-        OSError: If that cannot be known.
-    """
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
-
-
-def _of_folder(top: Path, dims: int) -> Iterable[Item]:
+def _of_folder(top: Path, dims: int) -> Iterator[Item]:
     for folder in walk(top, lenient=True):
         if folder.fault:
             yield Item(str(folder.path), reason=folder.fault)
@@ -137,7 +118,7 @@ def _of_folder(top: Path, dims: int) -> Iterable[Item]:
                 yield Item(str(folder.path / name), Source(folder.path / name))
 
 
-def _series(folder: Path, slices: Sequence[str]) -> Iterable[Item]:
+def _series(folder: Path, slices: Sequence[str]) -> Iterator[Item]:
     """The series of a folder; files of several frames are one each."""
     from medldr.data.files.dicom import list_folder
 
@@ -169,7 +150,7 @@ def _of_table(path: Path, column: str | None) -> Iterable[Item]:
     if "" in names:
         place = f"{sheet.unit} {sheet.lines[names.index('')]}"
         raise InputError(f"{path}, {place}: names no file. Fill the cell, or drop the row")
-    return [_of_text(name, path.parent) for name in names]
+    return _of_paths(names, path.parent)
 
 
 def _column(sheet: Sheet, path: Path, column: str | None) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,16 +50,89 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
         gpu: Whether this machine has one.
         cores: Of its processor.
     """
-    blocks = (
-        _head(study, out),
-        entry("title", _title(study)),
-        _common(study, out, gpu=gpu),
-        _runs(),
-        _axes(study),
-        _seeds(study, gpu=gpu, cores=cores),
-        _table(study),
+    domains, kind = study.held_out.names, study.kind
+    lines = [
+        *comment(f"A study of {study.name}: {found(study)}."),
+        "#",
+        *comment("Written by `medldr new`; every line may be changed. What to do with it:"),
+        f"#   medldr data check {out.name}",
+        f"#   medldr sweep {out.name}",
+        f"#   medldr report runs/{sweep_name(out)}",
+    ]
+    for caution in study.cautions:
+        lines += ["#", *comment(f"CHECK: {caution}")]
+    lines += [
+        "",
+        *entry("title", f"{study.name}, one domain left out" if domains else study.name),
+        "",
+        "common:",
+        *comment(f"{kind.why} Kind: {kind.name}. {_FLIPS[kind.name]}", 2),
+        *entry("extends", [recipe(study), "data/table"], 2),
+        "  data:",
+        *section(study.data, out.parent, 4),
+    ]
+    if study.positive is not None:
+        lines += ["  evaluation:", *section([study.positive], out.parent, 4)]
+    lines += [
+        *_model(study, gpu=gpu),
+        "",
+        *comment(
+            "LatentDR halves the learning rate, as in its paper; erm_half_lr is the control that "
+            "tells this effect from that of the method. `medldr list algorithms` names others."
+        ),
+        "runs:",
+        *(f"  - {{label: {method}, extends: [algorithm/{method}]}}" for method in METHODS),
+        "",
+        *comment(study.held_out.why),
+    ]
+    if domains:
+        held_out = {name: [domain] for name, domain in domains.items()}
+        lines += ["axes:", *entry("data.held_out", held_out, 2)]
+    lines += [
+        "",
+        *comment(_cost(study, gpu=gpu, cores=cores)),
+        *entry("seeds", list(SEEDS)),
+        "",
+        *comment(
+            "AUC depends on no threshold; balanced accuracy counts every class alike, however rare."
+        ),
+        *entry("table", _table(domains)),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(domains: Mapping[str, str]) -> dict[str, Any]:
+    table = {
+        "rows": "run",
+        "columns": "data.held_out",
+        "reference": "erm",
+        "controls": [_CONTROL],
+        "contrasts": [["latentdr_sa", _CONTROL], ["latentdr_pool", _CONTROL]],
+        "metrics": ["auc", "balanced_accuracy"],
+        "titles": {name: domain for name, domain in domains.items() if name != domain},
+    }
+    unused = [] if domains else ["columns"]
+    unused += [] if table["titles"] else ["titles"]
+    return {key: value for key, value in table.items() if key not in unused}
+
+
+def _cost(study: Study, *, gpu: bool, cores: int) -> str:
+    """How many runs there are, and how long each takes."""
+    domains = len(study.held_out.names)
+    factors = [f"{len(METHODS)} methods", f"{domains} domains", f"{len(SEEDS)} seeds"]
+    if not domains:
+        factors.remove("0 domains")
+    runs = len(METHODS) * max(1, domains) * len(SEEDS)
+    small = small_stem(study, gpu=gpu)
+    images, size, dims = study.held_out.train, study.size, study.dims
+    each = " or ".join(
+        f"{about(seconds(images, size, dims, small_stem=small, cores=count))} on {where}"
+        for where, count in (("a GPU", None), (f"{cores} cores", cores))
     )
-    return "".join(f"{line}\n" for block in blocks for line in block)
+    return (
+        f"{runs:,} runs: {' x '.join(factors)}. By a rough estimate, each takes at most {each}. "
+        "Fewer seeds tell less: with one, no difference can be tested."
+    )
 
 
 def sweep_name(out: Path) -> str:
@@ -77,37 +150,6 @@ def found(study: Study) -> str:
     parts += [f"{domains:,} domains"] if domains else []
     parts += [f"{groups:,} patients"] if groups else []
     return ", ".join(parts)
-
-
-def _head(study: Study, out: Path) -> Iterator[str]:
-    yield from comment(f"A study of {study.name}: {found(study)}.")
-    yield "#"
-    yield from comment("Written by `medldr new`; every line may be changed. What to do with it:")
-    yield f"#   medldr data check {out.name}"
-    yield f"#   medldr sweep {out.name}"
-    yield f"#   medldr report runs/{sweep_name(out)}"
-    for one in study.cautions:
-        yield "#"
-        yield from comment(f"CHECK: {one}")
-    yield ""
-
-
-def _title(study: Study) -> str:
-    return f"{study.name}, one domain left out" if study.held_out.names else study.name
-
-
-def _common(study: Study, out: Path, *, gpu: bool) -> Iterator[str]:
-    yield ""
-    yield "common:"
-    kind = study.kind
-    yield from comment(f"{kind.why} Kind: {kind.name}. {_FLIPS[kind.name]}", 2)
-    yield from entry("extends", [recipe(study), "data/table"], 2)
-    yield "  data:"
-    yield from section(study.data, out.parent, 4)
-    if study.positive is not None:
-        yield "  evaluation:"
-        yield from section([study.positive], out.parent, 4)
-    yield from _model(study, gpu=gpu)
 
 
 def recipe(study: Study) -> str:
@@ -152,72 +194,6 @@ def _section(name: str, keys: list[Finding]) -> Iterator[str]:
         yield from comment(one.why, 2)
     if keys:
         yield from entry(name, {one.key: one.value for one in keys}, 2, used=False)
-
-
-def _runs() -> Iterator[str]:
-    yield ""
-    yield from comment(
-        "LatentDR halves the learning rate, as in its paper; erm_half_lr is the control that tells "
-        "this effect from that of the method. `medldr list algorithms` names others."
-    )
-    yield "runs:"
-    for method in METHODS:
-        yield f"  - {{label: {method}, extends: [algorithm/{method}]}}"
-
-
-def _axes(study: Study) -> Iterator[str]:
-    yield ""
-    yield from comment(study.held_out.why)
-    if study.held_out.names:
-        yield "axes:"
-        listed = {name: [domain] for name, domain in study.held_out.names.items()}
-        yield from entry("data.held_out", listed, 2)
-
-
-def _seeds(study: Study, *, gpu: bool, cores: int) -> Iterator[str]:
-    axes = max(1, len(study.held_out.names))
-    runs = len(METHODS) * axes * len(SEEDS)
-    times = {
-        where: seconds(
-            study.held_out.train,
-            study.size,
-            study.dims,
-            small_stem=small_stem(study, gpu=gpu),
-            cores=count,
-        )
-        for where, count in (("a GPU", None), (f"{cores} cores", cores))
-    }
-    each = " or ".join(f"{about(time)} on {where}" for where, time in times.items())
-    product = f"{len(METHODS)} methods x {axes} domains x {len(SEEDS)} seeds"
-    if not study.held_out.names:
-        product = f"{len(METHODS)} methods x {len(SEEDS)} seeds"
-    yield ""
-    yield from comment(
-        f"{runs:,} runs: {product}. By a rough estimate, each takes at most {each}. Fewer seeds "
-        "tell less: with one, no difference can be tested."
-    )
-    yield from entry("seeds", list(SEEDS))
-
-
-def _table(study: Study) -> Iterator[str]:
-    names = study.held_out.names
-    table: dict[str, Any] = {"rows": "run"}
-    if names:
-        table["columns"] = "data.held_out"
-    table |= {
-        "reference": "erm",
-        "controls": [_CONTROL],
-        "contrasts": [["latentdr_sa", _CONTROL], ["latentdr_pool", _CONTROL]],
-        "metrics": ["auc", "balanced_accuracy"],
-    }
-    titles = {name: domain for name, domain in names.items() if name != domain}
-    if titles:
-        table["titles"] = titles
-    yield ""
-    yield from comment(
-        "AUC depends on no threshold; balanced accuracy counts every class alike, however rare."
-    )
-    yield from entry("table", table)
 
 
 def seconds(images: int, size: int, dims: int, *, small_stem: bool, cores: int | None) -> float:

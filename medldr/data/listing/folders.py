@@ -154,7 +154,7 @@ class Finder:
     """
 
     def __init__(self, root: str) -> None:
-        self.root = root
+        self.root = root.rstrip("/")
         self._kinds: dict[str, dict[str, Kind] | None] = {}
         self._stored_names: dict[str, dict[str, str]] = {}
         self._folders: dict[str, str | None] = {root: root}

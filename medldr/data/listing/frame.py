@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.files.scan import Source
 from medldr.data.image_table import BadFile, ImageTable
+from medldr.errors import InputError
+
+_LISTED: Final = 10
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,41 @@ class Listing:
             splits=self.splits[rows],
             columns={name: column[rows] for name, column in self.columns.items()},
         )
+
+    def without(
+        self, bad: Sequence[BadFile], where: str, *, skip: bool, what: str = "items"
+    ) -> tuple[Listing, list[str]]:
+        """The items but for those that cannot be used, and a note on these if there are any.
+
+        Args:
+            bad: Which ones, by their ids, and why.
+            where: What the items come from, for messages.
+            skip: Whether they may be left out (`data.on_bad_file`).
+            what: What the items are called.
+
+        Raises:
+            InputError: If there are any and they may not, or there are no others.
+        """
+        if not bad:
+            return self, []
+        if not skip or len(bad) == len(self):
+            lines = [f"{file.path}: {file.reason}" for file in bad[:_LISTED]]
+            if len(bad) > _LISTED:
+                lines.append(f"and {len(bad) - _LISTED:,} more")
+            cure = "Put intact files in their place, or change the keys that are named"
+            if not skip:
+                cure += ", or leave them out with data.on_bad_file=skip"
+            listed = "\n  ".join(lines)
+            raise InputError(
+                f"{where}: {len(bad):,} of {len(self):,} {what} cannot be used:\n  {listed}\n{cure}"
+            )
+        out = {file.path for file in bad}
+        kept = np.flatnonzero([name not in out for name in self.ids.tolist()])
+        note = (
+            f"{len(bad):,} of {len(self):,} {what} were left out because they cannot be used "
+            "(data.on_bad_file=skip); this changes the seeded split of the others."
+        )
+        return self.take(kept), [note]
 
     def noting(self, *notes: str) -> Listing:
         """The same with further notes."""

@@ -18,7 +18,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator
 
 from medldr.data.counting import some
 from medldr.data.listing.tables import trim
@@ -171,7 +173,7 @@ def groups_by_pattern(
     return names
 
 
-def check_group_pattern(pattern: str) -> str:
+def _with_group(pattern: str) -> str:
     """A pattern, if it has a group.
 
     Raises:
@@ -197,3 +199,7 @@ def split_of(word: str) -> str | None:
     """
     plain = word.strip().casefold()
     return SPLIT_WORDS.get(plain) or SPLIT_WORDS.get(re.sub("[- ]", "_", plain))
+
+
+GroupPattern = Annotated[str, AfterValidator(_with_group)]
+"""A key with a regular expression that finds the patient in a path."""

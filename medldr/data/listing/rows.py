@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 from medldr.data.counting import some
 from medldr.data.files.scan import Source
 from medldr.data.listing.places import Places
-
-LISTED: Final = 5
-"""Examples in a message."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +22,10 @@ class Rows:
         places: The files that are meant, and those that are absent or that no row names.
         labels: ``(N,)`` texts by the name of their column; several columns are several labels.
         multi_label: Whether each column of `labels` is a label of its own.
-        domains: ``(N,)`` texts; None where there are none.
-        groups: ``(N,)`` texts; None where there are none.
-        splits: ``(N,)`` texts; None where there are none.
-        ids: ``(N,)`` texts; None where the path is the id.
+        roles: ``(N,)`` texts by ``domain``, ``group``, ``split`` and ``id``, as far as there are.
         columns: ``(N,)`` texts of further columns, by name.
         select: Names of those further columns that say which part of a file is meant.
-        positions: ``(N,)`` where each row is (``line 3``); None where the path says it.
+        positions: ``(N,)`` where each row is (``line 3``); empty where the path says it.
         notes: What readers should know.
     """
 
@@ -42,13 +35,10 @@ class Rows:
     places: Places
     labels: dict[str, list[str]]
     multi_label: bool = False
-    domains: list[str] | None = None
-    groups: list[str] | None = None
-    splits: list[str] | None = None
-    ids: list[str] | None = None
+    roles: dict[str, list[str]] = field(default_factory=dict)
     columns: dict[str, list[str]] = field(default_factory=dict)
     select: tuple[str, ...] = ()
-    positions: list[str] | None = None
+    positions: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -57,7 +47,7 @@ class Rows:
     @property
     def names(self) -> list[str]:
         """``(N,)`` the id of each: of its column, or its path."""
-        return self.places.paths if self.ids is None else self.ids
+        return self.roles.get("id", self.places.paths)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -66,35 +56,28 @@ class Rows:
 
     def at(self, row: int) -> str:
         """Where a row is, and of which item it speaks."""
-        if self.positions is None:
-            return self.texts[row]
-        return f"{self.positions[row]} ({self.texts[row]})"
+        return f"{self.positions[row]} ({self.texts[row]})" if self.positions else self.texts[row]
 
-    def examples(self, rows: Sequence[int], most: int = LISTED) -> str:
+    def examples(self, rows: Sequence[int]) -> str:
         """Where some rows are, in words; the first few of many."""
-        return some(map(self.at, rows), most)
+        return some(map(self.at, rows), most=5)
 
     def take(self, kept: Sequence[int]) -> Rows:
         """Only these rows, in this order."""
 
         def of(texts: list[str]) -> list[str]:
-            return [texts[row] for row in kept]
+            return [texts[row] for row in kept] if texts else []
 
-        def if_any(texts: list[str] | None) -> list[str] | None:
-            return None if texts is None else of(texts)
+        def of_all(columns: dict[str, list[str]]) -> dict[str, list[str]]:
+            return {name: of(texts) for name, texts in columns.items()}
 
-        places = self.places
+        sources = [self.places.sources[row] for row in kept]
         return replace(
             self,
             texts=of(self.texts),
-            places=Places(
-                [places.sources[row] for row in kept], of(places.paths), {}, places.unused
-            ),
-            labels={name: of(texts) for name, texts in self.labels.items()},
-            domains=if_any(self.domains),
-            groups=if_any(self.groups),
-            splits=if_any(self.splits),
-            ids=if_any(self.ids),
-            columns={name: of(texts) for name, texts in self.columns.items()},
-            positions=if_any(self.positions),
+            places=Places(sources, of(self.places.paths), {}, self.places.unused),
+            labels=of_all(self.labels),
+            roles=of_all(self.roles),
+            columns=of_all(self.columns),
+            positions=of(self.positions),
         )

@@ -143,10 +143,8 @@ def read_tree(root: Path, levels: Sequence[str], *, nested: bool = False) -> Row
             {row: DEAD for row, item in enumerate(tree.items) if item.dead},
             tuple(tree.unused),
         ),
-        labels={"label": named["label"]},
-        domains=named.get("domain"),
-        groups=named.get("group"),
-        splits=named.get("split"),
+        labels={"label": named.pop("label")},
+        roles=named,
         notes=tuple(_notes(tree, levels)),
     )
 

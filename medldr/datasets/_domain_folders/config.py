@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from medldr.data.listing.names import check_group_pattern, composed
+from medldr.data.listing.names import GroupPattern, composed
 from medldr.datasets.base import DatasetConfig
 
 
@@ -29,7 +29,7 @@ class Config(DatasetConfig):
     blacklist: Path | None = Field(
         None, description="text file of pictures to leave out, one path domain/class/image per line"
     )
-    group_pattern: str | None = Field(
+    group_pattern: GroupPattern | None = Field(
         None,
         description="regular expression, searched in the path after the class; its first group is "
         "the patient or other unit that no split divides",
@@ -39,8 +39,7 @@ class Config(DatasetConfig):
         description="where equal group names mean the same patient: everywhere, or within a domain",
     )
     on_bad_file: Literal["error", "skip"] = Field(
-        "error",
-        description="broken pictures: error stops; skip leaves them out and lists them",
+        "error", description="broken pictures: error stops; skip leaves them out and lists them"
     )
     ground: Literal["white", "black"] = Field(
         "white", description="own pictures: colour behind transparent pixels"
@@ -67,8 +66,3 @@ class Config(DatasetConfig):
                     "with data.set=null"
                 )
         return self
-
-    @field_validator("group_pattern")
-    @classmethod
-    def _has_a_group(cls, value: str | None) -> str | None:
-        return None if value is None else check_group_pattern(value)

@@ -183,30 +183,16 @@ def _domain_folders(folder: Path, known: Known | None, notes: list[str]) -> list
 
 
 def _require_layout(
-    folder: Path,
-    by_class: ByClass,
-    tree: Tree,
-    known: Known | None,
-    *,
-    nested: bool,
+    folder: Path, by_class: ByClass, tree: Tree, known: Known | None, *, nested: bool
 ) -> None:
     loose = Counter(composed(path.split("/")[0]) for path in tree.shallow if "/" in path)
     bare = [name for name in by_class if loose[name] and not any(by_class[name].values())]
     at_top = [path for path in tree.shallow if "/" not in path]
-    if bare and len(bare) == len(by_class) and known is None:
-        beside = read_folder(folder.absolute().parent).folders
-        siblings = [name for name in beside if name != folder.name]
-        raise InputError(
-            f"{folder} is a single domain, or its domains have no class folders: pictures are "
-            f"directly in its folders {_first(bare)}. Expected {LAYOUT}. Set "
-            f"data.root to the folder that contains the domains (next to {folder.name}: "
-            f"{_first(siblings) or 'nothing else'})"
-        )
     if bare:
         raise InputError(
-            f"{folder}: domain {bare[0]!r} has no class folders: {loose[bare[0]]} pictures are "
-            f"directly in it. Expected {LAYOUT}. Sort them into classes, or move "
-            f"{bare[0]} elsewhere"
+            f"{folder}: {loose[bare[0]]} pictures are directly in the folder of the domain "
+            f"{bare[0]!r}. Expected {LAYOUT}. Sort them into classes, or, if {folder.name} is "
+            f"itself a domain, set data.root={folder.absolute().parent}"
         )
     if not tree.items:
         what = f"{len(at_top)} pictures are directly in it" if at_top else "it contains no pictures"

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from medldr.data.files.config import ScanConfig
-from medldr.data.listing.names import check_group_pattern, composed
+from medldr.data.listing.names import GroupPattern, composed
 from medldr.data.listing.trees import fault_of_levels
 
 Level = Literal["split", "domain", "label", "group"]
@@ -54,7 +54,7 @@ class Config(ScanConfig):
     on_missing_label: Literal["error", "skip"] = Field(
         "error", description="rows without a label: error stops, skip leaves them out"
     )
-    group_pattern: str | None = Field(
+    group_pattern: GroupPattern | None = Field(
         None,
         description="regular expression searched in the path, in place of data.group; its first "
         "group is the patient",
@@ -81,11 +81,6 @@ class Config(ScanConfig):
     @classmethod
     def _as_domains_are_named(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(sorted(set(map(composed, value))))
-
-    @field_validator("group_pattern")
-    @classmethod
-    def _has_a_group(cls, value: str | None) -> str | None:
-        return None if value is None else check_group_pattern(value)
 
     @model_validator(mode="after")
     def _one_source_of_groups(self) -> Self:

@@ -13,7 +13,6 @@ from medldr.errors import InputError
 
 NO_LABEL: Final = "it has no label"
 _LISTED: Final = 10
-_LISTED_LABELS: Final = 5
 
 
 class Contradiction(NamedTuple):
@@ -63,7 +62,7 @@ def check_rows(rows: Rows, config: Config) -> LeftOut:
     if unlabelled and (config.on_missing_label != "skip" or len(unlabelled) == len(rows)):
         faults.append(
             f"{counted(len(unlabelled), 'row has', 'rows have')} no label: "
-            f"{rows.examples(unlabelled, _LISTED_LABELS)}. Fill it in, or leave such rows out with "
+            f"{rows.examples(unlabelled)}. Fill it in, or leave such rows out with "
             "data.on_missing_label=skip"
         )
     if faults:
@@ -106,9 +105,7 @@ def _repeats(rows: Rows) -> tuple[list[int], list[Contradiction]]:
 
 def _columns(rows: Rows) -> dict[str, list[str]]:
     """Every column that says something of an item, by the name for it in messages."""
-    named = {"domain": rows.domains, "group": rows.groups, "split": rows.splits, "id": rows.ids}
-    given = {key: cells for key, cells in named.items() if cells is not None}
-    return {**rows.labels, **given, **rows.columns}
+    return {**rows.labels, **rows.roles, **rows.columns}
 
 
 def _absent(rows: Rows) -> str:

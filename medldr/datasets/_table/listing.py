@@ -52,7 +52,7 @@ def list_items(config: Config) -> Listing:
         labels = many_labels(rows, config.classes, config.uncertain)
     else:
         labels = single_labels(rows, config.classes)
-    domains, of_domains = one_spelling(rows.domains or [""] * len(rows), "domain")
+    domains, of_domains = one_spelling(rows.roles.get("domain", [""] * len(rows)), "domain")
     refuse_look_alikes(rows, domains, "domain")
     groups, of_groups = _groups(rows, domains, config)
     _require_different_ids(rows)
@@ -87,7 +87,7 @@ def _left_out(rows: Rows, left_out: LeftOut) -> list[str]:
     notes = [
         f"left out of {len(rows):,} rows: {count:,} {which}" for count, which in counts if count
     ]
-    if unused and rows.positions is not None:
+    if unused and rows.positions:
         count = counted(unused, "file", "files")
         notes.append(f"{count} beside those of the table without a row")
     return notes
@@ -97,7 +97,7 @@ def _groups(
     rows: Rows, domains: Sequence[str], config: Config
 ) -> tuple[list[str], tuple[str, ...]]:
     """The group of each row, all empty where there are none; and notes."""
-    names = rows.groups
+    names = rows.roles.get("group")
     if config.group_pattern is not None:
         names = groups_by_pattern(
             config.group_pattern,
@@ -125,8 +125,8 @@ def _splits(rows: Rows) -> list[str]:
     Raises:
         InputError: If a word is unknown or the number of a fold, or some rows have no split.
     """
-    words = rows.splits
-    if words is None or not any(words):
+    words = rows.roles.get("split", [])
+    if not any(words):
         return [""] * len(rows)
     empty = [row for row, word in enumerate(words) if not word]
     if empty:
@@ -157,7 +157,7 @@ def _require_different_ids(rows: Rows) -> None:
         earlier = first.setdefault(name, row)
         if earlier != row:
             cure = "Ids have to differ"
-            if rows.ids is None:
+            if "id" not in rows.roles:
                 cure = "Several items of one file need ids: name a column of them in data.id"
             raise InputError(
                 f"{rows.where}: {rows.at(earlier)} and {rows.at(row)} have the same id {name!r}. "

@@ -51,7 +51,7 @@ def read_rows(config: Config) -> Rows:
         sheet, config = read_archive(file, config)
         rows = _of_sheet(sheet, config, file.parent)
         sources: list[Source | None] = [Source(file, member) for member in rows.texts]
-        return replace(rows, positions=None, places=Places(sources, rows.texts, {}))
+        return replace(rows, positions=[], places=Places(sources, rows.texts, {}))
     sheet = read_sheet(file, "data.file")
     root = file.parent if root is None else root.expanduser()
     if not root.is_dir():
@@ -72,10 +72,6 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
             raise _absent(sheet, key, name)
         return sheet.column(columns[composed(name)])
 
-    def optional(key: str) -> list[str] | None:
-        name = getattr(config, key)
-        return None if name is None else cells(key, name)
-
     names = (config.label,) if isinstance(config.label, str) else config.label
     if not names or len(set(names)) < len(names):
         raise InputError(
@@ -88,10 +84,11 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
         places=Places([], [], {}),
         labels={name: cells("label", name) for name in names},
         multi_label=not isinstance(config.label, str),
-        domains=optional("domain"),
-        groups=optional("group"),
-        splits=optional("split"),
-        ids=optional("id"),
+        roles={
+            key: cells(key, name)
+            for key in ("domain", "group", "split", "id")
+            if (name := getattr(config, key)) is not None
+        },
         columns={
             **{name: cells("columns", name) for name in config.columns},
             **{name: cells("crop", name) for name in config.crop_columns},
@@ -100,8 +97,9 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
         positions=[sheet.at(row) for row in range(len(sheet))],
         notes=sheet.notes,
     )
-    for key, column in (("path", rows.texts), ("id", rows.ids), ("domain", rows.domains)):
-        empty = [row for row, cell in enumerate(column or ()) if not cell]
+    for key in ("path", "id", "domain"):
+        column = rows.texts if key == "path" else rows.roles.get(key, ())
+        empty = [row for row, cell in enumerate(column) if not cell]
         if empty:
             cure = "Fill it in"
             if key == "domain":

@@ -26,7 +26,7 @@ def test_each_readable_file_is_an_item_and_names_come_from_its_folders(touch):
         *("a/x/1.2.840.8", "a/x/1.PNG", "a/x/10.gif", "a/x/11.JFIF", "a/x/2.nii.gz", "a/x/3.nii"),
         *("a/x/4.mgz", "a/x/5.dcm", "a/x/6.npy", "a/x/IM7", "b/y/10.img", "b/y/9.hdr"),
     ]
-    assert (set(tree.domains), set(tree.labels["label"])) == ({"a", "b"}, {"x", "y"})
+    assert (set(tree.roles["domain"]), set(tree.labels["label"])) == ({"a", "b"}, {"x", "y"})
     assert tree.places.unused == ("labels.csv", "a/x/README", "a/x/notes.txt")
     assert tree.notes == ("3 files are not used because of names that are not those of scans",)
 
