@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
-from medldr.data.listing.tables import read_sheet
+from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.metadata_columns import check_columns, choose
 from medldr.errors import InputError, did_you_mean
 
@@ -27,22 +27,6 @@ KEYS: Final = ("id", "group")
 
 _TAKEN: Final = ("split", "domain", "label", "part")
 """Columns that every data set has already."""
-
-
-class _Rows(NamedTuple):
-    """A metadata file.
-
-    Attributes:
-        key: ``id`` or ``group``.
-        names: Of the further columns.
-        values: Those of each item or patient, in the order of `names`.
-        notes: What was done to the text.
-    """
-
-    key: str
-    names: tuple[str, ...]
-    values: dict[str, tuple[str, ...]]
-    notes: tuple[str, ...]
 
 
 def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> ImageTable:
@@ -63,22 +47,24 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
             two rows of one item that differ, or no row of any item; if it lacks a column that the
             configuration names, or a cell of it is too long.
     """
-    sheet = _read(path)
-    check_columns(config, sheet.names)
-    keys = table.ids if sheet.key == "id" else table.groups
-    found = [sheet.values.get(key) if key else None for key in keys.tolist()]
-    absent = found.count(None)
-    if absent == len(found):
-        known = [key for key in keys.tolist() if key]
-        example = f" It has {known[0]!r}, for example." if known else ""
+    sheet = read_sheet(path, "data.metadata")
+    key = _key(f"data.metadata: {path}", sheet.names)
+    names = [name for name in sheet.names if name != key]
+    rows = _rows_by_key(sheet, key)
+    check_columns(config, names)
+    keys = (table.ids if key == "id" else table.groups).tolist()
+    matched = [rows.get(name) if name else None for name in keys]
+    absent = matched.count(None)
+    if absent == len(matched):
+        example = next((f" It has {name!r}, for example." for name in keys if name), "")
         raise InputError(
             f"data.metadata: no row of {path} belongs to any image of {table.name}: none of its "
-            f"values of {sheet.key!r} is "
-            f"{'the id of an image' if sheet.key == 'id' else 'a group'} there.{example}"
+            f"values of {key!r} is {'the id of an image' if key == 'id' else 'a group'} there."
+            f"{example}"
         )
-    nothing = ("",) * len(sheet.names)
-    values: Sequence[tuple[str, ...]] = [nothing if row is None else row for row in found]
-    columns = dict(zip(sheet.names, zip(*values, strict=True), strict=True))
+    nothing = ("",) * len(names)
+    values: Sequence[tuple[str, ...]] = [nothing if row is None else row for row in matched]
+    columns = dict(zip(names, zip(*values, strict=True), strict=True))
     units = np.where(table.groups == "", table.ids, table.groups).tolist()
     kept, left_out = choose(columns, units, config)
     metadata: dict[str, NDArray[np.str_]] = {n: np.array(columns[n], np.str_) for n in kept}
@@ -86,34 +72,32 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
     if left_out:
         notes += (f"metadata that divide no results are left out: {', '.join(left_out)}",)
     if absent:
-        notes += (f"{absent:,} of {len(found):,} images have no row in the metadata table",)
+        notes += (f"{absent:,} of {len(matched):,} images have no row in the metadata table",)
     return replace(table, metadata=metadata, notes=notes)
 
 
-def _read(path: Path) -> _Rows:
-    """The rows of a metadata file by whose values they hold.
+def _rows_by_key(sheet: Sheet, key: str) -> dict[str, tuple[str, ...]]:
+    """The further values of each item or patient.
 
     Raises:
-        InputError: If it cannot be read, or is not such a table; names the line.
+        InputError: If a row says not whose they are, or two rows of one differ; names the line.
     """
-    sheet = read_sheet(path, "data.metadata")
-    where = f"data.metadata: {path}"
-    key = _check_header(where, sheet.names)
     at = sheet.names.index(key)
     rows: dict[str, tuple[str, ...]] = {}
     for number, row in enumerate(sheet.rows):
+        where = f"data.metadata: {sheet.path}, {sheet.at(number)}"
         if not row[at]:
-            raise InputError(f"{where}, {sheet.at(number)}: the column {key!r} is empty")
+            raise InputError(f"{where}: the column {key!r} is empty")
         values = row[:at] + row[at + 1 :]
         if rows.setdefault(row[at], values) != values:
             raise InputError(
-                f"{where}, {sheet.at(number)}: {key} {row[at]!r} appears a second time with other "
-                "values. Keep one of the rows"
+                f"{where}: {key} {row[at]!r} appears a second time with other values. Keep one of "
+                "the rows"
             )
-    return _Rows(key, sheet.names[:at] + sheet.names[at + 1 :], rows, sheet.notes)
+    return rows
 
 
-def _check_header(where: str, header: Sequence[str]) -> str:
+def _key(where: str, header: Sequence[str]) -> str:
     """The column that says whose values a row holds."""
     keys = [name for name in KEYS if name in header]
     listed = ", ".join(header)

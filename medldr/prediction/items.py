@@ -19,7 +19,7 @@ from medldr.data.listing.folders import walk
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice
 from medldr.data.listing.places import ABSENT, find_places, near_name
 from medldr.data.listing.tables import Sheet, read_sheet
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError
 
 _PATHS: Final = ("path", "file", "image", "scan", "filename")
 
@@ -155,11 +155,7 @@ def _of_table(path: Path, column: str | None) -> Iterable[Item]:
 
 def _column(sheet: Sheet, path: Path, column: str | None) -> str:
     if column is not None:
-        if column not in sheet.names:
-            raise InputError(
-                f"{path} has no column {column!r}.{did_you_mean(column, sheet.names)} "
-                f"Columns: {', '.join(sheet.names)}"
-            )
+        sheet.require(column, "--path")
         return column
     suited = [name for name in sheet.names if name.casefold() in _PATHS]
     if len(suited) == 1:

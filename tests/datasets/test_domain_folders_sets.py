@@ -11,7 +11,6 @@ from PIL import Image
 from torchvision.datasets import ImageFolder
 
 from medldr.config import load_part, packaged_configs
-from medldr.data import check_table, load_table
 from medldr.datasets import domain_folders
 from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
 
@@ -133,22 +132,6 @@ def twins(tmp_path, write_domain_tree):
     return root
 
 
-def test_equal_pictures_are_told_with_examples(twins):
-    shown = {}
-    domain_folders.examine(config(twins), shown.__setitem__)
-    table = domain_folders.load(config(twins))
-    constant, rest, domains, classes = check_table(table)
-    assert constant.endswith("2 constant images: a/no/black.png, b/no/black.png")
-    assert "2 images are in more than one domain, a leak" in domains
-    assert "a/no/000.png = b/no/copy.png; a/no/001.png = b/no/saved.bmp" in domains
-    assert "1 image is there with contradicting labels" in classes
-    assert "b/no/doubt.png (no) = b/yes/002.png (yes)" in classes
-    assert "1 image is there more than once in one class of one domain" in rest
-    assert "black" not in domains + classes + rest
-    assert set(shown) == set(table.ids.tolist())
-    assert all(np.array_equal(shown[table.ids[n]], table.images[n]) for n in range(len(table)))
-
-
 def test_any_tree_is_checked_by_the_command_without_published_counts(twins, tmp_path, medldr):
     (twins / "a" / "labels.csv").touch()
     file = tmp_path / "mine.yaml"
@@ -175,21 +158,6 @@ def test_the_part_of_own_pictures_is_checked_by_its_name_and_has_no_column_of_sp
     lines = [line.split() for line in ended.out.splitlines()]
     assert ["domain", "found"] in lines
     assert any(line[:1] == ["total"] for line in lines)
-
-
-def test_a_set_is_packed_by_the_command_and_read_from_its_pack(tmp_path, write_domain_tree, medldr):
-    known = SETS["vlcs"]
-    classes = dict.fromkeys(known.class_names, 2)
-    root = write_domain_tree(tmp_path, dict.fromkeys(known.domains, classes))
-    ended = medldr("data", "pack", "vlcs", root, "size=16")
-    assert ended.code == 0, ended.err
-    section = domain_folders.Config(root=root, set="vlcs", size=16, val_fraction=0.2)
-    packed = load_table(section)
-    table = domain_folders.load(section)
-    assert isinstance(packed.images, np.memmap)
-    assert np.array_equal(packed.images, table.images[:])
-    assert np.array_equal(packed.ids, table.ids)
-    assert medldr("data", "pack", "vlcs", root, "size=16", "--verify").code == 0
 
 
 # ---------------------------------------------------------------- real PACS

@@ -86,12 +86,12 @@ def test_images_are_the_percentiles_of_each_volume(scans):
     np.testing.assert_allclose(table.images[3, 0], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("cache", ["disk", "memory", "off"])
-def test_images_are_the_same_wherever_they_are_kept(scans, cache):
-    table = load(_config(scans, cache=cache, size=5))
+def test_images_are_the_same_wherever_they_are_kept(scans):
     reference = load(_config(scans, cache="off", size=5))
-    np.testing.assert_array_equal(table.images[:], reference.images[:])
-    assert table.hashes == reference.hashes
+    for cache in ("disk", "memory"):
+        table = load(_config(scans, cache=cache, size=5))
+        np.testing.assert_array_equal(table.images[:], reference.images[:])
+        assert table.hashes == reference.hashes
 
 
 def test_kept_images_are_those_of_the_files_and_keys_there_are_now(scans):
@@ -102,16 +102,6 @@ def test_kept_images_are_those_of_the_files_and_keys_there_are_now(scans):
     after = load(_config(scans, size=5))
     np.testing.assert_array_equal(after.images[0], before.images[1])
     assert after.hashes != before.hashes
-
-
-def test_a_kept_array_that_was_damaged_is_made_again(scans):
-    first = load(_config(scans))
-    place = first.images.filename
-    expected = np.array(first.images)
-    with open(place, "r+b") as file:
-        file.seek(-8, 2)
-        file.write(b"\x00\x00\x80\x3f" * 2)
-    np.testing.assert_array_equal(load(_config(scans)).images, expected)
 
 
 def test_every_broken_file_is_named_before_anything_is_made(scans):
@@ -125,13 +115,6 @@ def test_every_broken_file_is_named_before_anything_is_made(scans):
     assert len(table) == 14
     assert [file.path for file in table.bad_files] == ["scan_04.nii.gz", "scan_05.nii.gz"]
     assert any("2 of 16 items were left out" in note for note in table.notes)
-
-
-def test_sizes_that_differ_need_a_size(scans):
-    nibabel.save(nibabel.Nifti1Image(np.ones((3, 3, 3)), np.eye(4)), scans / "scan_00.nii.gz")
-    with pytest.raises(InputError, match=r"6 x 7 x 8.*data\.size|3 x 3 x 3.*data\.size"):
-        load(_config(scans))
-    assert load(_config(scans, size=(4, 5, 6))).images.shape == (16, 1, 4, 5, 6)
 
 
 def test_a_spacing_keeps_mm_and_pads(scans):
@@ -206,14 +189,6 @@ def test_groups_come_from_a_column_or_a_pattern_but_not_both(scans):
 def test_levels_without_a_label_or_twice_are_refused(tmp_path, folders):
     with pytest.raises(ValueError, match="folders"):
         Config(name="table", root=tmp_path, folders=folders)
-
-
-def test_a_single_class_is_refused(scans):
-    with (scans / "wrists.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    _write(scans / "wrists.csv", [{**row, "label": "benign"} for row in rows])
-    with pytest.raises(InputError, match="single class"):
-        load(_config(scans))
 
 
 def test_a_cut_around_a_point_is_part_of_the_volume(scans):

@@ -21,7 +21,7 @@ from medldr.data.counting import some
 from medldr.data.listing.names import split_of
 from medldr.data.listing.tables import Sheet
 from medldr.data.metadata_columns import MOST_VALUES, is_number
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError
 
 # fmt: off
 ROLES: Final[dict[Role, frozenset[str]]] = {
@@ -83,11 +83,7 @@ def guess_columns(
     """
     for role, name in given.items():
         for part in name.split(",") if role == "label" else [name]:
-            if part not in sheet.names:
-                raise InputError(
-                    f"--{role}: {sheet.path} has no column {part!r}."
-                    f"{did_you_mean(part, sheet.names)} Columns: {', '.join(sheet.names)}"
-                )
+            sheet.require(part, f"--{role}")
     used = {*taken, *(part for name in given.values() for part in name.split(","))}
     found = [label or _label(sheet, used, given, asker)]
     used.update([found[0].value] if isinstance(found[0].value, str) else found[0].value)

@@ -77,12 +77,12 @@ def make_study(options: Options, asker: Asker) -> Study:
     """
     data = data_keys(options, asker)
     table = _read(data)
-    said: list[str] = []
-    data += _left_out(table, asker, said)
+    notices: list[str] = []
+    data += _left_out(table, asker, notices)
     data += _groups(table, data)
     if "group_pattern" in settings(data):
         table = _read(data)
-        said.append("Patients are guessed from names of files (data.group_pattern).")
+        notices.append("Patients are guessed from names of files (data.group_pattern).")
     if not isinstance(table.images, ScanImages):
         raise TypeError("scans are not read before a batch asks for them")
     dims = dims_of(table.facts)
@@ -95,7 +95,7 @@ def make_study(options: Options, asker: Asker) -> Study:
     data += held_out_keys(table, asker)
     shared, total = shared_groups(table)
     if shared:
-        said.append(f"{shared:,} of {total:,} names of patients occur in several domains.")
+        notices.append(f"{shared:,} of {total:,} names of patients occur in several domains.")
     if "group_scope" in settings(data):
         table = _read(data)
     label = settings(data).get("label", "label")
@@ -106,9 +106,8 @@ def make_study(options: Options, asker: Asker) -> Study:
     _, notes = resolve(config, dict(zip(table.ids.tolist(), table.facts, strict=True)), table.name)
     # The table's own notes were made before the keys were chosen, so they are made again with them.
     checks = [note.partition(": ")[2] for note in notes if note.startswith("CHECK")]
-    said += [note[:1].upper() + note[1:] for note in checks]
+    notices += [note[:1].upper() + note[1:] for note in checks]
     held_out = choose_held_out(table, config)
-    found = cautions(table, held_out.tested)
     return Study(
         name=name,
         table=table,
@@ -117,7 +116,7 @@ def make_study(options: Options, asker: Asker) -> Study:
         kind=kind,
         positive=_positive(table, options.positive, asker),
         held_out=held_out,
-        cautions=[*said, *found, *held_out.cautions],
+        cautions=[*notices, *cautions(table, held_out.tested), *held_out.cautions],
         private=[
             *(f"left out: {one.path}: {one.reason}" for one in table.bad_files),
             *held_out.private,
@@ -133,13 +132,10 @@ def _read(data: list[Finding]) -> ImageTable:
     """Every item that can be used; the others are in `ImageTable.bad_files`."""
     config = _config(data)
     lenient = {"on_bad_file": "skip", "on_missing_label": "skip", "cache": "off"}
-    table = load(config.model_copy(update={**lenient, "size": _PROVISIONAL}))
-    if table.task != "multi-label" and len(table.class_names) < 2:
-        raise InputError(f"{table.name} has the single class {table.class_names[0]!r}")
-    return table
+    return load(config.model_copy(update={**lenient, "size": _PROVISIONAL}))
 
 
-def _left_out(table: ImageTable, asker: Asker, said: list[str]) -> list[Finding]:
+def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Finding]:
     """Rows without a label, and files that cannot be used: left out, if nobody objects."""
     found = []
     unlabelled = sum(one.reason == NO_LABEL for one in table.bad_files)
@@ -153,7 +149,7 @@ def _left_out(table: ImageTable, asker: Asker, said: list[str]) -> list[Finding]
             text = f"{counted(count, 'scan', 'scans')} of {total:,} {what}"
             agreed = asker.confirm(f"{text}. Go on without?")
             found.append(Finding(key, "skip", f"Left out: {text}. {agreed}"))
-            said.append(f"Left out: {text} (data.{key}).")
+            notices.append(f"Left out: {text} (data.{key}).")
     return found
 
 

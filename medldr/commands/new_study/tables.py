@@ -17,7 +17,7 @@ from medldr.data.listing.trees import fault_of_levels
 from medldr.datasets._medmnist.npz import NpzFile
 from medldr.datasets._table.archive import IMAGES, parts_of, read_archive
 from medldr.datasets.table import Config
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError
 
 _LOOKED_AT: Final = 20
 
@@ -125,14 +125,11 @@ def _read_table(file: Path, path: str | None = None) -> FoundTable:
     if file.suffix.lower() == ARCHIVE:
         return _archive(file)
     sheet = read_sheet(file)
-    if path is not None and path not in sheet.names:
-        raise InputError(
-            f"--path: {file} has no column {path!r}.{did_you_mean(path, sheet.names)} Columns: "
-            f"{', '.join(sheet.names)}"
-        )
-    found = _files(sheet, file.parent, (path,) if path else sheet.names)
-    if found is not None:
-        return FoundTable(sheet, *found)
+    if path is not None:
+        sheet.require(path, "--path")
+    column = _files(sheet, file.parent, (path,) if path else sheet.names)
+    if column is not None:
+        return FoundTable(sheet, *column)
     named = path or next((name for name in sheet.names if rank(name, "path") is not None), None)
     example = f", such as {sheet.column(named)[0]!r} of {named!r}" if named else ""
     raise InputError(
@@ -190,7 +187,7 @@ def _files(sheet: Sheet, root: Path, names: Sequence[str]) -> tuple[str, Path] |
 
 
 def _most_exist(cells: Sequence[str], root: Path) -> bool:
-    """Whether at least half of some paths do; the others are absent, which is remarks later."""
+    """Whether at least half of some paths do; the others are absent, which is said later."""
     return bool(cells) and 2 * len(find_places(cells, root).absent) <= len(cells)
 
 

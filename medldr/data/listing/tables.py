@@ -28,7 +28,7 @@ from typing import Final
 from medldr.data.counting import counted, some
 from medldr.data.listing.kinds import JSON_LINES, PARQUET
 from medldr.data.listing.typed_tables import Line, read_json_lines, read_parquet
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 
 _BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + (
     "\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
@@ -76,6 +76,22 @@ class Sheet:
         """The cells of a column, one for each row."""
         place = self.names.index(name)
         return [row[place] for row in self.rows]
+
+    def require(self, name: str, key: str) -> None:
+        """Check that there is a column.
+
+        Args:
+            name: The column's.
+            key: What names it, for the message.
+
+        Raises:
+            InputError: If there is none; names the nearest one.
+        """
+        if name not in self.names:
+            raise InputError(
+                f"{key}: {self.path} has no column {name!r}.{did_you_mean(name, self.names)} "
+                f"Columns: {', '.join(self.names)}"
+            )
 
     def at(self, row: int) -> str:
         """Where a row is in the file, for messages."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from medldr.data.counting import counted, some
 from medldr.data.files.rgb import decode
 from medldr.data.files.scan import ScanError
+from medldr.data.listing.kinds import PICTURES
 from medldr.data.listing.trees import Tree as FolderTree
 from medldr.data.listing.trees import list_tree
 from medldr.data.threads import in_threads
@@ -18,7 +19,6 @@ from medldr.datasets._cifar.official import EDGE
 from medldr.datasets._cifar.published import Published
 from medldr.errors import InputError
 
-PICTURES: Final = (".jpg", ".jpeg", ".png")
 PARTS: Final = ("train", "test")
 
 _SHOWN: Final = 5
