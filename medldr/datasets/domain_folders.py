@@ -105,9 +105,8 @@ def _table(
     name = config.set or config.name
     # What identifies the release is what is there, whether or not it can be read.
     release = (compare(SETS[config.set], per_domain(listing)),) if config.set else ()
-    kept, left_out = listing.without(
-        bad, str(listing.root), skip=config.on_bad_file == "skip", what="pictures"
-    )
+    skip, form = config.on_bad_file == "skip", "{0.path} ({0.reason})"
+    kept, left_out = listing.without(bad, str(listing.root), skip=skip, what="pictures", form=form)
     if bad:
         pictures = pictures.take(np.flatnonzero(np.isin(listing.ids, kept.ids)))
     listing = kept.noting(*left_out)

@@ -121,7 +121,7 @@ def test_the_greatest_value_of_the_whole_tree_decides(tree, tops, bits):
 def test_a_value_above_the_stated_depth_makes_its_file_a_bad_one(tree):
     deep(tree / "a" / "no" / "low.png", 4000)
     deep(tree / "b" / "no" / "high.png", 5000)
-    with pytest.raises(InputError, match=r"b/no/high\.png: its greatest value 5,000 needs more"):
+    with pytest.raises(InputError, match=r"b/no/high\.png \(its greatest value 5,000 needs more"):
         load(tree, bit_depth=12)
     table = load(tree, bit_depth=12, on_bad_file="skip")
     assert [file.path for file in table.bad_files] == ["b/no/high.png"]
@@ -132,7 +132,7 @@ def test_a_value_above_the_stated_depth_makes_its_file_a_bad_one(tree):
 def test_real_numbers_are_read_by_a_window_alone(tree):
     values = np.random.default_rng(0).normal(size=(16, 16)).astype(np.float32)
     Image.fromarray(values).save(tree / "a" / "no" / "real.tif")
-    with pytest.raises(InputError, match=r"real\.tif: .*data\.bit_depth=window"):
+    with pytest.raises(InputError, match=r"real\.tif .*data\.bit_depth=window"):
         load(tree)
     table = load(tree, bit_depth="window")
     low, high = np.percentile(values, [0.5, 99.5])
@@ -181,7 +181,7 @@ def test_a_repaired_picture_is_the_only_one_that_is_decoded_again(tree, decoded)
     content = victim.read_bytes()
     middle = len(content) // 2
     victim.write_bytes(content[:middle] + bytes(20) + content[middle + 20 :])
-    with pytest.raises(InputError, match=r"b/yes/002\.png: unreadable"):
+    with pytest.raises(InputError, match=r"b/yes/002\.png \(unreadable"):
         load(tree)
     decoded.clear()
     victim.write_bytes(content)

@@ -123,12 +123,8 @@ def choose_held_out(table: ImageTable, config: DatasetConfig) -> HeldOut:
 def _reason(table: ImageTable, domain: str) -> str:
     """Why a domain cannot be held out, without ids."""
     inside = table.domains == domain
-    classes = class_table(table.labels, len(table.class_names))
-    elsewhere = classes[~inside].sum(axis=0).tolist()
-    here = classes[inside].sum(axis=0).tolist()
-    alone = [
-        name for name, a, b in zip(table.class_names, here, elsewhere, strict=True) if a and not b
-    ]
+    here, elsewhere = _per_class(table, inside), _per_class(table, ~inside)
+    alone = [name for name, count in here.items() if count and not elsewhere[name]]
     if alone:
         return f"no other domain has the class {', '.join(map(repr, alone))}"
     return "its splits cannot be made, for the reason that a run with data.held_out gives"
@@ -245,47 +241,43 @@ def cautions(table: ImageTable, tested: Mapping[str, int]) -> list[str]:
         table: All images.
         tested: Images that are tested, by the domain that is held out; under "" where none is.
     """
-    said = []
+    sentences = []
     if not (table.groups != "").any():
-        said.append(
+        sentences.append(
             "No patients are named: splits may divide a patient's images, and 95% CIs count images "
             "as independent. Name them in a column (data.group), a level of folders, or by "
             "data.group_pattern."
         )
-    counts = _counts(table, np.ones(len(table), dtype=bool))
+    counts = _per_class(table, np.ones(len(table), dtype=bool))
     rare = [f"{name} ({count})" for name, count in counts.items() if count < FEWEST]
     if rare:
-        said.append(
+        sentences.append(
             f"Classes with fewer than {FEWEST} images: {some(rare, _LISTED)}. Join them with "
             "another class, or leave their rows out of the table."
         )
     absent = [
         f"{name} in {domain}"
         for domain in filter(None, tested)
-        for name, count in _counts(table, table.domains == domain).items()
+        for name, count in _per_class(table, table.domains == domain).items()
         if not count
     ]
     if absent:
-        said.append(
+        sentences.append(
             f"Classes that a domain lacks: {some(absent, _LISTED)}. Scores of these domains are "
             "not comparable with those of others."
         )
     small = [f"{domain} ({size})" for domain, size in sorted(tested.items()) if size < SMALL]
     if small and "" in tested:
-        said.append(f"The test split has only {tested['']:,} of {len(table):,} images.")
+        sentences.append(f"The test split has only {tested['']:,} of {len(table):,} images.")
     elif small:
-        said.append(
+        sentences.append(
             f"Domains that are tested on fewer than {SMALL} images: {some(small, _LISTED)}. A test "
             "on so few is hardly one."
         )
-    return said
+    return sentences
 
 
-def _counts(table: ImageTable, rows: NDArray[np.bool_]) -> dict[str, int]:
+def _per_class(table: ImageTable, rows: NDArray[np.bool_]) -> dict[str, int]:
     """Images of each class, or with each label, among some rows."""
-    labels = table.labels[rows]
-    if labels.ndim == 2:
-        numbers = (labels == 1).sum(axis=0).tolist()
-    else:
-        numbers = np.bincount(labels, minlength=len(table.class_names)).tolist()
-    return dict(zip(table.class_names, numbers, strict=True))
+    numbers = class_table(table.labels, len(table.class_names))[rows].sum(axis=0).tolist()
+    return dict(zip(table.class_names, map(int, numbers), strict=True))

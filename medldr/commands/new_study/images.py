@@ -254,9 +254,11 @@ def kind_of_images(
         return Kind("scan", "Volumes." if dims == 3 else "Grey pictures.")
     if not _are_coloured([sources[row] for row in coloured]):
         return Kind("scan", "Pictures with three channels that hold nothing but grey.", grey=True)
-    said = sorted({name for name in names if _MICROSCOPY.search(name.casefold())})
-    best = "microscopy" if said else "photo"
-    why = f"Coloured pictures, and names such as {said[0]!r}." if said else "Coloured pictures."
+    telling = sorted({name for name in names if _MICROSCOPY.search(name.casefold())})
+    best = "microscopy" if telling else "photo"
+    why = (
+        f"Coloured pictures, and names such as {telling[0]!r}." if telling else "Coloured pictures."
+    )
     answer = asker.choose("What are these coloured pictures", KINDS, best)
     return Kind(answer.value, f"{why} {answer.why}")
 

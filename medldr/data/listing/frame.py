@@ -71,7 +71,13 @@ class Listing:
         )
 
     def without(
-        self, bad: Sequence[BadFile], where: str, *, skip: bool, what: str = "items"
+        self,
+        bad: Sequence[BadFile],
+        where: str,
+        *,
+        skip: bool,
+        what: str = "items",
+        form: str = "{0.path}: {0.reason}",
     ) -> tuple[Listing, list[str]]:
         """The items but for those that cannot be used, and a note on these if there are any.
 
@@ -80,6 +86,7 @@ class Listing:
             where: What the items come from, for messages.
             skip: Whether they may be left out (`data.on_bad_file`).
             what: What the items are called.
+            form: How each is listed.
 
         Raises:
             InputError: If there are any and they may not, or there are no others.
@@ -87,7 +94,7 @@ class Listing:
         if not bad:
             return self, []
         if not skip or len(bad) == len(self):
-            lines = [f"{file.path}: {file.reason}" for file in bad[:_LISTED]]
+            lines = [form.format(file) for file in bad[:_LISTED]]
             if len(bad) > _LISTED:
                 lines.append(f"and {len(bad) - _LISTED:,} more")
             cure = "Put intact files in their place, or change the keys that are named"
