@@ -18,6 +18,7 @@ from medldr.sweeps.plan.file import load_sweep
 REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
 METHODS = ["erm", "latentdr_sa", "latentdr_pool", "erm_half_lr"]
 ODD = ["Köln: Süd", "007", 'a "b" #1', "no"]
+HEADER = ["path", "label", "site", "patient"]
 
 
 def _picture(path, number, colour=False, size=(72, 80)):
@@ -44,6 +45,12 @@ def _rows(folder, domains, each=12, colour=False):
             label = ("normal", "lesion")[number // 2 % 2]
             rows.append([name, label, domain, f"SECRET{place}_{number // 2}"])
     return rows
+
+
+def _scans(folder, header=HEADER, domains=("a", "b"), edit=list, each=12, colour=False):
+    """A folder of pictures with their table; each row is edited before it is written."""
+    _table(folder, header, map(edit, _rows(folder, domains, each, colour)))
+    return folder
 
 
 def _plainly(file):
@@ -75,10 +82,8 @@ def new(medldr, tmp_path, monkeypatch):
 
 
 def test_a_table_with_names_that_yaml_could_misread(new, tmp_path):
-    folder = tmp_path / "scans"
     header = ["Image File", "dx", "hospital", "patient_id"]
-    _table(folder, header, _rows(folder, ODD))
-    out, ended = new(folder)
+    out, ended = new(_scans(tmp_path / "scans", header, ODD))
     data, sweep = _data(out)
     assert sorted({one.held_out for one in data}) == sorted((name,) for name in ODD)
     assert {(one.path, one.label, one.domain, one.group) for one in data} == {tuple(header)}
@@ -97,7 +102,7 @@ def test_no_patient_and_no_file_is_named_in_the_yaml(new, tmp_path):
     rows[3][3] = rows[15][3] = "SECRETLY_SHARED"
     (folder / rows[5][0]).write_bytes(b"broken")
     rows[7][1] = ""
-    _table(folder, ["path", "label", "site", "patient"], rows)
+    _table(folder, HEADER, rows)
     out, ended = new(folder)
     text = out.read_text("utf-8")
     assert "SECRET" not in text
@@ -111,9 +116,7 @@ def test_no_patient_and_no_file_is_named_in_the_yaml(new, tmp_path):
 
 
 def test_paths_are_relative_to_the_file_and_survive_a_move(new, tmp_path):
-    folder = tmp_path / "scans"
-    _table(folder, ["path", "label", "site", "patient"], _rows(folder, ["a", "b"]))
-    out, _ = new(folder / "scans.csv")
+    out, _ = new(_scans(tmp_path / "scans") / "scans.csv")
     assert plain(read_yaml(out).values)["common"]["data"]["file"] == "scans/scans.csv"
     moved = tmp_path.parent / f"{tmp_path.name}_moved"
     tmp_path.rename(moved)
@@ -122,9 +125,9 @@ def test_paths_are_relative_to_the_file_and_survive_a_move(new, tmp_path):
 
 
 def test_options_go_before_guesses(new, tmp_path):
-    folder = tmp_path / "scans"
-    rows = [[*row, row[1][::-1], "x"] for row in _rows(folder, ["a", "b"])]
-    _table(folder, ["path", "label", "site", "patient", "second", "third"], rows)
+    folder = _scans(
+        tmp_path / "scans", [*HEADER, "second", "third"], edit=lambda row: [*row, row[1][::-1], "x"]
+    )
     out, _ = new(folder, "--label", "second", "--positive", "lamron", "--kind", "scan")
     data, _ = _data(out)
     assert data[0].label == "second"
@@ -144,17 +147,15 @@ def test_options_go_before_guesses(new, tmp_path):
     ],
 )
 def test_what_is_no_class_is_refused_with_a_cure(new, tmp_path, labels, said):
-    folder = tmp_path / "scans"
-    rows = [[row[0], label] for row, label in zip(_rows(folder, ["a", "b"]), labels, strict=True)]
-    _table(folder, ["path", "label"], rows)
-    ended = new(folder, code=2)
+    given = iter(labels)
+    scans = _scans(tmp_path / "scans", HEADER[:2], edit=lambda row: [row[0], next(given)])
+    ended = new(scans, code=2)
     assert said in ended.err
     assert not (tmp_path / "study.yaml").exists()
 
 
 def test_without_a_column_called_like_a_class_nothing_is_guessed(new, tmp_path):
-    folder = tmp_path / "scans"
-    _table(folder, ["path", "what", "site", "patient"], _rows(folder, ["a", "b"]))
+    folder = _scans(tmp_path / "scans", ["path", "what", "site", "patient"])
     assert "--label COLUMN. Columns with few values: what." in new(folder, code=2).err
     data, _ = _data(new(folder, "--label", "what")[0])
     assert data[0].label == "what"
@@ -179,17 +180,18 @@ def test_a_split_column_is_used_only_if_every_row_has_one(new, tmp_path):
 
 
 def test_of_two_tables_the_one_that_names_files_is_taken(new, tmp_path):
-    folder = tmp_path / "scans"
-    _table(folder, ["path", "label", "site", "patient"], _rows(folder, ["a", "b"]), "z.csv")
+    folder = _scans(tmp_path / "scans")
+    (folder / "scans.csv").rename(folder / "z.csv")
     _table(folder, ["drug", "dose"], [["x", 1], ["y", 2]], "a.csv")
     data, _ = _data(new(folder)[0])
     assert data[0].file == folder / "z.csv"
 
 
 def test_names_go_before_the_numbers_that_stand_for_them(new, tmp_path):
-    folder = tmp_path / "scans"
-    rows = [[r[0], int(r[1] == "lesion"), r[1], r[3]] for r in _rows(folder, ["a", "b"])]
-    _table(folder, ["path", "label", "label_name", "patient"], rows)
+    header = ["path", "label", "label_name", "patient"]
+    folder = _scans(
+        tmp_path / "scans", header, edit=lambda row: [row[0], int(row[1] == "lesion"), *row[1::2]]
+    )
     assert _data(new(folder)[0])[0][0].label == "label_name"
 
 
@@ -295,10 +297,8 @@ def test_nothing_that_could_be_read_is_answered_with_the_layout(new, tmp_path):
 
 
 def test_coloured_pictures_of_cells_are_mirrored_and_grey_ones_are_not(new, tmp_path):
-    header = ["path", "label", "site", "patient"]
     for name, colour in (("cells", True), ("holiday", True), ("chest", False)):
-        folder = tmp_path / name
-        _table(folder, header, _rows(folder, ["a", "b"], colour=colour))
+        _scans(tmp_path / name, colour=colour)
     for name, recipe in (("cells", "own_microscopy"), ("holiday", "own_2d"), ("chest", "own_2d")):
         out, _ = new(tmp_path / name, "--force")
         assert f"recipe/{recipe}," in out.read_text("utf-8")
@@ -310,11 +310,9 @@ def test_coloured_pictures_of_cells_are_mirrored_and_grey_ones_are_not(new, tmp_
 
 
 def test_grey_in_three_channels_is_a_scan_of_one(new, tmp_path):
-    folder = tmp_path / "scans"
-    rows = _rows(folder, ["a", "b"])
-    for row in rows:
-        Image.open(folder / row[0]).convert("RGB").save(folder / row[0])
-    _table(folder, ["path", "label", "site", "patient"], rows)
+    folder = _scans(tmp_path / "scans")
+    for file in folder.rglob("*.png"):
+        Image.open(file).convert("RGB").save(file)
     data, _ = _data(new(folder)[0])
     assert data[0].channels == 1
 
@@ -414,11 +412,8 @@ def test_on_a_terminal_it_asks_and_the_file_says_who_answered(tmp_path):
             answer = super().choose(question, options, best)
             return answer._replace(value="microscopy", why="As you said.")
 
-    folder = tmp_path / "scans"
-    rows = _rows(folder, ["a", "b"], colour=True)
-    _table(folder, ["path", "label", "site", "patient"], rows)
     asker = Answers(interactive=False)
-    study = make_study(Options(place=folder), asker)
+    study = make_study(Options(place=_scans(tmp_path / "scans", colour=True)), asker)
     assert asker.asked == ["What are these coloured pictures"]
     written = text(study, tmp_path / "study.yaml", gpu=True, cores=2)
     assert "As you said. Kind: microscopy" in written
@@ -448,9 +443,7 @@ def test_real_data(new, name):
 
 @pytest.mark.slow
 def test_the_file_runs_as_it_is(new, medldr, tmp_path):
-    folder = tmp_path / "scans"
-    _table(folder, ["path", "label", "site", "patient"], _rows(folder, ["a", "Köln: Süd"], 40))
-    out, _ = new(folder)
+    out, _ = new(_scans(tmp_path / "scans", domains=["a", "Köln: Süd"], each=40))
     ended = medldr(
         "sweep", out, "--out", tmp_path / "runs", "model.width=0.125", "training.epochs=1",
         "seeds=0", "axes.data.held_out=[Koln_Sud]", "machine.device=cpu",

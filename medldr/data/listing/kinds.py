@@ -23,13 +23,18 @@ TABLES: Final = (".csv", ".tsv", *JSON_LINES, *PARQUET)
 
 _HEADERS: Final = {".img": ".hdr", ".img.gz": ".hdr.gz"}
 """The header's ending for that of the voxels of an Analyze or NIfTI pair."""
-_ADDED_BY_SYSTEMS: Final = ("__macosx", "thumbs.db", "desktop.ini")
+_ADDED_BY_SYSTEMS: Final = ("thumbs.db", "desktop.ini")
 _LEAFLETS: Final = ("dicomdir", "readme", "license", "copying", "changes", "version")
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder is passed over in silence: hidden, or added by the system."""
-    return name.startswith(".") or name.lower() in _ADDED_BY_SYSTEMS
+    """Whether a file or folder is passed over in silence, as those that archives of macOS add."""
+    return name.startswith(".") or name == "__MACOSX"
+
+
+def is_added_by_system(name: str) -> bool:
+    """Whether it is a file that Windows adds to folders of pictures."""
+    return name.lower() in _ADDED_BY_SYSTEMS
 
 
 def is_scan(name: str, files: Collection[str]) -> bool:

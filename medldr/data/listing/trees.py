@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from medldr.data.counting import counted, some
 from medldr.data.files.scan import Source
 from medldr.data.listing.folders import describe_folder, walk
-from medldr.data.listing.kinds import is_scan, is_second_of_pair, is_slice
+from medldr.data.listing.kinds import is_added_by_system, is_scan, is_second_of_pair, is_slice
 from medldr.data.listing.names import split_of
 from medldr.data.listing.places import DEAD, Places
 from medldr.data.listing.rows import Rows
@@ -102,9 +102,13 @@ def list_tree(
                 tree.items.append(Item(path, folder.names[: len(levels)], kind == "dead"))
                 if below > 0:
                     tree.deep.append(path)
-            elif endings is not None or not (name in slices or is_second_of_pair(name, files)):
+            elif endings is not None or not (name in slices or _goes_without_saying(name, files)):
                 tree.unused.append(path)
     return tree
+
+
+def _goes_without_saying(name: str, files: Collection[str]) -> bool:
+    return is_second_of_pair(name, files) or is_added_by_system(name)
 
 
 def read_tree(root: Path, levels: Sequence[str], *, nested: bool = False) -> Rows:
