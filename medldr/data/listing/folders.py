@@ -1,8 +1,8 @@
 """What is in folders: one walk for trees of scans, and one look-up for the paths of a table.
 
 Source:
-    Our choice: links are followed, save to a folder above; hidden files are
-    passed over. Rows follow the order of names, each folder before those below it.
+    Our choice: links are followed, save to a folder above; hidden files are passed over. Rows
+    follow the order of names, each folder before those below it.
 """
 
 from __future__ import annotations
