@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from medldr import plugins
-from medldr.commands.data import data_section, print_counts, print_examination
+from medldr.commands.data import (
+    PLAIN,
+    data_section,
+    print_counts,
+    print_examination,
+    print_files,
+)
 from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
 from medldr.config.yaml import read_yaml
 from medldr.data.config import DatasetConfig
@@ -28,7 +34,6 @@ from medldr.folders.files import write_text
 from medldr.folders.privacy import worth_hiding
 
 _LISTED: Final = 20
-_PLAIN: Final[dict[str, Any]] = {"highlight": False, "markup": False, "soft_wrap": True}
 
 
 class Target(NamedTuple):
@@ -86,9 +91,9 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
         positive = None if target.run is None else target.run.evaluation.positive_class
         controls = simple_controls(table, found.plans, positive)
         if controls:
-            console.print(in_words(controls), **_PLAIN)
+            console.print(in_words(controls), **PLAIN)
         write_page(found, controls, page, show_ids=show_ids)
-        console.print(f"page: {page}", **_PLAIN)
+        console.print(f"page: {page}", **PLAIN)
     return 3 if bad or found.wrong else 0
 
 
@@ -198,8 +203,11 @@ def _print(found: Inspection, console: Console) -> None:
     print_counts(table.name, count_rows(table), console)
     for to, rows in found.plans.items():
         used = ", ".join(f"{split} {len(of_split):,}" for split, of_split in rows.items())
-        console.print(f"images a run would use{to}: {used}", **_PLAIN)
-    _print_files(table, console)
+        console.print(f"images a run would use{to}: {used}", **PLAIN)
+    left_out = [f"{file.path}: {file.reason}" for file in table.bad_files]
+    for what, lines in (("left out", left_out), ("not referred to by any row", table.unused)):
+        if lines:
+            print_files(what, lines, _LISTED, console)
     for text in found.wrong:
         console.print(f"[red]wrong[/red] {escape(text)}", highlight=False, soft_wrap=True)
     for text in found.notes:
@@ -209,20 +217,3 @@ def _print(found: Inspection, console: Console) -> None:
     if found.wrong:
         said += f", {len(found.wrong)} of what is wrong"
     console.print(said)
-
-
-def _print_files(table: ImageTable, console: Console) -> None:
-    """Files that were left out, and files that no row refers to."""
-    lists: Mapping[str, Sequence[str]] = {
-        "left out": [f"{file.path}: {file.reason}" for file in table.bad_files],
-        "not referred to by any row": table.unused,
-    }
-    for what, lines in lists.items():
-        if not lines:
-            continue
-        one = "file" if len(lines) == 1 else "files"
-        console.print(f"{len(lines):,} {one} {what}", **_PLAIN)
-        for line in lines[:_LISTED]:
-            console.print(f"  {line}", **_PLAIN)
-        if len(lines) > _LISTED:
-            console.print(f"  and {len(lines) - _LISTED:,} more", **_PLAIN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,10 +19,14 @@ from medldr.config import (
     packaged_names,
 )
 from medldr.data.config import DatasetConfig
+from medldr.data.counting import counted
 from medldr.data.load import load_table
 from medldr.data.reading.check import count_rows
 from medldr.data.reading.check import stats as pixel_stats
 from medldr.errors import InputError, did_you_mean
+
+PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
+"""How texts are printed as they are."""
 
 _LISTED = 1000  # files of one kind that are printed
 
@@ -108,15 +112,19 @@ def print_examination(name: str, found: Mapping[str, Any], console: Console) -> 
         "not listed in the table, so not used": found["extra"],
     }
     for what, lines in lists.items():
-        one = "file" if len(lines) == 1 else "files"
-        console.print(f"{len(lines):,} {one} {what}", highlight=False, markup=False)
-        for line in lines[:_LISTED]:
-            console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
-        if len(lines) > _LISTED:
-            console.print(f"  and {len(lines) - _LISTED:,} more", highlight=False)
+        print_files(what, lines, _LISTED, console)
     for text in found.get("findings", ()):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     return len(found["missing"]) + len(found["unreadable"])
+
+
+def print_files(what: str, lines: Sequence[str], most: int, console: Console) -> None:
+    """Print how many files are something, and the first of them."""
+    console.print(f"{counted(len(lines), 'file', 'files')} {what}", **PLAIN)
+    for line in lines[:most]:
+        console.print(f"  {line}", **PLAIN)
+    if len(lines) > most:
+        console.print(f"  and {len(lines) - most:,} more", **PLAIN)
 
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:

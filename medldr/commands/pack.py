@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from medldr import plugins
-from medldr.commands.data import data_section
+from medldr.commands.data import PLAIN, data_section
 from medldr.config import PLUGIN_SECTIONS
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
@@ -59,7 +59,7 @@ def pack(
         return 0
     count = len(table.bad_files)
     were = "file was" if count == 1 else "files were"
-    console.print(f"{count:,} {were} left out; bad_files in {FACTS} lists them", **_PLAIN)
+    console.print(f"{count:,} {were} left out; bad_files in {FACTS} lists them", **PLAIN)
     return 3
 
 
@@ -83,17 +83,17 @@ def _make(
     usual = usual_place(section, table.name)
     folder = usual if out is None else out.absolute()
     size = _size(table.images.nbytes)
-    console.print(f"{table.name}: {len(table):,} images, {size} in {folder}", **_PLAIN)
+    console.print(f"{table.name}: {len(table):,} images, {size} in {folder}", **PLAIN)
     try:
         made = make_pack(table, section, folder, workers=workers, console=console)
     except KeyboardInterrupt:
-        console.print("run the same command to resume after the last block written", **_PLAIN)
+        console.print("run the same command to resume after the last block written", **PLAIN)
         raise
     for finding in open_pack(folder, section).facts.findings:
-        console.print(f"note: {finding}", **_PLAIN)
+        console.print(f"note: {finding}", **PLAIN)
     what = {"made": "packed", "there": "already packed", "replaced": "packed again"}[made]
     use = "runs find it there" if folder == usual else f"to read from it, set data.packed={folder}"
-    Console().print(f"{table.name}: {what} in {folder}; {use}", **_PLAIN)
+    Console().print(f"{table.name}: {what} in {folder}; {use}", **PLAIN)
     return folder
 
 
@@ -117,12 +117,9 @@ def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Con
     Console().print(
         f"{there.facts.dataset}: {rows} in {there.folder} {against}"
         f"{renewed if found == 'renewed' else ''}",
-        **_PLAIN,
+        **PLAIN,
     )
     return there.table() if table is None else table
-
-
-_PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
 
 
 def _size(count: int) -> str:

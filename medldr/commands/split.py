@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from medldr.commands.data import data_section, print_counts
+from medldr.commands.data import PLAIN, data_section, print_counts
 from medldr.data.image_table import ImageTable
 from medldr.data.load import load_table
 from medldr.data.reading.check import count_rows
@@ -20,8 +20,6 @@ from medldr.data.splits.folds import plan_manifest, rare_class_notes
 from medldr.data.splits.manifest import Manifest, write_manifest
 from medldr.errors import InputError
 from medldr.types import SPLITS
-
-_PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
 
 
 def split(
@@ -78,10 +76,10 @@ def split(
     for note in rare_class_notes(table, manifest):
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False, soft_wrap=True)
     new = write_manifest(out, manifest, force=force)
-    console.print(f"{out} {'written' if new else 'holds just these splits already'}", **_PLAIN)
+    console.print(f"{out} {'written' if new else 'holds just these splits already'}", **PLAIN)
     several = len(manifest.folds) > 1
     use = f" data.fold={next(iter(manifest.folds))}" if several else ""
-    console.print(f"runs use it with data.manifest={out}{use}", **_PLAIN)
+    console.print(f"runs use it with data.manifest={out}{use}", **PLAIN)
 
 
 def print_plan(table: ImageTable, manifest: Manifest, console: Console) -> None:

@@ -132,18 +132,14 @@ def build_domain_blocks(
     titles = [names[d] if d < len(names) else f"number {d}" for d in present.tolist()]
     have = dict(zip(titles, counts.tolist(), strict=True))
     notes = []
-    if batch_per_domain is not None:
-        _check_given(have, batch_per_domain, world)
-        size = batch_per_domain * chosen
-    else:
-        size = _size(have, batch_size, chosen, world, batches_per_step)
-        if size != batch_size * batches_per_step:
-            times = f", {batches_per_step} times in a step" if batches_per_step > 1 else ""
-            of = f" of the {number}" if chosen < number else ""
-            notes.append(
-                f"training.batch_size is {batch_size}{times}; each step uses {size}: "
-                f"{size // chosen} from each of {chosen}{of} source domains."
-            )
+    size = _rows_per_batch(have, chosen, world, batch_size, batches_per_step, batch_per_domain)
+    if batch_per_domain is None and size != batch_size * batches_per_step:
+        times = f", {batches_per_step} times in a step" if batches_per_step > 1 else ""
+        of = f" of the {number}" if chosen < number else ""
+        notes.append(
+            f"training.batch_size is {batch_size}{times}; each step uses {size}: "
+            f"{size // chosen} from each of {chosen}{of} source domains."
+        )
     steps = max(1, len(domains) // size if drop_last else -(-len(domains) // size))
     repeats = steps * size / number / counts
     often = [
@@ -160,67 +156,54 @@ def build_domain_blocks(
     return DomainBlocks(domains, batches, seed, world, chosen)
 
 
-def _check_given(have: dict[str, int], batch_per_domain: int, world: int) -> None:
-    """Refuse a given number of rows per domain that a domain or the processes cannot meet."""
-    if batch_per_domain % world:
-        raise InputError(
-            f"training.batch_per_domain: {batch_per_domain} images of each domain cannot be "
-            f"divided evenly among {world} processes; use a multiple of {world}"
-        )
-    short = {title: count for title, count in have.items() if count < batch_per_domain}
-    if short:
-        counts = ", ".join(f"{title} has {count}" for title, count in short.items())
-        fitting = min(short.values()) // world * world
-        smaller = (
-            f"Set training.batch_per_domain to {fitting} or less" if fitting else "Use more images"
-        )
-        raise InputError(
-            f"training.batch_per_domain: a batch takes {batch_per_domain} images from each of its "
-            f"source domains, but of the training images {counts}. {smaller}, or leave the "
-            "domain out of training (data.held_out, or its items in data.exclude)"
-        )
-
-
-def _size(
-    have: dict[str, int], batch_size: int, chosen: int, world: int, batches_per_step: int
+def _rows_per_batch(
+    have: dict[str, int],
+    chosen: int,
+    world: int,
+    batch_size: int,
+    batches_per_step: int,
+    batch_per_domain: int | None,
 ) -> int:
     """Rows of a batch: what was asked for, in equal blocks, and no more than there are."""
-    unit = chosen * world
-    wanted = batch_size * batches_per_step
-    if wanted < unit:
-        raise InputError(
-            f"training.batch_size: {batch_size} is too small for one image of each of {chosen} "
-            f"source domains on each of {world} processes; the minimum is "
-            f"{-(-unit // batches_per_step)}"
-        )
-    size = max(unit, min(wanted, sum(have.values())) // unit * unit)
+    if batch_per_domain is not None:
+        key, given, size = "batch_per_domain", batch_per_domain, batch_per_domain * chosen
+        if batch_per_domain % world:
+            raise InputError(
+                f"training.batch_per_domain: {batch_per_domain} images of each domain cannot be "
+                f"divided evenly among {world} processes; use a multiple of {world}"
+            )
+    else:
+        key, given, unit = "batch_size", batch_size, chosen * world
+        wanted = batch_size * batches_per_step
+        if wanted < unit:
+            raise InputError(
+                f"training.batch_size: {batch_size} is too small for one image of each of {chosen} "
+                f"source domains on each of {world} processes; the minimum is "
+                f"{-(-unit // batches_per_step)}"
+            )
+        size = max(unit, min(wanted, sum(have.values())) // unit * unit)
     share = size // chosen
     short = {title: count for title, count in have.items() if count < share}
-    if short:
-        raise InputError(_too_few(short, batch_size, share, world, unit, batches_per_step))
-    return size
-
-
-def _too_few(
-    short: dict[str, int],
-    batch_size: int,
-    share: int,
-    world: int,
-    unit: int,
-    batches_per_step: int,
-) -> str:
-    have = ", ".join(f"{title} has {count}" for title, count in short.items())
-    fitting = min(short.values()) // world * unit // batches_per_step
+    if not short:
+        return size
+    counts = ", ".join(f"{title} has {count}" for title, count in short.items())
+    fitting = min(short.values()) // world * world  # rows of each domain
+    if batch_per_domain is None:
+        largest = fitting * chosen // batches_per_step
+        possible = largest * batches_per_step >= chosen * world
+        cure = ", or, where the algorithm allows it, use a sampler without blocks such as "
+        cure += "training.sampler: shuffle"
+    else:
+        largest, possible, cure = fitting, fitting > 0, ""
     smaller = (
-        f"Set training.batch_size to {fitting} or less"
-        if fitting * batches_per_step >= unit
+        f"Set training.{key} to {largest} or less"
+        if possible
         else "Use fewer processes (machine.devices)"
         if world > 1
         else "Use more images"
     )
-    return (
-        f"training.batch_size: with {batch_size}, a batch takes {share} images from each of its "
-        f"source domains, but of the training images {have}. {smaller}, leave the domain out "
-        "of training (data.held_out, or its items in data.exclude), or, where the algorithm "
-        "allows it, use a sampler without blocks such as training.sampler: shuffle"
+    raise InputError(
+        f"training.{key}: with {given}, a batch takes {share} images from each of its source "
+        f"domains, but of the training images {counts}. {smaller}, leave the domain out of "
+        f"training (data.held_out, or its items in data.exclude){cure}"
     )

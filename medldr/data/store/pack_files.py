@@ -142,23 +142,17 @@ def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.ui
     path = folder / IMAGES
     expected = facts.files[IMAGES].bytes if IMAGES in facts.files else -1
     try:
-        found = path.stat().st_size
-    except OSError as error:
+        size = path.stat().st_size
+        images = np.load(path, mmap_mode="r", allow_pickle=False) if size == expected else None
+    except FileNotFoundError as error:
         raise InputError(f"{folder} is damaged: {IMAGES} is missing. {AGAIN}") from error
-    if found != expected:
-        raise InputError(
-            f"{path} is damaged: it has {found:,} bytes, but {expected:,} were written. {AGAIN}"
-        )
-    try:
-        images = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path} is damaged and cannot be opened: {error}. {AGAIN}") from error
-    if (
-        not isinstance(images, np.memmap)
-        or images.shape != facts.shape
-        or images.dtype != np.uint8
-        or not images.flags.c_contiguous
-    ):
+    if images is None:
+        raise InputError(
+            f"{path} is damaged: it has {size:,} bytes, but {expected:,} were written. {AGAIN}"
+        )
+    if (images.shape, images.dtype) != (facts.shape, np.uint8) or not images.flags.c_contiguous:
         raise InputError(
             f"{path} is {images.dtype} {images.shape}, but {FACTS} says uint8 {facts.shape}. "
             f"{AGAIN}"

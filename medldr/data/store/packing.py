@@ -206,7 +206,7 @@ def _describe(
     console: Console,
 ) -> None:
     """Read everything back, look at every image once, and write what the pack is."""
-    images = _read_back(partial / IMAGES, table, digests, console)
+    _read_back(partial / IMAGES, Blocks.of(table.images), digests, console)
     write_table(partial, table)
     facts = PackFacts(
         format=FORMAT,
@@ -225,7 +225,7 @@ def _describe(
         bad_files=table.bad_files,
         block_rows=Blocks.of(table.images).each,
         blocks=tuple(digests),
-        files={IMAGES: images, TABLE: _file_facts(partial / TABLE)},
+        files={name: _file_facts(partial / name) for name in (IMAGES, TABLE)},
         made={"time": now(), "versions": {**versions(), "Pillow": version("Pillow")}},
     )
     packed = replace(table, images=open_images(partial, facts))
@@ -234,37 +234,24 @@ def _describe(
     write_facts(partial, facts.model_copy(update={"findings": tuple(check_table(packed))}))
 
 
-def _read_back(
-    path: Path,
-    table: ImageTable,
-    digests: list[str],
-    console: Console,
-) -> FileFacts:
-    """Size and checksum of `images.npy`, every block of which is compared with its hash."""
-    whole = hashlib.sha256()
-    blocks = Blocks.of(table.images)
-    row_bytes = table.images.nbytes // len(table)
-    bad = []
+def _read_back(path: Path, blocks: Blocks, digests: list[str], console: Console) -> None:
+    """Compare every block of `images.npy` with its hash, as the disk itself gives it back.
+
+    Raises:
+        StorageError: If one differs.
+    """
     with path.open("rb+") as file:
         os.fsync(file.fileno())
-        if hasattr(os, "posix_fadvise"):  # from the disk itself, not from the memory before it
+        if hasattr(os, "posix_fadvise"):  # not from the memory before the disk
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        size = os.fstat(file.fileno()).st_size
-        whole.update(file.read(size - table.images.nbytes))
-        with progress(console, "verifying", blocks.rows) as advance:
-            for number in range(len(blocks)):
-                block = file.read(blocks.size(number) * row_bytes)
-                whole.update(block)
-                if hashlib.sha256(block).hexdigest() != digests[number]:
-                    bad.append(number)
-                advance(blocks.size(number))
+    images = np.load(path, mmap_mode="r", allow_pickle=False)
+    bad = other_blocks(images, blocks, dict(enumerate(digests)), console, "verifying")
     if bad:
         raise StorageError(
             f"{len(bad)} of {len(blocks)} blocks of {IMAGES} in {path.parent} does not read back "
             "as written: a disk or the memory of this machine is at fault. Run the same command "
             "again, with another --out if it recurs"
         )
-    return FileFacts(bytes=size, sha256=whole.hexdigest())
 
 
 def _file_facts(path: Path) -> FileFacts:
@@ -304,20 +291,15 @@ class _Comparison:
     blocks: Blocks
 
     def __call__(self, number: int) -> tuple[int, list[tuple[int, str]]]:
-        rows = self.blocks[number]
+        block = self.blocks[number]
+        if self._difference(block) is None:
+            return number, []
+        reasons = ((row, self._difference(row)) for row in range(block.start, block.stop))
+        return number, [(row, reason) for row, reason in reasons if reason is not None]
+
+    def _difference(self, rows: int | slice) -> str | None:
         try:
             same = np.array_equal(self.source[rows], self.pack.images[rows])
-        except InputError:
-            same = False
-        return number, [] if same else [
-            (row, reason)
-            for row in range(rows.start, rows.stop)
-            if (reason := self._difference(row)) is not None
-        ]
-
-    def _difference(self, row: int) -> str | None:
-        try:
-            same = np.array_equal(self.source[row], self.pack.images[row])
         except InputError as error:
             return str(error)
         return None if same else "different pixels"
