@@ -152,7 +152,8 @@ def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.ui
         raise InputError(
             f"{path} is damaged: it has {size:,} bytes, but {expected:,} were written. {AGAIN}"
         )
-    if (images.shape, images.dtype) != (facts.shape, np.uint8) or not images.flags.c_contiguous:
+    same = (images.shape, images.dtype) == (facts.shape, np.uint8)
+    if not isinstance(images, np.memmap) or not same or not images.flags.c_contiguous:
         raise InputError(
             f"{path} is {images.dtype} {images.shape}, but {FACTS} says uint8 {facts.shape}. "
             f"{AGAIN}"
