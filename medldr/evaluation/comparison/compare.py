@@ -167,10 +167,10 @@ def make_comparison(
     """Compare finished runs, as `compare` does; what it returns is the plain values of this."""
     loaded, missing = _load(runs)
     same_task(loaded)
-    known = methods(loaded)
-    base = known[0] if reference is None else _named(known, reference)
-    pairs = [(_named(known, one), _named(known, other)) for one, other in contrasts]
-    ordered = [run for method in known for run in method.runs]
+    compared = methods(loaded)
+    base = compared[0] if reference is None else _named(compared, reference)
+    pairs = [(_named(compared, one), _named(compared, other)) for one, other in contrasts]
+    ordered = [run for method in compared for run in method.runs]
     shared = [s for s in splits if all(s in run.predictions for run in ordered)]
     # Seen items that depend on the seed must not block the comparison on the unseen domain.
     moving = [s for s in shared if s != gap.UNSEEN and follows_seed(ordered, s)]
@@ -187,7 +187,7 @@ def make_comparison(
         if s not in shared and any(s in run.predictions for run in ordered)
     ]
     settings = Settings.of(loaded[0], loaded[1:])
-    by_split = {s: SplitComparison(s, known, base, settings) for s in shared if s not in moving}
+    by_split = {s: SplitComparison(s, compared, base, settings) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out because some runs were not scored by group."
         for split, one in by_split.items()
@@ -200,10 +200,10 @@ def make_comparison(
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
-    notes += recalibration_notes(known) + shots_notes([run.evaluation for run in loaded])
+    notes += recalibration_notes(compared) + shots_notes([run.evaluation for run in loaded])
     notes += [n for s, one in by_split.items() for n in split_notes(s, one.per_run[0])]
     notes += [note for one in by_split.values() for note in delong_notes(one)]
-    texts, marks = footnotes(known, base)
+    texts, marks = footnotes(compared, base)
     scored = loaded[0].evaluation
     made = Comparison(
         task=scored.task,
@@ -213,12 +213,13 @@ def make_comparison(
         calibration=scored.calibration,
         reference=base.name,
         methods=tuple(
-            _describe(method, base, [texts[n - 1] for n in marks[method.name]]) for method in known
+            _describe(method, base, [texts[n - 1] for n in marks[method.name]])
+            for method in compared
         ),
         splits={split: one.size() for split, one in by_split.items()},
         scores=tuple(score for one in by_split.values() for score in one.means()),
         classes=tuple(score for one in by_split.values() for score in one.class_means()),
-        gaps=tuple(_gaps(by_split, known, base, settings)),
+        gaps=tuple(_gaps(by_split, compared, base, settings)),
         differences=tuple(d for one in by_split.values() for d in one.differences(pairs, controls)),
         collapses=tuple(run for one in by_split.values() for run in one.collapses()),
         footnotes=tuple(texts),
@@ -236,13 +237,13 @@ def _judged(made: Comparison, metric: str, margin: float) -> Comparison:
             f"margin: this comparison has no metric {metric!r}.{did_you_mean(metric, names)} "
             f"Known: {', '.join(names)}"
         )
-    value, known = margin_of(metric, margin), metric_facts(metric)
+    value, facts = margin_of(metric, margin), metric_facts(metric)
     oracles = {method.name for method in made.methods if method.oracle}
 
     def judged(d: Difference) -> Difference:
         if (d.family, d.metric) != ("reference", metric) or {d.method, d.minus} & oracles:
             return d
-        return d._replace(non_inferiority=verdict(d.estimate, value, known))
+        return d._replace(non_inferiority=verdict(d.estimate, value, facts))
 
     differences = tuple(map(judged, made.differences))
     return replace(made, differences=differences, margin=Margin(metric, value))
@@ -251,51 +252,53 @@ def _judged(made: Comparison, metric: str, margin: float) -> Comparison:
 def _load(
     runs: Sequence[Path | str | RunFolder | Run],
 ) -> tuple[list[Run], list[Missing]]:
-    found, missing = list[Run](), list[Missing]()
+    finished, missing = list[Run](), list[Missing]()
     for given in runs:
         run = given if isinstance(given, Run) else load_run(given)
         if isinstance(run, Run):
-            found.append(run)
+            finished.append(run)
         else:
             path = given.path if isinstance(given, RunFolder) else Path(str(given))
             missing.append(Missing(path.resolve().name, run))
-    if not found:
+    if not finished:
         reasons = "".join(f"\n  {one.run}: {one.reason}" for one in missing)
         raise InputError(f"none of the {len(missing)} runs has a result to compare.{reasons}")
-    return found, missing
+    return finished, missing
 
 
-def _named(known: Sequence[MethodRuns], name: str) -> MethodRuns:
-    names = [method.name for method in known]
+def _named(methods: Sequence[MethodRuns], name: str) -> MethodRuns:
+    names = [method.name for method in methods]
     if name not in names:
         raise InputError(
             f"there is no method {name!r} to compare with.{did_you_mean(name, names)} "
             f"Known: {', '.join(names)}"
         )
-    return known[names.index(name)]
+    return methods[names.index(name)]
 
 
 def _gaps(
     by_split: Mapping[str, SplitComparison],
-    known: Sequence[MethodRuns],
+    compared: Sequence[MethodRuns],
     base: MethodRuns,
     settings: Settings,
 ) -> Iterator[Gap]:
-    runs = [run for method in known for run in method.runs]
+    runs = [run for method in compared for run in method.runs]
     scored = [run.evaluation.splits.get(gap.UNSEEN) for run in runs]
     unseen = all(entry is not None and entry.unseen for entry in scored)
-    there = {gap.UNSEEN, "id_test"} & set(by_split)
-    there |= {"id_val"} if same_items(runs, "id_val") else set()
-    split = gap.seen_split(there, unseen=unseen)
+    splits = {gap.UNSEEN, "id_test"} & set(by_split)
+    splits |= {"id_val"} if same_items(runs, "id_val") else set()
+    split = gap.seen_split(splits, unseen=unseen)
     if split is None:
         return
-    inside = by_split[split] if split in by_split else SplitComparison(split, known, base, settings)
+    inside = (
+        by_split[split] if split in by_split else SplitComparison(split, compared, base, settings)
+    )
     outside = by_split[gap.UNSEEN]
     one, other = inside.per_run[0], outside.per_run[0]
     sizes = len(one.table), len(other.table)
     mix = class_mix.note(one.shares, other.shares, one.table.class_names, one.table.task, sizes)
     for name in inside.per_run[0].headline:
-        for method in known:
+        for method in compared:
             key = method.name, name
             seen, unseen_scores = inside.scores[key], outside.scores[key]
             reason = inside.reasons.get(key) or outside.reasons.get(key)

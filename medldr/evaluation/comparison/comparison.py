@@ -294,8 +294,8 @@ class Comparison:
         self, split: str, metric: str, method: str, domain: str | None = None
     ) -> Estimate | None:
         """Mean over runs of one metric of one method; None where it was not computed."""
-        found = self.score(split, metric, method, domain)
-        return None if found is None else found.estimate
+        score = self.score(split, metric, method, domain)
+        return None if score is None else score.estimate
 
     @functools.cached_property
     def _by_pair(self) -> dict[tuple[str, str | None, str, str, str, str], Difference]:
@@ -329,8 +329,8 @@ class Comparison:
 
     def metrics(self, split: str | None = None) -> list[str]:
         """Metrics computed on a whole split, or on any."""
-        found = (s for s in self.scores if s.domain is None and split in (None, s.split))
-        return list(dict.fromkeys(score.metric for score in found))
+        whole = (s for s in self.scores if s.domain is None and split in (None, s.split))
+        return list(dict.fromkeys(score.metric for score in whole))
 
     def differs(self, metric: str) -> bool:
         """Whether any split has a defined difference of this metric."""
@@ -342,8 +342,8 @@ class Comparison:
 
     def unseen(self, split: str) -> list[str]:
         """Domains of a split without training rows; empty if any of them has one."""
-        found = {s.domain: s.seen for s in self.scores if s.split == split and s.domain is not None}
-        return [] if any(found.values()) else list(found)
+        seen = {s.domain: s.seen for s in self.scores if s.split == split and s.domain is not None}
+        return [] if any(seen.values()) else list(seen)
 
     @property
     def page_order(self) -> list[str]:

@@ -50,12 +50,12 @@ def delong_notes(split: SplitComparison) -> Iterator[str]:
         if one.why_not() or other.why_not():
             continue
         value, low, high = paired(truth, one.table.prob[:, -1], other.table.prob[:, -1])
-        said = f"{show(value)} ({100 * LEVEL:g}% CI {show(low)} to {show(high)})"
+        shown = f"{show(value)} ({100 * LEVEL:g}% CI {show(low)} to {show(high)})"
         if low == high:
-            said = f"{show(value)} (no CI: the variance is 0)"
+            shown = f"{show(value)} (no CI: the variance is 0)"
         yield (
-            f"{split.split}: AUC of {method.name} minus that of {base} by DeLong's method: {said}. "
-            "It is of these two networks, not of other seeds, so it has no p value."
+            f"{split.split}: AUC of {method.name} minus that of {base} by DeLong's method: "
+            f"{shown}. It is of these two networks, not of other seeds, so it has no p value."
         )
 
 

@@ -93,28 +93,28 @@ def margin_of(metric: str, margin: float) -> float:
         >>> margin_of("accuracy", 2), margin_of("auc", 0.02)
         (0.02, 0.02)
     """
-    known = metric_facts(metric)
-    if not known.better:
-        raise InputError(f"margin: neither higher nor lower {known.title} is better")
-    low, high = known.range
-    most = (high - low) * (100 if known.percent else 1)
+    facts = metric_facts(metric)
+    if not facts.better:
+        raise InputError(f"margin: neither higher nor lower {facts.title} is better")
+    low, high = facts.range
+    most = (high - low) * (100 if facts.percent else 1)
     if not 0 < margin < most:
-        unit = "percentage points" if known.percent else f"the unit of {known.title}"
+        unit = "percentage points" if facts.percent else f"the unit of {facts.title}"
         below = "" if most == float("inf") else f" and below {most:g}"
         raise InputError(
             f"margin should be above 0{below}, in {unit}, but is {margin:g}. For example: "
-            f"--margin {2 if known.percent else 0.02:g}"
+            f"--margin {2 if facts.percent else 0.02:g}"
         )
-    return margin / 100 if known.percent else margin
+    return margin / 100 if facts.percent else margin
 
 
-def verdict(difference: Estimate, margin: float, known: Metric) -> Verdict | None:
+def verdict(difference: Estimate, margin: float, metric: Metric) -> Verdict | None:
     """What the interval of a difference, method minus reference, tells of non-inferiority.
 
     Args:
         difference: With its interval.
         margin: A difference of values, above 0.
-        known: The metric, which may be better if lower.
+        metric: The metric, which may be better if lower.
 
     Returns:
         None where there is no interval.
@@ -128,7 +128,7 @@ def verdict(difference: Estimate, margin: float, known: Metric) -> Verdict | Non
     low, high = difference.low, difference.high
     if low is None or high is None:
         return None
-    worst, best = (low, high) if known.better == "higher" else (-high, -low)
+    worst, best = (low, high) if metric.better == "higher" else (-high, -low)
     if worst > -margin:
         return "non-inferior"
     return "inferior" if best < -margin else "cannot tell"

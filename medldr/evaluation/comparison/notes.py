@@ -50,25 +50,25 @@ def _other_code(method: MethodRuns, base: MethodRuns) -> str:
     """
     own, theirs = [], []
     for fact in what_ran(base.runs[0].facts):
-        there, of_base = _values(method, fact), _values(base, fact)
-        if there and of_base and len({*there, *of_base}) > 1:
+        of_method, of_base = _values(method, fact), _values(base, fact)
+        if of_method and of_base and len({*of_method, *of_base}) > 1:
             word = fact.removesuffix("_version")
-            own.append((word, " and ".join(there)))
+            own.append((word, " and ".join(of_method)))
             theirs.append((word, " and ".join(of_base)))
     if not own:
         return ""
     alone = len(own) == 1  # then the name of the fact need not be repeated
-    said = "; ".join(f"{word} {value}" for word, value in own)
+    differing = "; ".join(f"{word} {value}" for word, value in own)
     if own == theirs:
-        return f"its runs differ: {said}"
+        return f"its runs differ: {differing}"
     reference = "; ".join(value if alone else f"{word} {value}" for word, value in theirs)
-    return f"{said} (reference: {reference})"
+    return f"{differing} (reference: {reference})"
 
 
 def _values(method: MethodRuns, fact: str) -> list[str]:
     """What ran the runs of a method, each once; runs that do not say it are left out."""
-    found = dict.fromkeys(what_ran(run.facts)[fact] for run in method.runs)
-    return [value for value in found if value is not None]
+    values = dict.fromkeys(what_ran(run.facts)[fact] for run in method.runs)
+    return [value for value in values if value is not None]
 
 
 def _shown(fact: str, value: Any) -> str:

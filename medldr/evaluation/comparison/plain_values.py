@@ -16,43 +16,47 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.score import DEFINITIONS
 
 
-def plain_values(found: Comparison) -> dict[str, Any]:
+def plain_values(comparison: Comparison) -> dict[str, Any]:
     """Dicts, lists, texts and numbers.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
     """
-    to_reference = {d[:4]: d for d in found.differences if d.family == "reference"}
+    to_reference = {d[:4]: d for d in comparison.differences if d.family == "reference"}
     written = {
         "schema": 1,
-        "task": found.task,
-        "class_names": list(found.class_names),
-        "positive_class": found.positive_class,
-        "intervals": None if found.intervals is None else found.intervals.written(),
-        "calibration": found.calibration.written(),
+        "task": comparison.task,
+        "class_names": list(comparison.class_names),
+        "positive_class": comparison.positive_class,
+        "intervals": None if comparison.intervals is None else comparison.intervals.written(),
+        "calibration": comparison.calibration.written(),
         "definitions": DEFINITIONS,
-        "reference": found.reference,
-        "methods": [_method(method, found.footnotes) for method in found.methods],
-        "splits": {name: _split(size) for name, size in found.splits.items()},
-        "rows": [_row(score, to_reference.get(score[:4]), found) for score in found.scores],
+        "reference": comparison.reference,
+        "methods": [_method(method, comparison.footnotes) for method in comparison.methods],
+        "splits": {name: _split(size) for name, size in comparison.splits.items()},
+        "rows": [
+            _row(score, to_reference.get(score[:4]), comparison) for score in comparison.scores
+        ],
         "gaps": [
             {"metric": gap.metric, "method": gap.method, "seen": gap.seen}
             | {"value": gap.estimate.mean, **_ends(gap.estimate), "note": gap.note or None}
-            for gap in found.gaps
+            for gap in comparison.gaps
         ],
-        "contrasts": [_pair(d) for d in found.differences if d.family == "asked"],
-        "pairs": [_pair(d) for d in found.differences if d.family == "competing"],
-        "degenerate": [collapse._asdict() for collapse in found.collapses],
+        "contrasts": [_pair(d) for d in comparison.differences if d.family == "asked"],
+        "pairs": [_pair(d) for d in comparison.differences if d.family == "competing"],
+        "degenerate": [collapse._asdict() for collapse in comparison.collapses],
         "classes": [
             {"split": score.split, "class": score.name, "n": score.n, "n_groups": score.n_groups}
             | {"metric": score.metric, "method": score.method, **_mean(score)}
-            for score in found.classes
+            for score in comparison.classes
         ],
-        "footnotes": list(found.footnotes),
-        "missing": [missing._asdict() for missing in found.missing],
-        "notes": list(found.notes),
+        "footnotes": list(comparison.footnotes),
+        "missing": [missing._asdict() for missing in comparison.missing],
+        "notes": list(comparison.notes),
     }
-    return written if found.margin is None else {**written, "margin": found.margin._asdict()}
+    return (
+        written if comparison.margin is None else {**written, "margin": comparison.margin._asdict()}
+    )
 
 
 def _method(method: Method, footnotes: tuple[str, ...]) -> dict[str, Any]:
@@ -73,10 +77,10 @@ def _split(size: Size) -> dict[str, Any]:
     return {**written, "absent_classes": list(size.absent_classes), "domains": domains}
 
 
-def _row(score: Score, difference: Difference | None, found: Comparison) -> dict[str, Any]:
+def _row(score: Score, difference: Difference | None, comparison: Comparison) -> dict[str, Any]:
     """A mean beside its difference from the reference, which is judged where there is a margin."""
     minus = None if difference is None else _difference(difference)
-    if minus and difference and found.margin and found.margin.metric == score.metric:
+    if minus and difference and comparison.margin and comparison.margin.metric == score.metric:
         minus["non_inferiority"] = difference.non_inferiority
     place = {key: getattr(score, key) for key in ("split", "domain", "seen", "metric", "method")}
     return {**place, **_mean(score), "few_groups": score.few_groups, "difference": minus}

@@ -97,15 +97,15 @@ def recorded_noise(
     Returns:
         Mean and 95% point, as in `evaluation.json`; None where any run does not record them.
     """
-    found = []
+    noises = []
     for run in runs:
         place = run.evaluation.splits.get(split)
         scored = place if place is None or domain is None else place.domains.get(domain)
         number = None if scored is None else scored.metrics.get(metric)
         if number is None or number.noise is None:
             return None
-        found.append(number.noise)
-    mean, most = np.mean(found, axis=0).tolist()
+        noises.append(number.noise)
+    mean, most = np.mean(noises, axis=0).tolist()
     return mean, most
 
 

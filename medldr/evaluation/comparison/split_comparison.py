@@ -140,20 +140,21 @@ class SplitComparison:
         scores, metric = self.scores[method.name, name], metric_facts(name)
         reason = self.reasons.get((method.name, name), "")
         variance = _no_interval(name, scores) or of_mean(scores, self.units(name))
-        found = inferred(scores.mean, variance, metric, reason=reason)
+        estimate = inferred(scores.mean, variance, metric, reason=reason)
         # A single run has the interval of its own evaluation: it is of this network alone. So has a
         # share that is the same for every seed in every draw, as where all images are right.
-        same = bool(metric.share) and found.reason == NO_SPREAD
+        same = bool(metric.share) and estimate.reason == NO_SPREAD
         if (len(scores.values) == 1 or same) and not _no_interval(name):
             sample = self.per_run[self.first[method.name]].sample(name)
             own = single_run.number(metric, scores.mean, scores.draws[0], sample, reason)
             ends = {"low": own["low"], "high": own["high"]}
-            found = replace(found, mean=own["value"], reason=own["reason"] or "", **ends)
-        if metric.biased and found.mean is not None:
-            found = replace(found, reason="")  # the noise beside it says why it has no interval
-        several = len(scores.values) > 1 and found.mean is not None
+            estimate = replace(estimate, mean=own["value"], reason=own["reason"] or "", **ends)
+        if metric.biased and estimate.mean is not None:
+            # The noise beside it says why it has no interval.
+            estimate = replace(estimate, reason="")
+        several = len(scores.values) > 1 and estimate.mean is not None
         return replace(
-            found,
+            estimate,
             sd=float(scores.values.std(ddof=1)) if several else None,
             noise=recorded_noise(method.runs, self.split, *_place(name)),
         )
@@ -216,12 +217,13 @@ class SplitComparison:
         reason = self.reasons.get((method.name, name)) or self.reasons.get((base.name, name), "")
         variance = _no_interval(name, one, other) or of_difference(one, other, self.units(name))
         span = metric_facts(name).span
-        found = inferred(one.mean - other.mean, variance, reason=reason, span=span)
+        estimate = inferred(one.mean - other.mean, variance, reason=reason, span=span)
         if method.oracle or base.oracle:
-            found = replace(found, p=None)  # weights chosen on the test split make it meaningless
+            # Weights chosen on the test split make any p meaningless.
+            estimate = replace(estimate, p=None)
         seeds = min(len(method.runs), len(base.runs))
         place = self.split, *_place(name), method.name, base.name
-        return Difference(*place, found, seeds=seeds, family=family)
+        return Difference(*place, estimate, seeds=seeds, family=family)
 
     def collapses(self) -> Iterator[Collapse]:
         """One per run that no accuracy should be read without."""

@@ -142,11 +142,11 @@ def inferred(
     value = float(value)
     if isinstance(variance, str):
         return Estimate(value, reason=variance)
-    known = Estimate(value, variance=variance)
+    estimate = Estimate(value, variance=variance)
     if variance.total <= NOTHING**2:
         if metric is not None or abs(value) > NOTHING:
-            return replace(known, reason=NO_SPREAD)
-        return replace(known, p=1.0 if variance.seeds else None, reason=NO_DIFFERENCE)
+            return replace(estimate, reason=NO_SPREAD)
+        return replace(estimate, p=1.0 if variance.seeds else None, reason=NO_DIFFERENCE)
     error, df = variance.total**0.5, min(variance.df, 1e9)
     half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     low, high = value - half, value + half
@@ -158,7 +158,7 @@ def inferred(
     p = None
     if metric is None and variance.seeds:
         p = 2 * float(stdtr(df, -abs(value) / error))
-    return replace(known, low=max(low, -span), high=min(high, span), p=p)
+    return replace(estimate, low=max(low, -span), high=min(high, span), p=p)
 
 
 def average(each: Sequence[Estimate | None], metric: Metric | None = None) -> Estimate | None:
@@ -182,12 +182,14 @@ def average(each: Sequence[Estimate | None], metric: Metric | None = None) -> Es
         >>> found.mean, round(found.low, 3), round(found.high, 3), round(found.variance.total, 6)
         (0.75, 0.695, 0.805, 0.00065)
     """
-    known = [(one.mean, one.variance) for one in each if one is not None and one.mean is not None]
-    if not known or len(known) < len(each):
+    defined = [(one.mean, one.variance) for one in each if one is not None and one.mean is not None]
+    if not defined or len(defined) < len(each):
         return None
-    mean = fmean(value for value, _ in known)
-    variances = [variance.scaled(1 / len(known)) for _, variance in known if variance is not None]
-    if len(variances) < len(known):
+    mean = fmean(value for value, _ in defined)
+    variances = [
+        variance.scaled(1 / len(defined)) for _, variance in defined if variance is not None
+    ]
+    if len(variances) < len(defined):
         return Estimate(mean)
     first, *others = variances
     return replace(inferred(mean, sum(others, start=first), metric), reason="")
@@ -226,8 +228,8 @@ def holm(p: Mapping[K, float | None]) -> dict[K, float | None]:
         >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
         {'a': 0.03, 'b': 0.06, 'c': 0.06}
     """
-    known = ((value, name) for name, value in p.items() if value is not None)
-    ranked = sorted(known, key=lambda pair: pair[0])
+    defined = ((value, name) for name, value in p.items() if value is not None)
+    ranked = sorted(defined, key=lambda pair: pair[0])
     out: dict[K, float | None] = dict.fromkeys(p)
     largest = 0.0
     for rank, (value, name) in enumerate(ranked):

@@ -134,16 +134,16 @@ def batch_curves(
             size = _size(files)
             if size is None:
                 continue
-            held = " + ".join(held_out(files.config))
+            domains = " + ".join(held_out(files.config))
             key = (dataset_name(files.config, files.facts), _method(files.config))
             point = BatchPoint(*size, estimate)
-            lines.setdefault(key, []).append(_Cell(row, _name(study, row, files), held, point))
-    found: dict[str, list[_Made]] = {}
+            lines.setdefault(key, []).append(_Cell(row, _name(study, row, files), domains, point))
+    by_data: dict[str, list[_Made]] = {}
     for (data, _), cells in lines.items():
         made = _line(study, cells, metric)
         if made is not None:
-            found.setdefault(data, []).append(made)
-    return [_curve(data, metric, split, of_data) for data, of_data in found.items()]
+            by_data.setdefault(data, []).append(made)
+    return [_curve(data, metric, split, of_data) for data, of_data in by_data.items()]
 
 
 def _curve(data: str, metric: str, split: str, made: Sequence[_Made]) -> BatchCurve:

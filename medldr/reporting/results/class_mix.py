@@ -59,9 +59,9 @@ def chance(size: Size, task: str) -> Chance | None:
         return Chance("", values, labels=True)
     name, most = max(shares.items(), key=lambda share: share[1])
     alone = sum(share == most for share in shares.values()) == 1
-    there = sum(share > 0 for share in shares.values())
-    values = {"accuracy": most, "balanced_accuracy": 1 / there}
-    return Chance(name if alone else "", {**values, **({"auc": 0.5} if there > 1 else {})})
+    occurring = sum(share > 0 for share in shares.values())
+    values = {"accuracy": most, "balanced_accuracy": 1 / occurring}
+    return Chance(name if alone else "", {**values, **({"auc": 0.5} if occurring > 1 else {})})
 
 
 def mean_of_levels(levels: Sequence[Chance | None]) -> Chance | None:
@@ -72,13 +72,13 @@ def mean_of_levels(levels: Sequence[Chance | None]) -> Chance | None:
         >>> mean_of_levels([one, two]), mean_of_levels([one, None])
         (Chance(name='', values={'accuracy': 0.375}, labels=False), None)
     """
-    known = [level for level in levels if level is not None]
-    if not known or len(known) < len(levels):
+    defined = [level for level in levels if level is not None]
+    if not defined or len(defined) < len(levels):
         return None
-    names = {level.name for level in known}
-    shared = [m for m in known[0].values if all(m in level.values for level in known)]
-    means = {m: fmean(level.values[m] for level in known) for m in shared}
-    labels = all(level.labels for level in known)
+    names = {level.name for level in defined}
+    shared = [m for m in defined[0].values if all(m in level.values for level in defined)]
+    means = {m: fmean(level.values[m] for level in defined) for m in shared}
+    labels = all(level.labels for level in defined)
     return Chance(names.pop() if len(names) == 1 else "", means, labels)
 
 
@@ -111,7 +111,7 @@ def largest_shift(domains: Mapping[str, DomainRecord]) -> Shift | None:
         >>> shift.name, shift.low, shift.frequent_in, largest_shift({"a": of(20), "b": of(29)})
         ('tumour', 0.2, 'b', None)
     """
-    found = []
+    shifts = []
     for name in dict.fromkeys(name for entry in domains.values() for name in entry.class_counts):
         shares = [
             (value, domain)
@@ -120,6 +120,6 @@ def largest_shift(domains: Mapping[str, DomainRecord]) -> Shift | None:
         ]
         if shares:
             (low, rare_in), (high, frequent_in) = min(shares), max(shares)
-            found.append(Shift(name, low, rare_in, high, frequent_in))
-    widest = max(found, key=lambda shift: shift.high - shift.low, default=None)
+            shifts.append(Shift(name, low, rare_in, high, frequent_in))
+    widest = max(shifts, key=lambda shift: shift.high - shift.low, default=None)
     return widest if widest and widest.high - widest.low >= LARGE else None

@@ -44,17 +44,17 @@ class Column:
 
     def estimate(self, split: str, metric: str, row: str) -> Estimate | None:
         """The mean of a row over its runs; None where none has a result."""
-        found = None if self.comparison is None else self.comparison.score(split, metric, row)
-        if found is None:
+        score = None if self.comparison is None else self.comparison.score(split, metric, row)
+        if score is None:
             return None
-        return replace(found.estimate, n=found.runs, planned=self.planned.get(row, 0))
+        return replace(score.estimate, n=score.runs, planned=self.planned.get(row, 0))
 
     def difference(
         self, split: str, metric: str, row: str, domain: str | None = None
     ) -> Difference | None:
         """A row minus the reference; None where either has no result."""
-        found = self.comparison
-        return None if found is None else found.difference(split, metric, row, domain)
+        comparison = self.comparison
+        return None if comparison is None else comparison.difference(split, metric, row, domain)
 
     def contrast(self, split: str, metric: str, pair: tuple[str, str]) -> Difference | None:
         """One row minus another; None where either has no result."""
@@ -62,19 +62,19 @@ class Column:
 
     def pair(self, split: str, metric: str, one: str, other: str) -> Difference | None:
         """Two rows that compete, in either order; None where either has no result."""
-        found = self.comparison
-        return None if found is None else found.pair(split, metric, one, other)
+        comparison = self.comparison
+        return None if comparison is None else comparison.pair(split, metric, one, other)
 
     def paired_p(self, split: str, metric: str, one: str, other: str) -> float | None:
         """The p of their difference, without a correction; None where there is none."""
-        found = self.pair(split, metric, one, other)
-        return None if found is None else found.p
+        difference = self.pair(split, metric, one, other)
+        return None if difference is None else difference.p
 
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
         methods = () if self.comparison is None else self.comparison.methods
-        found = (method.footnotes for method in methods if method.name == row)
-        return [_HASH.sub(r"\1", text) for text in next(found, ())]
+        notes = (method.footnotes for method in methods if method.name == row)
+        return [_HASH.sub(r"\1", text) for text in next(notes, ())]
 
     @property
     def splits(self) -> list[str]:
@@ -101,14 +101,14 @@ def _column(study: Study, name: str) -> Column:
     for entry in entries:
         if entry.run is None:
             missing[entry.member.row][entry.state] += 1
-    there = [entry for entry in entries if entry.run is not None]
-    if not there:
+    finished = [entry for entry in entries if entry.run is not None]
+    if not finished:
         return Column(name, None, planned, missing)
     try:
-        result, notes = _compare(study, name, there)
+        result, notes = _compare(study, name, finished)
     except InputError as error:
-        names = {text for e in there for text in (e.member.run, e.member.label)}
-        problem = hide_names(str(error), _ids(there), names)
+        names = {text for e in finished for text in (e.member.run, e.member.label)}
+        problem = hide_names(str(error), _ids(finished), names)
         return Column(name, None, planned, missing, problem=problem, said=str(error))
     return Column(name, result, planned, missing, notes=tuple(notes))
 
@@ -159,9 +159,9 @@ def _one_method_per_row(
         own_settings: Whether each seed has a setting of its own, which its label names.
     """
     first: dict[tuple[str, str], Run] = {}
-    found = []
+    renamed = []
     for run in runs:
         row = row_of_run[run.name]
         one = first.setdefault((row, "" if own_settings else run.label), run)
-        found.append(replace(run, label=one.label, hash=one.hash))
-    return found
+        renamed.append(replace(run, label=one.label, hash=one.hash))
+    return renamed

@@ -42,22 +42,22 @@ class DataSet:
         return mean_of([column.estimate(split, metric, row) for column in self.columns], metric)
 
 
-def mean_of(found: Sequence[Estimate | None], metric: str) -> Estimate | None:
+def mean_of(estimates: Sequence[Estimate | None], metric: str) -> Estimate | None:
     """The plain mean over test sets that share no image; a single one is left as it is.
 
     Args:
-        found: One per test set.
+        estimates: One per test set.
         metric: The metric.
 
     Returns:
         None unless each is defined. Runs are those of the test set that has the fewest.
     """
-    mean = average(found, metric_facts(metric))
+    mean = average(estimates, metric_facts(metric))
     if mean is None:
         return None
-    if len(found) == 1:
-        return None if found[0] is None else replace(found[0], marks=())
-    runs = [each.n for each in found if each is not None and each.n is not None]
+    if len(estimates) == 1:
+        return None if estimates[0] is None else replace(estimates[0], marks=())
+    runs = [each.n for each in estimates if each is not None and each.n is not None]
     return replace(mean, n=min(runs, default=None))
 
 
@@ -71,24 +71,24 @@ def data_sets(study: Study, columns: Sequence[Column]) -> list[DataSet]:
     for column in columns:
         if column.comparison is None:
             continue
-        there = [e for e in study.of(column=column.name) if e.files is not None]
-        names = {dataset_name(e.config, e.files.facts) for e in there if e.files is not None}
-        held = {" + ".join(held_out(e.config)) for e in there}
+        evaluated = [e for e in study.of(column=column.name) if e.files is not None]
+        names = {dataset_name(e.config, e.files.facts) for e in evaluated if e.files is not None}
+        domain = {" + ".join(held_out(e.config)) for e in evaluated}
         data = " + ".join(sorted(names))
-        by_data.setdefault(data, []).append((column, held.pop() if len(held) == 1 else ""))
-    found = []
+        by_data.setdefault(data, []).append((column, domain.pop() if len(domain) == 1 else ""))
+    sets = []
     for data, of_data in by_data.items():
-        held_each = tuple(held for _, held in of_data)
+        domains = tuple(domain for _, domain in of_data)
         if len(of_data) == 1:
-            found.append(DataSet(of_data[0][0].name, data, (of_data[0][0],), held_each))
-        elif all(held_each) and len(set(held_each)) == len(held_each):
-            found.append(DataSet(data, data, tuple(column for column, _ in of_data), held_each))
+            sets.append(DataSet(of_data[0][0].name, data, (of_data[0][0],), domains))
+        elif all(domains) and len(set(domains)) == len(domains):
+            sets.append(DataSet(data, data, tuple(column for column, _ in of_data), domains))
         else:
-            found += [
-                DataSet(column.name, data, (column,), (held,), shared=True)
-                for column, held in of_data
+            sets += [
+                DataSet(column.name, data, (column,), (domain,), shared=True)
+                for column, domain in of_data
             ]
-    return found
+    return sets
 
 
 def average_differences(
@@ -106,7 +106,7 @@ def average_differences(
         metric: The metric.
         split: The split.
     """
-    found = list[Difference]()
+    differences = list[Difference]()
     whole = [row for row in study.rows if all(_whole(c, split, metric, row) for c in columns)]
     for row in whole if study.reference in whole else ():
         pairs = [column.difference(split, metric, row) for column in columns]
@@ -116,10 +116,10 @@ def average_differences(
         if any(pair is None or pair.p is None for pair in pairs):
             mean = replace(mean, p=None)
         seeds = min(pair.seeds for pair in pairs if pair is not None)
-        found.append(Difference(split, None, metric, row, study.reference, mean, seeds=seeds))
-    return {of.method: of for of in corrected(found, study.layout.controls)}
+        differences.append(Difference(split, None, metric, row, study.reference, mean, seeds=seeds))
+    return {of.method: of for of in corrected(differences, study.layout.controls)}
 
 
 def _whole(column: Column, split: str, metric: str, row: str) -> bool:
-    found = column.estimate(split, metric, row)
-    return found is not None and found.n == found.planned
+    estimate = column.estimate(split, metric, row)
+    return estimate is not None and estimate.n == estimate.planned

@@ -50,15 +50,15 @@ def gains(study: Study, columns: Sequence[Column], metric: str) -> dict[str, lis
     """
     sign = -1.0 if metric_facts(metric).better == "lower" else 1.0
     rows = [row for row in study.rows if row != study.reference]
-    found: dict[str, list[Gain]] = {row: [] for row in rows}
+    by_row: dict[str, list[Gain]] = {row: [] for row in rows}
     for data in data_sets(study, columns):
-        for column, held in zip(data.columns, data.held_out, strict=True):
+        for column, domain in zip(data.columns, data.held_out, strict=True):
             for row in rows:
-                found[row] += _of_column(data, column, held, row, metric)
+                by_row[row] += _of_column(data, column, domain, row, metric)
     order = {True: 0, None: 1, False: 2}
     return {
         row: sorted(of, key=lambda g: (order[g.unseen], -sign * (g.difference.estimate.mean or 0)))
-        for row, of in found.items()
+        for row, of in by_row.items()
         if of
     }
 

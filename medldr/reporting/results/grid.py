@@ -60,26 +60,26 @@ def make_grid(
         averaged: Whether a mean over several columns says anything.
     """
     shown = [column for column in columns if not column.problem]
-    known = metric_facts(metric)
+    facts = metric_facts(metric)
     cells = {r: [column.estimate(split, metric, r) for column in shown] for r in study.rows}
     competing = [r for r in study.rows if r not in study.layout.controls and not study.oracle(r)]
     for number in range(len(shown)):
-        there = {r: found for r in competing if (found := cells[r][number]) is not None}
-        most = max((found.n or 0 for found in there.values()), default=0)
-        full = {r: found.mean for r, found in there.items() if found.n == most}
+        estimates = {r: estimate for r in competing if (estimate := cells[r][number]) is not None}
+        most = max((estimate.n or 0 for estimate in estimates.values()), default=0)
+        full = {r: estimate.mean for r, estimate in estimates.items() if estimate.n == most}
         paired: Paired = partial(shown[number].paired_p, split, metric)
-        for row, mark in marks(full, known, paired).items():
-            cells[row][number] = replace(there[row], marks=(mark,))
+        for row, mark in marks(full, facts, paired).items():
+            cells[row][number] = replace(estimates[row], marks=(mark,))
     averages: dict[str, Estimate] = {}
     if averaged and len(shown) > 1:
         for r, of_row in cells.items():  # a mean over sets needs every planned run of all of them
             whole = [
                 each if each is not None and each.n == each.planned else None for each in of_row
             ]
-            averages[r] = average(whole, known) or Estimate()
+            averages[r] = average(whole, facts) or Estimate()
     means = {r: averages[r].mean for r in competing if averages}
     of_averages: Paired = partial(_average_p, shown, split, metric, cells)
-    for row, mark in marks(means, known, of_averages).items():
+    for row, mark in marks(means, facts, of_averages).items():
         averages[row] = replace(averages[row], marks=(mark,))
     return Grid(metric, split, shown, cells, averages)
 
@@ -127,8 +127,8 @@ def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> 
         >>> marks(values, metric_facts("ece"), paired)
         {}
     """
-    there = {row: value for row, value in values.items() if value is not None}
-    ranked = sorted(there, key=there.__getitem__, reverse=known.better == "higher")
+    defined = {row: value for row, value in values.items() if value is not None}
+    ranked = sorted(defined, key=defined.__getitem__, reverse=known.better == "higher")
     if not (known.better and not known.biased) or len(ranked) < 2:
         return {}
     adjusted = holm({pair: paired(*pair) for pair in combinations(ranked, 2)})
@@ -137,8 +137,8 @@ def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> 
     worse = [other for other in others if (best, other) in clear]
     if not worse:  # a mark on every row would say nothing
         return {}
-    found: dict[str, Mark] = {row: "best" for row in ranked if row not in worse}
+    placed: dict[str, Mark] = {row: "best" for row in ranked if row not in worse}
     following, *last = worse
     if last and all((following, other) in clear for other in last):
-        found[following] = "second"
-    return found
+        placed[following] = "second"
+    return placed

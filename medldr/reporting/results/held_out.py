@@ -80,12 +80,12 @@ class HeldOut:
         """Mean over the domains within each seed that has them all."""
         of = [self.values(row, domain, target, metric) for domain in self.domains]
         seeds = sorted(set.intersection(*map(set, of)))
-        return {seed: statistics.fmean(found[seed] for found in of) for seed in seeds}
+        return {seed: statistics.fmean(of_domain[seed] for of_domain in of) for seed in seeds}
 
     def variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
         """Variance of a method's mean over seeds on a domain; None where there is none."""
-        found = self._drawn(row, domain, target, metric)
-        return None if found is None else _known(of_mean(*found))
+        drawn = self._drawn(row, domain, target, metric)
+        return None if drawn is None else _known(of_mean(*drawn))
 
     def gap_variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
         """Variance of seen minus unseen on a domain; None where there is none."""
@@ -125,18 +125,18 @@ class HeldOut:
         return numbers < sum(entry.run is not None for entry in self.of(row))
 
 
-def mean_over_domains(found: HeldOut, row: str, target: str, metric: str) -> Estimate | None:
+def mean_over_domains(data: HeldOut, row: str, target: str, metric: str) -> Estimate | None:
     """Over the domains within a seed, then over seeds; None where a run lacks a number."""
-    means = found.seed_means(row, target, metric)
-    planned = {entry.member.seed for entry in found.of(row)}
+    means = data.seed_means(row, target, metric)
+    planned = {entry.member.seed for entry in data.of(row)}
     if not means or set(means) != planned:
         return None
     each = [
         Estimate(
-            statistics.fmean(found.values(row, domain, target, metric).values()),
-            variance=found.variance(row, domain, target, metric),
+            statistics.fmean(data.values(row, domain, target, metric).values()),
+            variance=data.variance(row, domain, target, metric),
         )
-        for domain in found.domains
+        for domain in data.domains
     ]
     ends = average(each, metric_facts(metric)) or Estimate()
     mean = spread(list(means.values()))
@@ -159,32 +159,32 @@ class RowScores(NamedTuple):
     lost: Estimate | None
 
 
-def row_scores(found: HeldOut, row: str, target: str, metric: str) -> RowScores:
+def row_scores(data: HeldOut, row: str, target: str, metric: str) -> RowScores:
     """A metric of one method on a target."""
-    values = {d: list(found.values(row, d, target, metric).values()) for d in found.domains}
+    values = {d: list(data.values(row, d, target, metric).values()) for d in data.domains}
     lowest = _lowest(values, metric_facts(metric).better)
     by_domain: list[Estimate | None] = [spread(of) if of else None for of in values.values()]
     for place, domain in enumerate(values):
         if (own := by_domain[place]) is not None:
-            planned = len(found.runs.get((row, domain), ()))
+            planned = len(data.runs.get((row, domain), ()))
             marks: tuple[Mark, ...] = ("lowest",) if domain == lowest else ()
             by_domain[place] = replace(own, se=None, planned=planned, marks=marks)
-    total = mean_over_domains(found, row, target, metric)
-    seen, unseen = (found.seed_means(row, where, metric) for where in (SEEN, target))
+    total = mean_over_domains(data, row, target, metric)
+    seen, unseen = (data.seed_means(row, where, metric) for where in (SEEN, target))
     if total is None or set(seen) != set(unseen):
         return RowScores(tuple(by_domain), total, None, None)
     lost = statistics.fmean(seen[seed] - unseen[seed] for seed in unseen)
     of_seen = replace(spread(list(seen.values())), se=None)
     each = [
-        Estimate(lost, variance=found.gap_variance(row, domain, target, metric))
-        for domain in found.domains  # each one counts alike in the mean
+        Estimate(lost, variance=data.gap_variance(row, domain, target, metric))
+        for domain in data.domains  # each one counts alike in the mean
     ]
     ends = average(each) or Estimate()
     return RowScores(tuple(by_domain), total, of_seen, Estimate(lost, low=ends.low, high=ends.high))
 
 
-def _known(found: Variance | str) -> Variance | None:
-    return None if isinstance(found, str) else found
+def _known(variance: Variance | str) -> Variance | None:
+    return None if isinstance(variance, str) else variance
 
 
 def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
@@ -200,36 +200,36 @@ def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:
     if len(means) < len(values) or not better:
         return ""  # the worst of some domains may not be the worst of all
     worst = (min if better == "higher" else max)(means.values())
-    there = [domain for domain, mean in means.items() if math.isclose(mean, worst, abs_tol=1e-9)]
-    return there[0] if len(there) == 1 else ""
+    lowest = [domain for domain, mean in means.items() if math.isclose(mean, worst, abs_tol=1e-9)]
+    return lowest[0] if len(lowest) == 1 else ""
 
 
 def held_out_sets(study: Study) -> list[HeldOut]:
     """Data sets with two or more domains held out, one at a time."""
     sets: dict[str, list[HeldRun]] = {}
-    for held in held_runs(study, study.entries):
-        if len(held.domains) == 1:
-            sets.setdefault(held.dataset, []).append(held)
-    several = {name: of for name, of in sets.items() if len({held.domains for held in of}) > 1}
+    for run in held_runs(study, study.entries):
+        if len(run.domains) == 1:
+            sets.setdefault(run.dataset, []).append(run)
+    several = {name: of for name, of in sets.items() if len({run.domains for run in of}) > 1}
     return [_held_out(study, name, of_set) for name, of_set in several.items()]
 
 
 def _held_out(study: Study, dataset: str, of_set: list[HeldRun]) -> HeldOut:
-    names = list(dict.fromkeys(held.domains[0] for held in of_set))
-    known = set_domains(dataset, [held.entry for held in of_set])
-    known = [domain_of(names, name) or name for name in known]
-    known += [name for name in names if name not in known]
+    names = list(dict.fromkeys(run.domains[0] for run in of_set))
+    domains = set_domains(dataset, [run.entry for run in of_set])
+    domains = [domain_of(names, name) or name for name in domains]
+    domains += [name for name in names if name not in domains]
     chosen = {pick.row for pick in study.picks if pick.by and pick.settings > 1}
     member_rows: dict[str, set[str]] = {}
     runs: dict[tuple[str, str], list[Entry]] = {}
-    for held in of_set:
-        member_rows.setdefault(held.row, set()).add(held.entry.member.row)
-        runs.setdefault((held.row, held.domains[0]), []).append(held.entry)
+    for run in of_set:
+        member_rows.setdefault(run.row, set()).add(run.entry.member.row)
+        runs.setdefault((run.row, run.domains[0]), []).append(run.entry)
     controls = [row for row, rows in member_rows.items() if rows & set(study.layout.controls)]
     return HeldOut(
         dataset,
-        domains=[name for name in known if name in names],
-        never=[name for name in known if name not in names],
+        domains=[name for name in domains if name in names],
+        never=[name for name in domains if name not in names],
         rows=sorted(member_rows, key=lambda row: row in controls),
         controls=controls,
         searched=[row for row, rows in member_rows.items() if rows & chosen],
@@ -245,28 +245,28 @@ def _scores(
     import pandas as pd
 
     every = score_frame(study)
-    there = every.shown & every.reported & (every.dataset == dataset) & (every.domain == "")
-    lines = every[there & every.held_out.isin(domains)].dropna(subset="value")
+    reported = every.shown & every.reported & (every.dataset == dataset) & (every.domain == "")
+    lines = every[reported & every.held_out.isin(domains)].dropna(subset="value")
     test = lines[lines.split == "test"]
     test = test.assign(target=test.part.where(test.part != "", "target_all"))
     seen = lines[lines.split.isin(["id_test", "id_val"])].assign(target=SEEN)
     seen = seen.sort_values("split", ascending=False, kind="stable")  # id_test last, for it counts
     lines = pd.concat([test, seen])[["method", "held_out", "target", "metric", "seed", "value"]]
-    found: dict[tuple[str, str, str, str], dict[int, float]] = {}
+    scores: dict[tuple[str, str, str, str], dict[int, float]] = {}
     for *place, seed, value in lines.itertuples(index=False, name=None):
-        found.setdefault(tuple(place), {})[seed] = value
-    return found
+        scores.setdefault(tuple(place), {})[seed] = value
+    return scores
 
 
-def held_size(found: HeldOut, domain: str, target: str) -> Size | None:
+def held_size(data: HeldOut, domain: str, target: str) -> Size | None:
     """A held-out domain, as one of the runs that held it out was evaluated; None without any.
 
     Args:
-        found: The runs of a data set.
+        data: The runs of a data set.
         domain: The domain.
         target: ``target_in``, ``target_out`` or ``target_all``.
     """
-    runs = _runs(found, domain)
+    runs = _runs(data, domain)
     if not runs or "test" not in runs[0].predictions:
         return None
     table = runs[0].predictions["test"]
@@ -280,18 +280,18 @@ def held_size(found: HeldOut, domain: str, target: str) -> Size | None:
     return Size(len(table), units.count, units.few, unit=units.kind, class_shares=named)
 
 
-def held_chance(found: HeldOut, domain: str, target: str) -> Chance | None:
+def held_chance(data: HeldOut, domain: str, target: str) -> Chance | None:
     """Chance level on a held-out domain; None where its labels are not known."""
-    size = held_size(found, domain, target)
-    return None if size is None else chance(size, _runs(found, domain)[0].evaluation.task)
+    size = held_size(data, domain, target)
+    return None if size is None else chance(size, _runs(data, domain)[0].evaluation.task)
 
 
-def mean_chance(found: HeldOut, target: str) -> Chance | None:
+def mean_chance(data: HeldOut, target: str) -> Chance | None:
     """Its mean over the domains; None where any has none."""
-    return mean_of_levels([held_chance(found, domain, target) for domain in found.domains])
+    return mean_of_levels([held_chance(data, domain, target) for domain in data.domains])
 
 
-def _runs(found: HeldOut, domain: str) -> list[Run]:
+def _runs(data: HeldOut, domain: str) -> list[Run]:
     """Finished runs that held a domain out."""
-    there = [entry for row in found.rows for entry in found.runs.get((row, domain), ())]
-    return [entry.run for entry in there if entry.run is not None]
+    entries = [entry for row in data.rows for entry in data.runs.get((row, domain), ())]
+    return [entry.run for entry in entries if entry.run is not None]

@@ -64,19 +64,19 @@ class Pooled:
     @property
     def estimate(self) -> Estimate:
         """The pooled gain; its ends are cut to the largest difference that there can be."""
-        found = self.summary
-        if found is None:
+        summary = self.summary
+        if summary is None:
             return Estimate(reason=f"fewer than two {self.over}")
-        low, high = self._cut(found.low, found.high)
-        return Estimate(found.mean, se=found.error, low=low, high=high)
+        low, high = self._cut(summary.low, summary.high)
+        return Estimate(summary.mean, se=summary.error, low=low, high=high)
 
     @property
     def predicted(self) -> tuple[float, float] | None:
         """Where the gain in a new place may lie, cut likewise; None for two places."""
-        found = self.summary
-        if found is None or found.predicted is None:
+        summary = self.summary
+        if summary is None or summary.predicted is None:
             return None
-        return self._cut(*found.predicted)
+        return self._cut(*summary.predicted)
 
     def _cut(self, low: float, high: float) -> tuple[float, float]:
         span = metric_facts(self.metric).span
@@ -90,7 +90,7 @@ class Compared(NamedTuple):
     columns: Sequence[Column]
 
 
-class _Found(NamedTuple):
+class _DataGain(NamedTuple):
     data: DataSet
     gain: Estimate
     domains: tuple[Effect | str, ...]
@@ -111,15 +111,15 @@ def pooled(sweeps: Sequence[Compared], metric: str, split: str) -> list[Pooled]:
     Returns:
         One per method and reference with two effects or more, in the order of the sweeps.
     """
-    found: dict[tuple[str, str], list[_Found]] = {}
+    gains: dict[tuple[str, str], list[_DataGain]] = {}
     for study, columns in sweeps:
         for data in data_sets(study, columns):
             for row, gain in _gains(study, data.columns, metric, split):
                 control = row in study.layout.controls
                 each = tuple(_domains(study, data, metric, split, row))
-                place = found.setdefault((row, study.reference), [])
-                place.append(_Found(data, gain, each, control))
-    made = (_pool(*names, metric, of) for names, of in found.items())
+                place = gains.setdefault((row, study.reference), [])
+                place.append(_DataGain(data, gain, each, control))
+    made = (_pool(*names, metric, of) for names, of in gains.items())
     return [each for each in made if each.summary is not None]
 
 
@@ -135,30 +135,30 @@ def _domains(
     study: Study, data: DataSet, metric: str, split: str, row: str
 ) -> Iterator[Effect | str]:
     """The effects of single held-out domains; a name alone for one without a standard error."""
-    for column, held in zip(data.columns, data.held_out, strict=True):
+    for column, domain in zip(data.columns, data.held_out, strict=True):
         if len(data.columns) > 1:
             own = dict(_gains(study, [column], metric, split)).get(row)
-            yield _effect(held, own) or held
+            yield _effect(domain, own) or domain
 
 
-def _pool(method: str, reference: str, metric: str, found: Sequence[_Found]) -> Pooled:
-    times = Counter(each.data.data for each in found)
+def _pool(method: str, reference: str, metric: str, gains: Sequence[_DataGain]) -> Pooled:
+    times = Counter(each.data.data for each in gains)
     left, effects = list[str](), list[Effect]()
-    for each in found:
+    for each in gains:
         effect = _effect(each.data.name, each.gain)
         if each.data.shared or times[each.data.data] > 1 or effect is None:
             left.append(each.data.name)
         else:
             effects.append(effect)
     over: Over = "data sets"
-    if len(found) == 1 and found[0].domains:
+    if len(gains) == 1 and gains[0].domains:
         over = "domains"
-        effects = [each for each in found[0].domains if isinstance(each, Effect)]
-        left = [each for each in found[0].domains if isinstance(each, str)]
+        effects = [each for each in gains[0].domains if isinstance(each, Effect)]
+        left = [each for each in gains[0].domains if isinstance(each, str)]
     summary = random_effects(
         [effect.estimate.mean or 0.0 for effect in effects], [e.error for e in effects]
     )
-    control = any(each.control for each in found)
+    control = any(each.control for each in gains)
     names = tuple(dict.fromkeys(left))
     return Pooled(method, reference, metric, over, tuple(effects), summary, names, control)
 

@@ -51,12 +51,12 @@ class Machine(NamedTuple):
             >>> Machine("CPU", 1, 1).title, Machine("NVIDIA H200", None, 2).title
             ('CPU, 1 thread', 'NVIDIA H200, 2 processes')
         """
-        found = [self.device or "unknown device"]
+        words = [self.device or "unknown device"]
         if self.threads is not None:
-            found.append(f"{self.threads} thread{'' if self.threads == 1 else 's'}")
+            words.append(f"{self.threads} thread{'' if self.threads == 1 else 's'}")
         if self.processes is not None and self.processes > 1:
-            found.append(f"{self.processes} processes")
-        return ", ".join(found)
+            words.append(f"{self.processes} processes")
+        return ", ".join(words)
 
 
 class MethodCost(NamedTuple):
@@ -117,22 +117,22 @@ def seconds_per_step(rows: Sequence[LogRow]) -> float | None:
         >>> seconds_per_step([{"step": 10, "time_s": 9.0}, {"step": 20, "time_s": 11.0}])
         0.2
     """
-    found = [seconds / steps for steps, seconds in _between(rows)]
-    return statistics.median(found) if found else None
+    per_step = [seconds / steps for steps, seconds in _between(rows)]
+    return statistics.median(per_step) if per_step else None
 
 
 def _between(rows: Sequence[LogRow]) -> list[tuple[int, float]]:
     """Steps and seconds from each evaluation to the next one of the same stage."""
-    known = [
+    evaluations = [
         row for row in while_training(rows)
         if all(isinstance(row.get(key), int | float) for key in ("step", "time_s"))
     ]  # fmt: skip
-    found = [
+    intervals = [
         (int(b["step"] - a["step"]), float(b["time_s"] - a["time_s"]))
-        for a, b in itertools.pairwise(known)
+        for a, b in itertools.pairwise(evaluations)
         if stage_of(a) == stage_of(b)
     ]
-    return [(steps, seconds) for steps, seconds in found if steps > 0 and seconds > 0]
+    return [(steps, seconds) for steps, seconds in intervals if steps > 0 and seconds > 0]
 
 
 def training_cost(study: Study, data: DataSet, metric: str, split: str) -> Cost | None:
@@ -215,8 +215,8 @@ def _machine(record: RunRecord | None) -> Machine:
 
 
 def _undefined(runs: Sequence[tuple[Machine, float | None]]) -> Estimate:
-    known = any(seconds is not None for _, seconds in runs)
-    return Estimate(reason=ELSEWHERE if known else TOO_FEW, n=0)
+    timed = any(seconds is not None for _, seconds in runs)
+    return Estimate(reason=ELSEWHERE if timed else TOO_FEW, n=0)
 
 
 def _source(logs: Sequence[float]) -> Source | None:
@@ -241,7 +241,7 @@ def _quotient(logs: Sequence[float], base: Sequence[float]) -> Estimate:
 
 def _on_log_scale(mean: float, sources: Sequence[Source], n: int) -> Estimate:
     """The exponential of a mean; Welch and Satterthwaite's degrees of freedom for its interval."""
-    found = inferred(mean, Variance(tuple(sources)))
-    if found.low is None or found.high is None:
+    on_log = inferred(mean, Variance(tuple(sources)))
+    if on_log.low is None or on_log.high is None:
         return Estimate(math.exp(mean), n=n)
-    return Estimate(math.exp(mean), low=math.exp(found.low), high=math.exp(found.high), n=n)
+    return Estimate(math.exp(mean), low=math.exp(on_log.low), high=math.exp(on_log.high), n=n)
