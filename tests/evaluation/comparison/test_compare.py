@@ -332,82 +332,72 @@ def test_an_oracle_is_called_one_in_every_row(run_folder):
     assert [m["oracle"] for m in found["methods"]] == [False, True]
 
 
-def test_differing_precision_data_and_splits_become_footnotes(run_folder):
-    a = run_folder("a", {"test": split(1.0, 1)})
-    other = {"precision": "bfloat16", "split_hash": "t", "protocol": "p+modified"}
-    b = run_folder("b", {"test": split(1.0, 2)}, label="dr", identity="2", **other)
-    found = compare([a, b])
-    assert found["methods"][0]["footnotes"] == []
-    texts = [found["footnotes"][n - 1] for n in found["methods"][1]["footnotes"]]
-    assert texts == [
-        "precision differs: b has bfloat16; a has float32.",
-        "split_hash differs: b has t; a has s.",
-    ]
-    assert [m["same_protocol"] for m in found["methods"]] == [True, False]
-
-
-def ran(torch="2.14", commit="a" * 40, changed=False, device="cpu", gpus=()):
+def ran(torch="2.14", changed=False, device="cpu", gpus=()):
     provenance = {
         "packages": {"medldr": "0.1.0", "torch": torch},
-        "git": {"commit": commit, "changed": changed},
+        "git": {"commit": "a" * 40, "changed": changed},
         "hardware": {"gpus": list(gpus)},
     }
     return {"provenance": provenance, "device": device}
 
 
-def test_other_code_or_another_device_is_one_short_footnote(run_folder):
-    made = {
-        "a": ("erm", 0, ran()),
-        "b": ("old", 0, ran("2.8")),
-        "c": ("older", 0, ran("2.8")),
-        "d": ("mixed", 0, ran()),
-        "e": ("mixed", 1, ran(changed=True, device="cuda", gpus=["H100"])),
-        "f": ("silent", 0, {}),
-        "g": ("outside", 0, ran() | {"provenance": {"packages": {"torch": "2.14"}, "git": None}}),
-    }
+DIRTY = "git aaaaaaaa and aaaaaaaa with uncommitted changes"
+WILDS = {"protocol": "camelyon17-wilds"}
+FACTS = {  # runs of each method, the reference first, and what is said of each method
+    "data and precision": (
+        {"a": [{}], "b": [{"precision": "bfloat16", "split_hash": "t", "protocol": "p+modified"}]},
+        {"b": ["precision differs: b-0 has bfloat16; a-0 has float32.",
+               "split_hash differs: b-0 has t; a-0 has s."]},
+    ),
+    "code and device": (
+        {
+            "a": [ran()], "old": [ran("2.8")], "older": [ran("2.8")], "silent": [{}],
+            "mixed": [ran(), ran(changed=True, device="cuda", gpus=["H100"])],
+            "outside": [ran() | {"provenance": {"packages": {"torch": "2.14"}, "git": None}}],
+        },
+        {
+            "old": ["torch 2.8 (reference: 2.14)"], "older": ["torch 2.8 (reference: 2.14)"],
+            "mixed": [f"{DIRTY}; device CPU and H100 (reference: git aaaaaaaa; device CPU)"],
+            "outside": ["git none (reference: aaaaaaaa)"],
+        },
+    ),
+    "a reference of several states": (
+        {"a": [ran(), ran(changed=True)], "b": [ran(), ran(changed=True)],
+         "late": [ran(changed=True)]},
+        {"a": [f"its runs differ: {DIRTY}"], "b": [f"its runs differ: {DIRTY}"],
+         "late": ["git aaaaaaaa with uncommitted changes "
+                  "(reference: aaaaaaaa and aaaaaaaa with uncommitted changes)"]},
+    ),
+    "protocol and augmentation": (  # of which a run may not record any
+        {"a": [WILDS | {"augmentation": "none"}], "silent": [WILDS],
+         "pinned": [{"protocol": "camelyon17-wilds+modified", "augmentation": "none"}],
+         "c": [{"protocol": "camelyon17-fish", "augmentation": "targeted"}],
+         "e": [WILDS | {"augmentation": "targeted+modified"}]},
+        {"c": ["protocol differs: c-0 has camelyon17-fish; a-0 has camelyon17-wilds.",
+               "augmentation differs: c-0 has targeted; a-0 has none."],
+         "e": ["augmentation differs: e-0 has targeted+modified; a-0 has none."]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_methods_that_differ_although_they_should_not_have_footnotes(run_folder, name):
+    runs, said = FACTS[name]
     folders = [
         run_folder(
-            name, {"test": split(1.0, place)}, label=label, identity=label, seed=seed, **facts
+            f"{m}-{seed}", {"test": split(1.0, seed)}, label=m, identity=m, seed=seed, **fact
         )
-        for place, (name, (label, seed, facts)) in enumerate(made.items())
+        for m, facts in runs.items()
+        for seed, fact in enumerate(facts)
     ]
     found = compare(folders)
     texts = {
         m["method"]: [found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]
     }
-    assert texts == {
-        "erm": [],
-        "old": ["torch 2.8 (reference: 2.14)"],
-        "older": ["torch 2.8 (reference: 2.14)"],
-        "mixed": [
-            "git aaaaaaaa and aaaaaaaa with uncommitted changes; device CPU and H100 "
-            "(reference: git aaaaaaaa; device CPU)"
-        ],
-        "silent": [],
-        "outside": ["git none (reference: aaaaaaaa)"],
-    }
-    assert len(found["footnotes"]) == 3
-
-
-def test_a_reference_of_several_states_of_the_code_differs_from_no_method_of_the_same(run_folder):
-    states = [("erm", 0, False), ("erm", 1, True), ("mixup", 0, False), ("mixup", 1, True),
-              ("late", 0, True)]  # fmt: skip
-    folders = [
-        run_folder(
-            str(place), {"test": split(1.0, place)}, label=label, identity=label, seed=seed,
-            **ran(changed=changed),
-        )
-        for place, (label, seed, changed) in enumerate(states)
-    ]  # fmt: skip
-    found = compare(folders)
-    both = "git aaaaaaaa and aaaaaaaa with uncommitted changes"
-    assert found["footnotes"] == [
-        f"its runs differ: {both}",
-        "git aaaaaaaa with uncommitted changes "
-        "(reference: aaaaaaaa and aaaaaaaa with uncommitted changes)",
-    ]
-    marks = {m["method"]: list(m["footnotes"]) for m in found["methods"]}
-    assert marks == {"erm": [1], "mixup": [1], "late": [2]}
+    assert texts == {method: said.get(method, []) for method in runs}
+    assert len(found["footnotes"]) == len({text for notes in said.values() for text in notes})
+    same = [m["same_protocol"] for m in found["methods"]]
+    assert all(same) == (name not in ("data and precision", "protocol and augmentation"))
 
 
 def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(
@@ -444,29 +434,6 @@ def test_runs_that_predict_one_class_or_miss_one_are_listed(run_folder):
          "lost": (("0", counts[0]), ("2", counts[2]))},
         {"split": "test", "method": "erm", "seed": 2, "only": "", "lost": (("2", counts[2]),)},
     ]  # fmt: skip
-
-
-def test_another_protocol_or_augmentation_is_a_footnote_and_a_changed_pin_is_none(run_folder):
-    facts = [
-        {"protocol": "camelyon17-wilds", "augmentation": "none"},
-        {"protocol": "camelyon17-wilds+modified", "augmentation": "none"},
-        {"protocol": "camelyon17-fish", "augmentation": "targeted"},
-        {"protocol": "camelyon17-wilds"},
-        {"protocol": "camelyon17-wilds", "augmentation": "targeted+modified"},
-    ]
-    folders = [
-        run_folder(name, {"test": split(1.0, 1)}, label=name, identity=name, **fact)
-        for name, fact in zip("abcde", facts, strict=True)
-    ]
-    found = compare(folders)
-    notes = [[found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]]
-    assert notes[:2] == [[], []]
-    assert notes[2] == [
-        "protocol differs: c has camelyon17-fish; a has camelyon17-wilds.",
-        "augmentation differs: c has targeted; a has none.",
-    ]
-    assert notes[3] == []  # a run that records no augmentation is older than the word
-    assert notes[4] == ["augmentation differs: e has targeted+modified; a has none."]
 
 
 def test_runs_without_a_result_are_listed_with_the_reason(run_folder):
