@@ -11,21 +11,20 @@ an interval of mu over either is too narrow, and says nothing of other data sets
 
 Source:
     The paper averages accuracies over data sets, without an interval; this summary is our choice.
-    tau^2 by REML (Viechtbauer 2005) or by Paule and Mandel (1982), without a value below 0; the
-    interval of Hartung and Knapp (2001) and Sidik and Jonkman (2002) on k - 1 degrees of freedom;
-    I^2 of Higgins and Thompson (2002) from the same tau^2; Cochran's Q (1954); the prediction
-    interval of Higgins, Thompson and Spiegelhalter (2009) on k - 2 degrees of freedom, with the
-    variance of Hartung and Knapp as Partlett and Riley (2017) have it.
+    tau^2 by REML (Viechtbauer 2005), without a value below 0; the interval of Hartung and Knapp
+    (2001) and Sidik and Jonkman (2002) on k - 1 degrees of freedom; I^2 of Higgins and Thompson
+    (2002) from the same tau^2; Cochran's Q (1954); the prediction interval of Higgins, Thompson
+    and Spiegelhalter (2009) on k - 2 degrees of freedom, with the variance of Hartung and Knapp as
+    Partlett and Riley (2017) have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import chdtrc, stdtrit  # scipy.stats takes a second to load
 
 from medldr.evaluation.intervals.bootstrap import LEVEL
@@ -74,21 +73,15 @@ class RandomEffects:
         return len(self.weights) < FEW
 
 
-def random_effects(
-    effects: Sequence[float],
-    errors: Sequence[float],
-    *,
-    method: Literal["reml", "paule-mandel"] = "reml",
-    floor: bool = True,
-) -> RandomEffects | None:
+def random_effects(effects: Sequence[float], errors: Sequence[float]) -> RandomEffects | None:
     """Summarise effects of independent data sets.
+
+    The interval uses a variance of at least that without Hartung and Knapp's factor; else effects
+    that happen to agree closely would have an interval of no width.
 
     Args:
         effects: ``(k,)``, one per data set.
         errors: ``(k,)``, their standard errors.
-        method: How tau^2 is estimated.
-        floor: Whether the interval uses a variance of at least that without Hartung and Knapp's
-            factor. Without it, effects that happen to agree closely have an interval of no width.
 
     Returns:
         None for fewer than two data sets, of which nothing can be pooled.
@@ -113,12 +106,11 @@ def random_effects(
         return None
     # Estimated on effects of about unit size: optimisers have absolute tolerances.
     unit = float(np.median(v)) ** 0.5
-    find = _reml if method == "reml" else _paule_mandel
-    tau2 = find(y / unit, v / unit**2) * unit**2
+    tau2 = _reml(y / unit, v / unit**2) * unit**2
     w = 1 / (v + tau2)
     mean = _mean(y, w)
     factor = float((w * (y - mean) ** 2).sum()) / (k - 1)
-    variance = (max(1.0, factor) if floor else factor) / float(w.sum())
+    variance = max(1.0, factor) / float(w.sum())
     half = _quantile(k - 1) * variance**0.5
     fixed = 1 / v
     q = float((fixed * (y - _mean(y, fixed)) ** 2).sum())
@@ -150,20 +142,8 @@ def _quantile(df: int) -> float:
 
 
 def _most(y: Array, v: Array) -> float:
-    """A tau^2 above either estimate: no squared residual exceeds twice the sum of squares."""
+    """A tau^2 above the estimate: no squared residual exceeds twice the sum of squares."""
     return float(4 * ((y - y.mean()) ** 2).sum() + 2 * v.max())
-
-
-def _paule_mandel(y: Array, v: Array) -> float:
-    """The tau^2 at which the weighted squares sum to k - 1; they fall as it grows."""
-
-    def excess(tau2: float) -> float:
-        w = 1 / (v + tau2)
-        return float((w * (y - _mean(y, w)) ** 2).sum()) - (len(y) - 1)
-
-    if excess(0.0) <= 0:
-        return 0.0
-    return float(brentq(excess, 0.0, _most(y, v), xtol=1e-14, rtol=1e-14, maxiter=500))
 
 
 def _reml(y: Array, v: Array) -> float:

@@ -37,10 +37,6 @@ def test_the_published_summary_of_the_bcg_trials(bcg):
     assert not found.few
 
 
-def test_the_published_tau2_of_paule_and_mandel(bcg):
-    assert random_effects(*bcg, method="paule-mandel").tau2 == pytest.approx(0.3181, abs=5e-5)
-
-
 def restricted_loss(tau2, y, v):
     """Minus the restricted log likelihood, by the determinants of its definition."""
     sigma, ones = np.diag(v + tau2), np.ones((len(y), 1))
@@ -55,7 +51,7 @@ def restricted_loss(tau2, y, v):
 
 def samples():
     rng = np.random.default_rng(5)
-    for k in (2, 3, 5, 12):
+    for k in (2, 5, 12):
         for spread in (0.0, 0.02, 0.2):
             errors = rng.uniform(0.005, 0.06, k)
             yield rng.normal(0.02, spread, k) + rng.normal(0, errors), errors
@@ -74,24 +70,12 @@ def test_reml_is_the_best_of_a_fine_grid(y, s):
 
 
 @pytest.mark.parametrize(("y", "s"), list(samples()))
-def test_paule_and_mandel_leave_as_much_spread_as_is_expected(y, s):
-    found = random_effects(y, s, method="paule-mandel")
-    w = 1 / (s**2 + found.tau2)
-    squares = (w * (y - np.average(y, weights=w)) ** 2).sum()
-    if found.tau2 > 0:
-        assert squares == pytest.approx(len(y) - 1, rel=1e-6)
-    else:
-        assert squares <= len(y) - 1
-
-
-@pytest.mark.parametrize("floor", [True, False])
-@pytest.mark.parametrize(("y", "s"), list(samples()))
-def test_intervals_are_those_of_their_formulas(y, s, floor):
-    found, k = random_effects(y, s, floor=floor), len(y)
+def test_intervals_are_those_of_their_formulas(y, s):
+    found, k = random_effects(y, s), len(y)
     w = 1 / (s**2 + found.tau2)
     mean = np.average(y, weights=w)
     factor = (w * (y - mean) ** 2).sum() / (k - 1)
-    error = np.sqrt((max(1, factor) if floor else factor) / w.sum())
+    error = np.sqrt(max(1, factor) / w.sum())
     half = stats.t.ppf(0.975, k - 1) * error
     assert (found.low, found.high) == pytest.approx((mean - half, mean + half))
     assert found.weights == pytest.approx(w / w.sum())
@@ -107,8 +91,7 @@ def test_intervals_are_those_of_their_formulas(y, s, floor):
 
 
 def test_effects_that_agree_have_no_interval_of_no_width():
-    narrow, found = (random_effects([0.02] * 4, [0.01] * 4, floor=f) for f in (False, True))
-    assert narrow.low == pytest.approx(narrow.high)
+    found = random_effects([0.02] * 4, [0.01] * 4)
     half = stats.t.ppf(0.975, 3) * 0.01 / 2
     assert (found.low, found.high) == pytest.approx((0.02 - half, 0.02 + half))
     assert (found.tau2, found.i2) == (0.0, 0.0)
