@@ -1,6 +1,7 @@
 """Run folders as a run leaves them, and a reader of pages that knows nothing of templates."""
 
 import functools
+import hashlib
 import json
 import shutil
 import zlib
@@ -140,7 +141,7 @@ def write_run(
     chosen = {"rule": "val_auc", "split": "val", "epoch": 2, "step": 16, "value": 0.7123,
               "oracle": False} | (selection or {})  # fmt: skip
     scoring = EvaluationConfig(draws=100, **(scored or {}))
-    written = evaluate(tables, scoring, selection=chosen, seen=seen, notes=list(notes))
+    written = scored_once(tables, scoring, selection=chosen, seen=seen, notes=list(notes))
     label, identity, _ = files.path.name.rsplit("-", 2)
     settings = {
         "seed": seed, "protocol": "medmnist-28", "label": label,
@@ -167,15 +168,32 @@ def write_run(
         record["selections"] = {chosen["rule"]: chosen} | rules
     for rule, made in rules.items():
         other = predicted(further[rule], seed + 1)
-        text = json.dumps(evaluate(other, scoring, selection=made, seen=seen), allow_nan=False)
         files.evaluation_of(rule).parent.mkdir(parents=True)
-        files.evaluation_of(rule).write_text(text)
+        files.evaluation_of(rule).write_text(scored_once(other, scoring, selection=made, seen=seen))
     files.config.write_text(write_yaml(settings | (config or {})))
     files.run.write_text(json.dumps(record | (run or {})))
     files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))
-    files.evaluation.write_text(json.dumps(written, allow_nan=False))
+    files.evaluation.write_text(written)
     write_predictions(files.predictions, join(list(tables.values())))
     return files
+
+
+_SCORED = {}
+
+
+def scored_once(tables, scoring, **more):
+    """`evaluation.json` of these predictions; many tests write the same ones."""
+    key = hashlib.sha256(repr((scoring, sorted(more.items()))).encode())
+    for split, table in tables.items():
+        key.update(repr((split, table.task, table.class_names)).encode())
+        for name in ("id", "split", "domain", "group", "label", "prob"):
+            key.update(np.ascontiguousarray(getattr(table, name)).tobytes())
+        for name, column in table.columns.items():
+            key.update(name.encode() + column.tobytes())
+    if key.digest() not in _SCORED:
+        written = evaluate(tables, scoring, **more)
+        _SCORED[key.digest()] = json.dumps(written, allow_nan=False)
+    return _SCORED[key.digest()]
 
 
 @pytest.fixture
@@ -253,9 +271,15 @@ def sweep(tmp_path):
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """For tests of words and numbers: figures are left blank."""
-    monkeypatch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
+def drawn():
+    """For tests of a page that look at its figures, which are else left blank."""
+
+
+@pytest.fixture(autouse=True)
+def _blank_figures(request, monkeypatch):
+    """Drawing takes most of the time of a page; the tests in `figures` draw each of them."""
+    if "drawn" not in request.fixturenames and "figures" not in request.path.parts:
+        monkeypatch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
 
 
 @pytest.fixture(scope="session")

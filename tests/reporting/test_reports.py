@@ -14,7 +14,7 @@ from medldr.reporting import SweepReport, report_folder, write_sweep_report
 FILES = ("report.html", "report.md", "report.csv", "table.tex", "report.tex")
 
 
-def test_rows_that_differ_in_precision_carry_a_footnote_in_every_format(sweep, quick):
+def test_rows_that_differ_in_precision_carry_a_footnote_in_every_format(sweep):
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
     member = next(m for m in read_sweep(folder).members if m.row == "mixup")
     files = folder.run(member.run).run
@@ -28,7 +28,6 @@ def test_rows_that_differ_in_precision_carry_a_footnote_in_every_format(sweep, q
     assert "has 0123abcd;" in text
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_command_writes_every_file_and_prints_the_grid(sweep, capsys):
     folder = sweep({"erm": 1.0, "latentdr_pool": 2.0}, ("octmnist", "dermamnist"), n=20)
     code = app(["report", str(folder.path)], standalone_mode=False)
@@ -44,7 +43,6 @@ def test_the_command_writes_every_file_and_prints_the_grid(sweep, capsys):
     assert medldr.report is report
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_unreadable_run_is_named_left_out_and_changes_the_exit_code(sweep, capsys):
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist",), n=20)
     member = read_sweep(folder).members[0]
@@ -54,7 +52,6 @@ def test_an_unreadable_run_is_named_left_out_and_changes_the_exit_code(sweep, ca
     assert member.run in folder.markdown.read_text().replace("\\_", "_")
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_folder_a_folder_of_runs_and_neither(run_folder, tmp_path, capsys):
     files = run_folder("S/fracturemnist3d_erm-aaaaaaaa-s0")
     run_folder("S/fracturemnist3d_latentdr_pool-bbbbbbbb-s0", seed=1)

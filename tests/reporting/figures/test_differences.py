@@ -23,7 +23,6 @@ def styles(found):
     return looks(found.names, found.reference)
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_column_has_figures_of_its_own_name_without_single_domains(found, styles):
     alone = difference_figure(found, styles, "auc")
     column = difference_figure(found, styles, "auc", "Derma", 1)
@@ -39,7 +38,6 @@ def test_a_column_has_figures_of_its_own_name_without_single_domains(found, styl
     assert "mixup, b " not in difference_figure(found, styles, "accuracy", "Derma", 1).alt
 
 
-@pytest.mark.usefixtures("quick")
 def test_every_difference_is_drawn_with_its_interval(found, styles):
     alt = difference_figure(found, styles, "accuracy").alt
     for difference in found.differences:

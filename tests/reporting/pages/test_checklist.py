@@ -22,7 +22,6 @@ def rows(read):
     return of
 
 
-@pytest.mark.usefixtures("quick")
 def test_it_has_every_part_and_is_well_formed(run_folder, read):
     files = run_folder(task="binary", names=("no", "yes"), domains=("a", "b"), held_out=("b",))
     write_report(files)
@@ -35,7 +34,6 @@ def test_it_has_every_part_and_is_well_formed(run_folder, read):
     assert "item numbers from the published guideline" in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_what_is_known_is_filled_in(run_folder, rows):
     files = run_folder(
         task="binary", names=("no", "yes"), n=60, columns={"sex": ["F", "M"]}, seed=4,
@@ -64,7 +62,6 @@ def test_what_is_known_is_filled_in(run_folder, rows):
     assert re.match(r"Test: Accuracy \d+\.\d% \(95% CI", found["Performance"])
 
 
-@pytest.mark.usefixtures("quick")
 def test_what_is_unknown_is_blank_and_left_to_the_authors(run_folder, rows):
     files = run_folder()
     write_report(files)
@@ -75,7 +72,6 @@ def test_what_is_unknown_is_blank_and_left_to_the_authors(run_folder, rows):
         assert len(found[topic][1]) > 10
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_oracle_never_claims_an_unread_test_split(run_folder, rows):
     blind, oracle = (
         run_folder("a-aaaaaaaa-s0"),
@@ -92,7 +88,6 @@ def test_an_oracle_never_claims_an_unread_test_split(run_folder, rows):
     assert "not read" not in said[1]
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_that_failed_has_one_too(run_folder, rows):
     files = run_folder(run={"status": "failed"})
     for path in (files.evaluation, files.predictions):

@@ -162,7 +162,6 @@ def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, me
     assert "Test, unseen domain (c)" in text
 
 
-@pytest.mark.usefixtures("quick")
 def test_predictions_of_one_class_are_said_before_any_number(
     run_folder, score_other, tmp_path, read
 ):
@@ -178,7 +177,6 @@ def test_predictions_of_one_class_are_said_before_any_number(
     assert page.text.index(said) < page.text.index("Accuracy (%)")
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_that_never_recognises_a_class_says_so_first(run_folder, read):
     files = run_folder(skill=0.0, seed=3, n=12, names=tuple("abcdef"))
     scored = read_evaluation(files)
@@ -224,7 +222,6 @@ def test_print_run_says_where_things_are_and_that_nothing_was_done(run_folder, c
     assert f"run: {files.path}\n" in said
 
 
-@pytest.mark.usefixtures("quick")
 def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsys, read):
     folders = [files.path for files in runs()]
     result = compare_runs(folders, tmp_path / "c.html", metric="auc")

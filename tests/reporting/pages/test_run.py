@@ -32,7 +32,6 @@ def test_a_page_has_every_section_and_is_well_formed_for_every_task(kind, run_fo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.usefixtures("quick")
 def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_folder, read):
     task, names = KINDS[kind]
     files = run_folder(task=task, names=names)
@@ -63,7 +62,6 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
         assert f"{100 * numbers['recall']['value']:.1f} " in row[4]
 
 
-@pytest.mark.usefixtures("quick")
 def test_seen_and_unseen_domains_stand_side_by_side_and_the_worst_is_marked(run_folder, read):
     files = run_folder(domains=("a", "b", "c"), held_out=("c",))
     found = read(write_report(files))
@@ -82,7 +80,6 @@ def test_seen_and_unseen_domains_stand_side_by_side_and_the_worst_is_marked(run_
     assert "Test, unseen domain (c)" in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_without_domains_there_is_no_section_for_them(run_folder, read):
     assert "domains" not in read(write_report(run_folder())).sections
 
@@ -99,7 +96,6 @@ def test_an_undefined_number_is_shown_as_such_with_its_reason(run_folder, read):
     assert found.errors == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_page_without_any_logged_evaluation_says_so(run_folder, read):
     files = run_folder(epochs=1)
     files.metrics.unlink()
@@ -108,14 +104,12 @@ def test_a_page_without_any_logged_evaluation_says_so(run_folder, read):
     assert "latents" not in found.sections
 
 
-@pytest.mark.usefixtures("quick")
 def test_latent_curves_are_drawn_only_where_they_were_logged(run_folder, read):
     found = read(write_report(run_folder(latent=False)))
     assert "latents" not in found.sections
     assert found.errors == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_loss_of_several_terms_is_not_laid_beside_the_validation_loss(run_folder, read):
     several, one = run_folder("x-1-s0"), run_folder("y-1-s0", latent=False)
     label = next(t for t in read(write_report(several)).labels if t.startswith("Loss over"))
@@ -146,7 +140,6 @@ def test_names_of_classes_are_text_and_never_markup(run_folder, read):
     assert path.read_text().count("could not be drawn") == 0
 
 
-@pytest.mark.usefixtures("quick")
 def test_no_id_or_group_of_a_patient_reaches_the_page(run_folder, read):
     """Notes, command, configuration and the error of a run may all name one."""
     files = run_folder(
@@ -172,7 +165,6 @@ def test_no_id_or_group_of_a_patient_reaches_the_page(run_folder, read):
     assert "This run has failed (InputError)." in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_oracle_is_announced_before_any_number(run_folder, read):
     files = run_folder(selection={"rule": "oracle_auc", "split": "test", "oracle": True})
     text = read(write_report(files)).text
@@ -180,7 +172,6 @@ def test_an_oracle_is_announced_before_any_number(run_folder, read):
     assert "optimistic" in text
 
 
-@pytest.mark.usefixtures("quick")
 def test_settings_begin_with_what_differs_from_the_defaults(run_folder, read):
     found = read(write_report(run_folder()))
     rows = {row[0]: row[1:] for row in found.table("Setting")}
@@ -191,7 +182,6 @@ def test_settings_begin_with_what_differs_from_the_defaults(run_folder, read):
     assert "learning rate 0.0005 (0.001 × 0.5)" in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_configuration_that_cannot_be_read_here_is_still_shown_whole(run_folder, read):
     config = {"algorithm": {"name": "nowhere.at_all"}}
     found = read(write_report(run_folder(config=config)))
@@ -199,7 +189,6 @@ def test_a_configuration_that_cannot_be_read_here_is_still_shown_whole(run_folde
     assert "name: nowhere.at_all" in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_folder, read):
     def rows_under(protocol, name):
         return read(write_report(run_folder(name, run={"protocol": protocol}))).table("Method")
@@ -214,7 +203,6 @@ def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_f
     assert {row[2] for row in rows[1:]} == {"no"}
 
 
-@pytest.mark.usefixtures("quick")
 def test_numbers_of_adam_are_another_protocol_beside_a_run_with_sgd(run_folder, read):
     rows = read(write_report(run_folder("x-1-s0"))).table("Method")
     assert rows[0][1] == "medmnist-28"
@@ -223,14 +211,12 @@ def test_numbers_of_adam_are_another_protocol_beside_a_run_with_sgd(run_folder, 
     assert all(row[1].startswith("medmnist-v2-") and row[2] == "no" for row in theirs)
 
 
-@pytest.mark.usefixtures("quick")
 def test_validation_numbers_are_never_laid_beside_published_test_numbers(run_folder, read):
     found = read(write_report(run_folder(splits=("val",))))
     assert "published" not in found.sections
     assert "No test split was evaluated" in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_without_an_evaluation_has_a_page_that_says_so(run_folder, read):
     files = run_folder(run={"status": "interrupted"})
     files.evaluation.unlink()
@@ -242,7 +228,6 @@ def test_a_run_without_an_evaluation_has_a_page_that_says_so(run_folder, read):
     assert found.errors == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_broken_last_line_of_the_metrics_is_left_out_and_reported(run_folder, read):
     files = run_folder()
     with files.metrics.open("a") as file:
@@ -257,7 +242,6 @@ def test_a_folder_that_is_no_run_is_an_input_error(tmp_path):
         write_report(tmp_path)
 
 
-@pytest.mark.usefixtures("quick")
 def test_at_the_end_of_training_any_fault_of_the_page_is_a_warning(run_folder, monkeypatch):
     files = run_folder()
 
@@ -270,7 +254,6 @@ def test_at_the_end_of_training_any_fault_of_the_page_is_a_warning(run_folder, m
     assert not files.report.exists()
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_stop_by_the_user_is_not_turned_into_a_warning(run_folder, monkeypatch):
     def stopped(files):
         raise KeyboardInterrupt

@@ -53,7 +53,6 @@ def test_the_page_shows_the_numbers_of_the_grid_and_names_nobody(page, whole, gr
         assert name not in page.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_sweep_that_has_not_begun_says_so(sweep):
     gone = {("erm", "octmnist", seed) for seed in (0, 1)}
     folder = sweep({"erm": 1.0}, ("octmnist",), without=gone)
@@ -65,7 +64,6 @@ def test_a_sweep_that_has_not_begun_says_so(sweep):
     assert "No run has a result yet." in written.page.read_text()
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_measure_that_does_not_exist_is_told_and_the_others_are_shown(sweep):
     layout = {"metrics": ("acuracy", "acc", "test/auc")}
     page = sweep_page(sweep({"erm": 1.0}, ("octmnist",), n=20, layout=layout))
@@ -74,7 +72,6 @@ def test_a_measure_that_does_not_exist_is_told_and_the_others_are_shown(sweep):
     assert "Did you mean 'accuracy'?" in note
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_title_that_counts_methods_is_not_printed_while_some_never_started(sweep):
     layout = {"title": "Three methods"}
     rows, seeds = {"erm": 1.0, "mixup": 1.0, "fish": 1.0}, (0, 1)
@@ -86,7 +83,6 @@ def test_a_title_that_counts_methods_is_not_printed_while_some_never_started(swe
     assert sweep_page(folder).document.title == "Three methods"
 
 
-@pytest.mark.usefixtures("quick")
 def test_without_patient_ids_the_page_says_that_images_count_as_independent(sweep, score_other):
     folder = sweep({"erm": 1.0}, ("octmnist",), n=20)
     said = "No patient ids: intervals count images as independent"

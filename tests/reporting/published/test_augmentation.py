@@ -52,7 +52,6 @@ def unnamed(augmentation, protocol=FISH):
             "run": {k: v for k, v in made["run"].items() if k != "data"}}  # fmt: skip
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("augmentation", "words", "same"),
     [
@@ -78,7 +77,6 @@ def test_the_page_names_the_augmentation_and_calls_only_equal_ones_the_same(
     assert generic[0].startswith("ERM, DenseNet-121 (WILDS 2.0 paper)")
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_set_without_that_notion_has_no_column_for_it(run_folder, read):
     found = read(write_report(run_folder()))
     assert found.table("Method", "Protocol", "Same protocol")
@@ -148,7 +146,6 @@ def test_the_packaged_parts_have_the_published_numbers(kind, part):
     assert PUBLISHED[kind].items() <= config.model_dump(mode="json")["transform"].items()
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_changed_jitter_is_never_the_same_protocol(run_folder, read):
     made = camelyon("targeted")
     made["config"]["transform"] |= {"sigma": 0.2}
@@ -172,7 +169,6 @@ def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
     assert "Augmentation: targeted; ours: targeted+modified." in note
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_flat_table_tells_ours_and_theirs(sweep):
     folder = sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("targeted"))
     results = sweep_page(folder).results
@@ -197,7 +193,6 @@ def two_rows(run_folder, tmp_path):
     return tmp_path
 
 
-@pytest.mark.usefixtures("quick")
 def test_rows_that_differ_in_their_augmentation_carry_a_footnote(two_rows):
     table = first_grid(sweep_page(SweepFolder(two_rows)))
     notes = dict(table.footnotes)
@@ -208,7 +203,6 @@ def test_rows_that_differ_in_their_augmentation_carry_a_footnote(two_rows):
     )
 
 
-@pytest.mark.usefixtures("quick")
 def test_rows_of_two_protocols_carry_a_footnote_on_the_number(sweep):
     folder = sweep(
         {"erm": 1.0, "mixup": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("none", WILDS)
@@ -227,7 +221,6 @@ def test_rows_of_two_protocols_carry_a_footnote_on_the_number(sweep):
     assert dict(table.footnotes)[marked["Mixup"]] == note
 
 
-@pytest.mark.usefixtures("quick")
 def test_columns_of_one_data_set_under_two_protocols_are_told_apart(run_folder, tmp_path):
     run_folder("camelyon17_wilds_erm-aaaaaaaa-s0", **camelyon("none", WILDS), n=20)
     run_folder("camelyon17_fish_erm-bbbbbbbb-s0", **camelyon("none", FISH), n=20)

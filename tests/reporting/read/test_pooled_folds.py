@@ -105,7 +105,7 @@ def number(comparison, metric, row):
     return comparison.score("test", metric, row).estimate
 
 
-def test_predictions_of_all_folds_are_scored_together(cross_validated, quick):
+def test_predictions_of_all_folds_are_scored_together(cross_validated):
     folder = cross_validated()
     results = sweep_page(folder).results
     (column,) = results.columns
@@ -124,7 +124,7 @@ def test_predictions_of_all_folds_are_scored_together(cross_validated, quick):
     assert column.comparison.splits["test"].groups == 45
 
 
-def test_each_fold_decides_at_its_own_threshold(cross_validated, quick):
+def test_each_fold_decides_at_its_own_threshold(cross_validated):
     folder = cross_validated()
     page = sweep_page(folder)
     (column,) = page.results.columns
@@ -156,7 +156,7 @@ def page_text(page):
     return " ".join(str(block) for block in section.blocks)
 
 
-def test_the_page_says_how_it_was_pooled_and_shows_the_mean_of_folds(cross_validated, quick):
+def test_the_page_says_how_it_was_pooled_and_shows_the_mean_of_folds(cross_validated):
     folder = cross_validated(seeds=(0, 1))
     page = sweep_page(folder)
     assert "Pooled over 3 folds: every item is tested once" in page_text(page)
@@ -174,7 +174,7 @@ def test_the_page_says_how_it_was_pooled_and_shows_the_mean_of_folds(cross_valid
     assert "Pooled over 3 folds" in str(shown.sections)
 
 
-def test_folds_are_no_other_split_and_seeds_are_one_method(cross_validated, quick):
+def test_folds_are_no_other_split_and_seeds_are_one_method(cross_validated):
     (column,) = sweep_page(cross_validated(seeds=(0, 1))).results.columns
     assert column.comparison.footnotes == ()
     assert {method.seeds for method in column.comparison.methods} == {(0, 1)}
@@ -183,13 +183,13 @@ def test_folds_are_no_other_split_and_seeds_are_one_method(cross_validated, quic
     assert difference.p is not None
 
 
-def test_another_division_for_one_method_is_said(cross_validated, quick):
+def test_another_division_for_one_method_is_said(cross_validated):
     changed = {("mixup", 2): {"split_hash": "f" * 64}}
     (column,) = sweep_page(cross_validated(changed=changed)).results.columns
     assert any("split_hash differs" in text for text in column.comparison.footnotes)
 
 
-def test_a_missing_fold_leaves_the_row_missing_and_is_named(cross_validated, quick):
+def test_a_missing_fold_leaves_the_row_missing_and_is_named(cross_validated):
     folder = cross_validated(without=[("mixup", 1)])
     study = read_study(folder)
     (lost,) = [entry for entry in study.entries if entry.run is None]
@@ -228,28 +228,28 @@ def test_folds_of_other_data_are_refused(cross_validated):
     assert "different data" in bad.said
 
 
-def test_a_single_fold_is_a_run_like_any_other(cross_validated, quick):
+def test_a_single_fold_is_a_run_like_any_other(cross_validated):
     page = sweep_page(cross_validated(folds=(1,)))
     assert page.results.study.rows == ["ERM", "Mixup"]
     assert all(not entry.folds for entry in page.results.study.entries)
     assert "folds" not in [section.anchor for section in page.document.sections]
 
 
-def test_as_columns_folds_are_not_pooled(cross_validated, quick):
+def test_as_columns_folds_are_not_pooled(cross_validated):
     page = sweep_page(cross_validated(columns=True))
     assert [column.name for column in page.results.columns] == ["fold-0", "fold-1", "fold-2"]
     assert all(column.comparison.splits["test"].n == 30 for column in page.results.columns)
     assert all(not column.comparison.footnotes for column in page.results.columns)
 
 
-def test_more_than_two_classes_need_no_threshold(cross_validated, quick):
+def test_more_than_two_classes_need_no_threshold(cross_validated):
     page = sweep_page(cross_validated(task="multi-class"))
     (column,) = page.results.columns
     assert number(column.comparison, "accuracy", "ERM").mean is not None
     assert "at its own threshold" not in page_text(page)
 
 
-def test_a_folder_without_a_sweep_pools_its_folds_too(cross_validated, quick):
+def test_a_folder_without_a_sweep_pools_its_folds_too(cross_validated):
     folder = cross_validated()
     folder.sweep.unlink()
     study = read_study(folder)
@@ -259,7 +259,7 @@ def test_a_folder_without_a_sweep_pools_its_folds_too(cross_validated, quick):
     ]
 
 
-def test_a_fold_that_leaves_a_domain_out_holds_it_out(cross_validated, quick):
+def test_a_fold_that_leaves_a_domain_out_holds_it_out(cross_validated):
     spec = {
         "task": "binary", "class_names": [], "class_counts": [], "channels": 1,
         "spatial_size": [28, 28, 28], "domains": ["0", "1", "2"],

@@ -234,7 +234,6 @@ def _count(event, args):
         OPENED[Path(args[0])] += 1
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("loose", [False, True])
 def test_every_file_of_every_run_is_opened_once_for_a_whole_report(sweep, opened, loose):
     folder = sweep({"erm": 1.0, "mixup": 1.5}, ("octmnist",), further={"last": 0.5})

@@ -27,7 +27,6 @@ def folder(sweep):
     return sweep({"erm": 0.5, "mixup": 1.0}, ("octmnist",), (0, 1, 2), n=30, further=FURTHER)
 
 
-@pytest.mark.usefixtures("quick")
 def test_means_and_deviations_are_over_the_seeds_of_each_rules_own_evaluation(folder):
     page = sweep_page(folder)
     (table,) = [t for t in page.document.section("rules").tables if "Accuracy" in t.caption]
@@ -46,7 +45,6 @@ def test_means_and_deviations_are_over_the_seeds_of_each_rules_own_evaluation(fo
         ]
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_reported_numbers_are_those_of_the_grid(folder):
     results = sweep_page(folder).results
     found = list(rule_means(results.study, "octmnist", "accuracy", "test"))
@@ -61,7 +59,6 @@ def test_the_reported_numbers_are_those_of_the_grid(folder):
             assert mean.estimate.sd == pytest.approx(grid.sd)
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_rule_that_not_every_run_was_scored_by_has_no_mean(folder):
     run = folder.run(read_sweep(folder).members[0].run)
     run.evaluation_of("id_val_accuracy").unlink()
@@ -71,7 +68,6 @@ def test_a_rule_that_not_every_run_was_scored_by_has_no_mean(folder):
     assert cell.content.reason == "evaluated and defined in 2 of 3 runs"
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_flat_table_has_a_line_for_each_further_rule_and_says_which_is_an_oracle(folder):
     results = sweep_page(folder).results
     text = csv_text(csv_fields(results), csv_lines(results))
@@ -87,6 +83,5 @@ def test_the_flat_table_has_a_line_for_each_further_rule_and_says_which_is_an_or
     assert {line["rule"] for line in lines if line["kind"] == "result"} == {"val_auc"}
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_sweep_of_one_rule_has_no_such_section(sweep):
     assert sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,))).document.section("rules") is None

@@ -75,7 +75,6 @@ SETS = ("dermamnist", "octmnist")
 LAYOUT = {"columns": "data", "reference": "erm", "controls": ("erm_half_lr",)}
 
 
-@pytest.mark.usefixtures("quick")
 def test_differences_of_averages_are_those_of_the_averages_with_holm_over_the_rows(sweep):
     page = sweep_page(sweep(ROWS, SETS, layout=LAYOUT, n=40, oracle=("mixup",)))
     study, shown = page.results.study, page.results.columns
@@ -112,7 +111,6 @@ def test_without_every_planned_run_of_both_there_is_no_average(in_memory, lost, 
     assert set(average_differences(study, columns, "accuracy", "test")) == left
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_set_without_any_result_leaves_no_average_of_the_others(sweep):
     gone = [(row, "bloodmnist", seed) for row in ROWS for seed in (0, 1)]
     page = sweep_page(sweep(ROWS, ("bloodmnist", *SETS), layout=LAYOUT, n=40, without=gone))

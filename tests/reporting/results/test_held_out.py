@@ -211,7 +211,6 @@ def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep
     assert found.searched == ["ERM"]
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_main_grid_of_one_set_says_that_test_is_the_whole_domain(held_sweep):
     document = sweep_page(held_sweep(ROWS, EACH[:2], seeds=(0,))).document
     result = document.section("result")
@@ -225,7 +224,6 @@ def test_the_main_grid_of_one_set_says_that_test_is_the_whole_domain(held_sweep)
     assert document.subtitle.startswith("2 methods, 2 held-out domains of 1 data set, ")
 
 
-@pytest.mark.usefixtures("quick")
 def test_columns_of_several_sets_have_no_average_over_domains(held_sweep):
     folder = held_sweep(ROWS, EACH, seeds=(0,))
     for member in read_sweep(folder).members:
@@ -268,7 +266,6 @@ def test_rows_chosen_by_an_oracle_carry_the_word(held_sweep):
     assert only(folder).rows == ["ERM (oracle)", "LatentDR (Pool)"]
 
 
-@pytest.mark.usefixtures("quick")
 def test_every_format_has_the_tables(held_sweep):
     page = sweep_page(held_sweep(ROWS, EACH, seeds=(0, 1)))
     assert len(page.document.section("left_out").tables) == 2

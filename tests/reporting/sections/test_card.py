@@ -13,7 +13,7 @@ CARD = {
 
 
 @pytest.fixture
-def page(run_folder, read, quick):
+def page(run_folder, read):
     def made(data):
         files = run_folder(run={"data": {"name": "own", **data}})
         return files, read(write_report(files))

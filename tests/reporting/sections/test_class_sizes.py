@@ -14,7 +14,6 @@ def spec(*counts):
     return {"spec": {**facts, "class_counts": list(counts)}}
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_page_says_how_unequal_its_training_classes_are(run_folder, read):
     found = read(write_report(run_folder(run=spec(500, 60, 5))))
     assert "1 class has many training images (more than 100)" in found.text
@@ -30,14 +29,12 @@ def test_limits_are_those_that_the_run_was_scored_with():
     assert [row.cells[0].detail for row in table.rows] == ["many", "medium", "few"]
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("counts", [(30, 25, 16), (30, 30, 30)])
 def test_classes_of_like_sizes_are_not_worth_it(counts, run_folder, read):
     found = read(write_report(run_folder(run=spec(*counts))))
     assert "the largest class has" not in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_an_imbalance_that_was_asked_for_is_shown_for_two_classes(run_folder, read):
     two = {"task": "binary", "names": ("well", "ill"), "run": spec(90, 9)}
     assert "the largest class has" not in read(write_report(run_folder(**two))).text

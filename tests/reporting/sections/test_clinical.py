@@ -33,7 +33,6 @@ def page(run_folder, read):
     return build
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_page_has_the_counts_and_numbers_at_the_threshold(page):
     scored, found = page(**BINARY, scored={"prevalence": 0.05})
     split = scored["splits"]["test"]
@@ -56,14 +55,12 @@ def test_the_page_has_the_counts_and_numbers_at_the_threshold(page):
     assert f"{(tp + fn) / 48:.1%} in these data, and 5.0% as stated" in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_without_a_validation_split_it_says_why_there_is_no_threshold(page):
     _, found = page(**BINARY, splits=("test",))
     assert "There is no threshold, because no validation split was scored." in found.text
     assert "Decisions at the threshold" not in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_calibration_and_errors_are_those_of_the_evaluation(page):
     scored, found = page()
     split = scored["splits"]["test"]
@@ -78,7 +75,6 @@ def test_calibration_and_errors_are_those_of_the_evaluation(page):
         assert row[1].startswith(f"{100 * value:.1f} ")
 
 
-@pytest.mark.usefixtures("quick")
 def test_class_frequencies_stand_by_split_and_by_domain(page):
     scored, found = page(domains=("a", "b"), held_out=("b",))
     counted = scored["splits"]["test"]["class_counts"]
@@ -92,7 +88,6 @@ def test_class_frequencies_stand_by_split_and_by_domain(page):
     assert any(t[0][:2] == ["Class", "b (n = 48)"] for t in found.tables)
 
 
-@pytest.mark.usefixtures("quick")
 def test_domains_that_differ_in_their_classes_are_called_out(page):
     assert (
         "Domains differ in their mix" in page(domains=("a", "b"), held_out=("b",), only=1)[1].text
@@ -100,7 +95,6 @@ def test_domains_that_differ_in_their_classes_are_called_out(page):
     assert "Domains differ in their mix" not in page(name="x-bbbbbbbb-s0")[1].text
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_of_an_older_version_has_no_such_section(run_folder, read):
     files = run_folder(**BINARY)
     scored = json.loads(files.evaluation.read_text())

@@ -20,7 +20,6 @@ CAMELYON = {
 }
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("more", "split"),
     [
@@ -62,7 +61,6 @@ def test_nothing_is_said_where_it_was_not_measured(run_folder):
     assert gap_sentence(scored) == ""
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
     run_folder, tmp_path, read
 ):
@@ -73,7 +71,6 @@ def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
     assert list(result.splits) == ["test"]
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_sweep_names_the_seen_split(sweep):
     page = sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON)).document
     captions = [table.caption for table in page.section("domains").tables]

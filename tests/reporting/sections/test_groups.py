@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from medldr.folders.evaluation_record import SplitRecord, read_evaluation
 from medldr.reporting import write_report
 from medldr.reporting.document import Paragraph
@@ -16,7 +14,6 @@ from medldr.reporting.writers.html import html_page
 ASKED = {"per_group": True}
 
 
-@pytest.mark.usefixtures("quick")
 def test_no_name_of_a_group_is_on_a_page_unless_it_was_asked_for(run_folder, read):
     path = write_report(run_folder())
     found = read(path)
@@ -25,7 +22,6 @@ def test_no_name_of_a_group_is_on_a_page_unless_it_was_asked_for(run_folder, rea
     assert "Worst group" not in found.text
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_page_has_every_group_sorted_and_the_worst_in_its_headline(run_folder, read):
     files = run_folder(scored=ASKED, domains=("a", "b"))
     found = read(write_report(files))
@@ -77,7 +73,6 @@ def test_the_terminal_names_no_group(run_folder):
     assert not any("MRN" in name for name in names)
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(sweep):
     rows = {"erm": 0.5, "latentdr_pool": 2.0}
     page = sweep_page(sweep(rows, ("octmnist",), scored=ASKED))
@@ -94,7 +89,6 @@ def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(s
     assert len(lines) == 2
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_sweep_without_groups_has_no_such_section(sweep):
     page = sweep_page(sweep({"erm": 0.5}, ("octmnist",), (0,)))
     assert page.document.section("groups") is None

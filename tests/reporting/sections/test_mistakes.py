@@ -4,7 +4,6 @@ import base64
 import json
 
 import numpy as np
-import pytest
 
 from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.folders.mistakes_record import Mistake, Mistakes, write_mistakes
@@ -20,7 +19,6 @@ def mistakes(**changes):
     return Mistakes(**({"split": "test", "n": 48, "wrong": 7, "items": items} | changes))
 
 
-@pytest.mark.usefixtures("quick")
 def test_each_picture_is_in_the_page_with_its_classes(run_folder, read):
     files = run_folder()
     write_mistakes(files, mistakes())
@@ -38,7 +36,6 @@ def test_each_picture_is_in_the_page_with_its_classes(run_folder, read):
     assert "2 of the most confident of 7 wrong predictions" in read(files.checklist).text
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_page_says_which_pictures_are_slices_and_hides_ids(run_folder, read):
     files = run_folder()
     named = Mistake(truth="a", predicted="b", confidence=1, domain="MRN-77test00001", png=PNG)
@@ -47,7 +44,6 @@ def test_the_page_says_which_pictures_are_slices_and_hides_ids(run_folder, read)
     assert "MRN-" not in files.report.read_text()
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_page_says_why_it_has_no_pictures_and_an_old_run_has_no_section(run_folder, read):
     old = run_folder("old-aaaaaaaa-s0")
     assert "mistakes" not in read(write_report(old)).sections

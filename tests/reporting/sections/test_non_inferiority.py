@@ -64,7 +64,6 @@ def pair(run_folder):
     return [run_folder(f"m_{name}-{k}-s0", seed=k) for k, name in enumerate(("erm", "sa"))]
 
 
-@pytest.mark.usefixtures("quick")
 def test_terminal_and_page_say_it(pair, read, tmp_path, capsys):
     result = compare_runs(pair, tmp_path / "c.html", margin=5)
     printed = " ".join(capsys.readouterr().out.split())

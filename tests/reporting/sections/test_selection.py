@@ -143,7 +143,6 @@ def test_a_setting_that_lacks_a_run_is_no_candidate_and_is_named(held_sweep):
     assert dict(table.footnotes)["a"] == "Not considered because a run is missing: lr-0.1."
 
 
-@pytest.mark.usefixtures("quick")
 def test_runs_of_settings_that_were_not_chosen_are_counted_and_told_to_be_missing(held_sweep):
     gone = [("lr-0.2", ("photo",), 0)]
     page = sweep_page(searched(held_sweep, gone=gone))

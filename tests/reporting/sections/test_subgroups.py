@@ -15,7 +15,7 @@ BANDS = {"bands": {"age": [40, 60]}}
 
 
 @pytest.fixture
-def page(run_folder, read, quick):
+def page(run_folder, read):
     def made(**given):
         columns = given.pop("columns", COLUMNS)
         files = run_folder(n=300, scored=given.pop("scored", BANDS), columns=columns, **given)

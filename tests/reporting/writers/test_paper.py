@@ -9,6 +9,8 @@ from medldr.reporting.figures.drawing import BLUE, add_tips, draw, draw_axes
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.writers.paper import drawings_of, write_figures
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 def line(name="a_line"):
     def paint(axes):

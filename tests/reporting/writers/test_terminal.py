@@ -45,7 +45,6 @@ def test_missing_runs_controls_and_the_oracle_are_told(whole):
     assert "sweep status" not in words  # without its folder there is nothing to point at
 
 
-@pytest.mark.usefixtures("quick")
 def test_one_set_has_its_measures_side_by_side(sweep):
     domains = {"domains": ("a", "b", "c"), "held_out": ("c",)}
     folder = sweep({"erm": 1.0, "mixup": 1.5}, ("phantom_fracture",), n=30, **domains)
@@ -73,7 +72,6 @@ def test_what_is_printed_names_no_file_that_was_not_written(whole, whole_folder,
     assert "".join(hint.split()) in "".join(said.split())
 
 
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("styled", [True, False])
 def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
     def legend(page):

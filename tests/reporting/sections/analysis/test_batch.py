@@ -25,7 +25,6 @@ def curve_of(*lines, incomplete=(), domains=1, data="pacs"):
 ERM, SA = line("ERM", (4, 8, 16), reference=True), line("LatentDR (SA)", (4, 8, 32))
 
 
-@pytest.mark.usefixtures("quick")
 def test_sizes_are_columns_and_what_is_missing_is_a_dash():
     found = {"A sweep": [curve_of(ERM, SA, incomplete={"ERM": (96,)}, domains=4)]}
     made = batch_section(found)
@@ -44,7 +43,6 @@ def test_sizes_are_columns_and_what_is_missing_is_a_dash():
     ]
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_result_that_is_not_shown_is_told():
     several = replace(curve_of(ERM), repeated={"ERM": (12, 24)})
     (table,) = batch_section({"A sweep": [several]}).tables
@@ -54,7 +52,6 @@ def test_a_result_that_is_not_shown_is_told():
     ]
 
 
-@pytest.mark.usefixtures("quick")
 def test_sweeps_are_named_where_there_are_several():
     made = batch_section({"One": [curve_of(ERM)], "Two": [curve_of(SA)], "None": []})
     assert [table.caption.split(":")[0] for table in made.tables] == ["One, pacs", "Two, pacs"]
@@ -63,7 +60,6 @@ def test_sweeps_are_named_where_there_are_several():
 
 
 @pytest.mark.parametrize(("steps", "said"), [(10, False), (20, True)])
-@pytest.mark.usefixtures("quick")
 def test_numbers_of_steps_that_differ_are_said(steps, said):
     made = batch_section({"A": [curve_of(ERM, line("LatentDR", (4, 8, 16), steps))]})
     assert ("made more steps or fewer" in made.blocks[-1].__dict__.get("text", "")) == said

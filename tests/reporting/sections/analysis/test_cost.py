@@ -1,7 +1,5 @@
 """The section on the cost of training: its table, notes and csv lines."""
 
-import pytest
-
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.results.training_cost import TOO_FEW, Cost, Machine, MethodCost
 from medldr.reporting.sections.analysis.cost import cost_lines, cost_section
@@ -19,7 +17,6 @@ def cost_of(others=(), intervals=(10,)):
     return Cost("pacs", "accuracy", "test", "ERM", ONE, METHODS, dict(others), intervals)
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_table_has_the_quotient_and_names_what_is_missing():
     made = cost_section({"A": [cost_of()]})
     (table,) = made.tables
@@ -35,14 +32,12 @@ def test_the_table_has_the_quotient_and_names_what_is_missing():
     assert table.notes == []
 
 
-@pytest.mark.usefixtures("quick")
 def test_other_machines_and_other_intervals_are_said():
     (table,) = cost_section({"A": [cost_of({Machine("H200", None, 1): 2}, (10, 20))]}).tables
     assert "2 runs on H200." in table.notes[0]
     assert "every 10, 20 steps" in table.notes[1]
 
 
-@pytest.mark.usefixtures("quick")
 def test_what_is_measured_is_said():
     said = cost_section({"A": [cost_of()]}).blocks[-1].text
     assert "the time of validation is included" in said

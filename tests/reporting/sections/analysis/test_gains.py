@@ -1,7 +1,5 @@
 """The section on gains by domain: its sentences, table and csv lines."""
 
-import pytest
-
 from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.document import Bullets, Figures
@@ -51,7 +49,6 @@ def found_of(**more):
     return SweepGains("ERM", "accuracy", methods, ("Mixup",), **more)
 
 
-@pytest.mark.usefixtures("quick")
 def test_domains_are_rows_and_methods_columns():
     made = gains_section({"A": found_of()})
     (table,) = made.tables
@@ -68,7 +65,6 @@ def test_domains_are_rows_and_methods_columns():
     assert [drawing.name for drawing in figures.drawings] == ["gains_1"]  # none of the control
 
 
-@pytest.mark.usefixtures("quick")
 def test_several_sweeps_are_named():
     made = gains_section({"A": found_of(), "B": found_of()})
     assert [table.caption[:3] for table in made.tables] == ["A: ", "B: "]

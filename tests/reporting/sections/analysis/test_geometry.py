@@ -160,6 +160,7 @@ def test_lines_hold_every_number(found):
     assert all(line["value"] is not None or line["reason"] for line in lines)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_writers_print_it(found):
     page = Document("Latents", "Analysis", sections=[geometry_section(found)])
     assert "latent_metrics-" in html_page(page)

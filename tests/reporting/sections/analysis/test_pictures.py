@@ -1,6 +1,7 @@
 """The section with pictures of nearest neighbours."""
 
 import numpy as np
+import pytest
 
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pictures import pictured_neighbours
@@ -13,6 +14,7 @@ def picture(row):
     return np.full((1, 4, 4), row % 256, dtype=np.uint8)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_each_run_with_images_has_a_figure(synthetic_latents):
     options = Options(queries=2)
     found = {

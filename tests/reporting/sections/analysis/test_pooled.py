@@ -28,7 +28,6 @@ def said(made):
     return " ".join(block.text for block in made.of(Paragraph))
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_table_has_mean_prediction_and_heterogeneity():
     found = pooled_of([0.1, 0.0, 0.2])
     made = pooled_section([found, pooled_of([0.1, 0.1, 0.1], method="Mixup", control=True)])
@@ -50,7 +49,6 @@ def test_the_table_has_mean_prediction_and_heterogeneity():
     assert [drawing.name for drawing in figures.drawings] == ["pooled_1", "pooled_2"]
 
 
-@pytest.mark.usefixtures("quick")
 def test_two_data_sets_and_single_seeds_are_flagged():
     made = pooled_section([pooled_of([0.1, 0.0], single=True)])
     (table,) = made.tables
@@ -59,14 +57,12 @@ def test_two_data_sets_and_single_seeds_are_flagged():
     assert table.rows[0].cells[2].empty
 
 
-@pytest.mark.usefixtures("quick")
 def test_held_out_domains_come_with_their_caveat():
     made = pooled_section([pooled_of([0.1, 0.0, 0.1], over="domains")])
     assert OF_DOMAINS in said(made)
     assert made.tables[0].rows[0].cells[0].content == "3 held-out domains"
 
 
-@pytest.mark.usefixtures("quick")
 def test_what_is_left_out_and_several_references_are_named():
     made = pooled_section([pooled_of([0.1, 0.0, 0.1], left_out=("octmnist",)),
                            pooled_of([0.1, 0.0, 0.1], reference="Mixup")])  # fmt: skip

@@ -17,7 +17,7 @@ METHODS = {"erm": {"name": "erm"}, "latentdr_sa": {"name": "latentdr", "degrade"
 
 
 @pytest.fixture
-def batches(run_folder, tmp_path, quick):
+def batches(run_folder, tmp_path):
     """A sweep of two methods at three sizes of a batch; one run has failed, one never ran."""
     first = run_folder("first-aaaaaaaa-s0", n=24, domains=("a", "b"), held_out=("b",),
                        splits=("val", "test"))  # fmt: skip
@@ -80,7 +80,7 @@ def test_a_sweep_given_twice_is_told_apart_and_never_pooled(batches):
     assert page.count('id="batch"') == 1
 
 
-def test_a_sweep_of_several_sets_is_pooled(whole_folder, quick):
+def test_a_sweep_of_several_sets_is_pooled(whole_folder):
     found = by_anchor([whole_folder.path])
     made, lines = found["pooled"]
     names = {line["name"] for line in lines if line["kind"] == "gain"}

@@ -85,7 +85,6 @@ def test_two_domains_none_an_unknown_method_or_domain_have_no_table(changed):
     assert run_published(run_files(**changed)) is None
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_page_of_a_run_shows_it(run_folder, read):
     files = run_folder(
         domains=("photo", "sketch"), held_out=("sketch",), n=24,

@@ -50,7 +50,6 @@ def test_pairs_are_one_minus_the_other(whole):
     assert printed(table.rows[1].cells[1]).value is not None
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_single_seed_has_an_interval_but_no_p(sweep):
     layout = {"contrasts": (("mixup", "erm"),)}
     rows = {"erm": 1.0, "mixup": 1.5}

@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.run_record import Selection
@@ -91,7 +89,6 @@ def test_a_rule_that_fell_back_to_the_seen_domains_says_so():
     ]
 
 
-@pytest.mark.usefixtures("quick")
 def test_the_rule_stands_below_every_grid_and_in_latex(sweep, grids_of):
     page = sweep_page(sweep({"erm": 0.5, "mixup": 1.0}, ("octmnist",), (0,), n=30))
     tables = [grid_table(page.results.study, grid) for grid in grids_of(page).values()]
