@@ -16,8 +16,7 @@ from medldr.prediction.predict import predict
 from medldr.reporting import report_folder
 from medldr.run import evaluate_run, load_model, train_run
 from medldr.run_result import RunResult
-from medldr.sweeps.command import run_sweep
-from medldr.sweeps.launch import SweepResult
+from medldr.sweeps.command import run_sweep as sweep
 
 __all__ = [
     "RunResult",
@@ -122,36 +121,3 @@ def analyze(
     if isinstance(folders, str | Path):
         folders = [folders]
     return analyze_folders(folders, out, device=device).page
-
-
-def sweep(
-    source: str | Path | Mapping[str, Any],
-    overrides: Sequence[str] = (),
-    out: str | Path | None = None,
-    *,
-    jobs: int | None = None,
-    launcher: str = "local",
-    only: str | None = None,
-    retry_failed: bool = False,
-) -> SweepResult:
-    """Start the missing runs of a sweep, each as a separate process, and write its report.
-
-    Args:
-        source: A packaged name, a YAML file, or a mapping with its content.
-        overrides: ``KEY=VALUE`` texts; ``seeds=...`` and ``axes.KEY=...`` change the sweep, any
-            other key changes every run.
-        out: Folder of the sweep; unset: ``runs/<its name>``.
-        jobs: Maximum number of concurrent runs; unset: one per GPU, or one without any.
-        launcher: ``local`` or ``slurm``.
-        only: Start only the runs whose label matches this pattern.
-        retry_failed: Retry runs that failed before.
-
-    Returns:
-        Its folder, and the names of the runs that are done, failed or were left out.
-
-    Raises:
-        InputError: If the file, a member, the folder or the launcher is invalid; nothing started.
-    """
-    return run_sweep(
-        source, overrides, out, jobs=jobs, launcher=launcher, only=only, retry_failed=retry_failed
-    )

@@ -1,4 +1,4 @@
-"""`medldr predict`: what a trained run, or several, answer to new scans."""
+"""`medldr predict`: the answers of a trained run, or of several, to new scans."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run_hash(config: RunConfig) -> str:
 
 
 def _manifest_ids(path: Path) -> str:
-    """What a manifest states of its own splits; a run that reads it checks that it is true."""
+    """The hash of its splits that a manifest states; a run that reads the file checks it."""
     try:
         facts = path.stat()
     except OSError as error:
@@ -79,17 +79,17 @@ def _manifest_ids(path: Path) -> str:
 @functools.lru_cache(maxsize=16)  # all runs of a sweep name the same file
 def _stated_ids(path: Path, changed: int, size: int) -> str:
     content = read_json(path)
-    found = content.get("ids_sha256") if isinstance(content, dict) else None
-    if not isinstance(found, str):
+    stated = content.get("ids_sha256") if isinstance(content, dict) else None
+    if not isinstance(stated, str):
         raise InputError(
             f"data.manifest: {path} is no manifest of splits. Give a file that `medldr data split` "
             "wrote"
         )
-    return found
+    return stated
 
 
 def identify(config: RunConfig) -> RunIdentity:
-    """Which run a configuration is."""
+    """The run that a configuration describes, as its folder records it."""
     return RunIdentity(
         config.label, config.seed, run_hash(config), config.protocol, dump_config(config)
     )
@@ -101,9 +101,9 @@ def run_name(config: RunConfig) -> str:
 
 
 def differing(section: Section) -> dict[str, Any]:
-    """Values that differ from their defaults, nested, as plain JSON; always with plug-in names."""
+    """The values that differ from their defaults, and all names of plug-ins, as nested JSON."""
     plain = section.model_dump(mode="json")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, info in type(section).model_fields.items():
         value = getattr(section, key)
         is_name = key == "name" and isinstance(section, PluginSection)
@@ -112,8 +112,8 @@ def differing(section: Section) -> dict[str, Any]:
         default = info.get_default(call_default_factory=True) if made else info.default
         if not (is_name or info.is_required()) and value == default:
             continue
-        found[key] = differing(value) if isinstance(value, Section) else plain[key]
-    return found
+        values[key] = differing(value) if isinstance(value, Section) else plain[key]
+    return values
 
 
 class Change(NamedTuple):
@@ -128,7 +128,7 @@ NO_DEFAULT: Final = "–"
 
 
 def changes(section: Section, prefix: str = "") -> Iterator[Change]:
-    """What was chosen, next to its default, for a page; names of plug-ins always."""
+    """Every setting that differs from its default, and all names of plug-ins, for a page."""
     plain = section.model_dump(mode="json")
     for name, info in type(section).model_fields.items():
         key, value = prefix + name, getattr(section, name)

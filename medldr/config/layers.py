@@ -217,7 +217,7 @@ def nested(key: str, value: Any) -> dict[str, Any]:
 
 
 def strength(key: str) -> tuple[int, int]:
-    """Where a dotted key stands in the order of merging: whole sections, names, single keys."""
+    """Rank of a dotted key in the order of merging: whole sections, then names, then other keys."""
     words = key.split(".")
     if len(words) == 1:
         return (0 if key == "extends" else 1, 0)

@@ -119,11 +119,11 @@ def load_part(section: str, name: str) -> dict[str, Any]:
     Raises:
         InputError: If there is no such part.
     """
-    known = packaged_names(section)
-    if name not in known:
+    parts = packaged_names(section)
+    if name not in parts:
         raise InputError(
-            f"there is no part {section}/{name}.{did_you_mean(name, known)} "
-            f"Known: {', '.join(known)}"
+            f"there is no part {section}/{name}.{did_you_mean(name, parts)} "
+            f"Known: {', '.join(parts)}"
         )
     layers = Layers()
     layers.add_file(packaged_configs() / section / f"{name}.yaml", f"{section}/{name}")
@@ -136,8 +136,8 @@ def find_config(source: str | Path) -> Path:
     Raises:
         InputError: If the file does not exist, with the nearest packaged name.
     """
-    known = packaged_names("run")
-    if isinstance(source, str) and source in known:
+    runs = packaged_names("run")
+    if isinstance(source, str) and source in runs:
         return packaged_configs() / "run" / f"{source}.yaml"
     path = Path(source).expanduser()
     if path.is_dir() and (path / "config.yaml").is_file():
@@ -147,10 +147,10 @@ def find_config(source: str | Path) -> Path:
     if path.is_dir():
         raise InputError(f"{source} is a folder without a config.yaml: give a file or a run folder")
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        raise InputError(f"there is no file {source}{did_you_mean(path.stem, known)}")
+        raise InputError(f"there is no file {source}{did_you_mean(path.stem, runs)}")
     raise InputError(
         f"there is no packaged configuration named {str(source)!r}, nor a file of that name."
-        f"{did_you_mean(str(source), known)} `medldr list` lists them all"
+        f"{did_you_mean(str(source), runs)} `medldr list` lists them all"
     )
 
 

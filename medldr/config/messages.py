@@ -320,7 +320,7 @@ def trimmed(location: KeyPath, values: Any) -> KeyPath:
 
 
 def _along(path: KeyPath, values: Any) -> list[Any]:
-    """The values that a path leads through, as far as it leads anywhere."""
+    """The values along a path, up to the first step that does not exist."""
     passed = [values]
     for step in path:
         try:

@@ -70,7 +70,7 @@ def _overridden(config: RunConfig, values: Mapping[str, Any], pinned: Mapping[st
 
 
 def _stated(values: Mapping[str, Any], key: str) -> Any:
-    """The value of a dotted key, or a value that equals none."""
+    """The value of a dotted key; where it is not set, an object that equals nothing else."""
     try:
         return lookup(values, key)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Checksums of what a run left in its folder, by which a later change of a file is seen.
+"""Checksums of the files of a finished run, which reveal every later change.
 
 `run.json` holds them: one of each file with results, and one of its own content, which includes
 the others. They detect a file that was edited, damaged or mixed up with that of another run. They

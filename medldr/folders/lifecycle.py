@@ -113,7 +113,7 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
         if not restart and is_done(folder):
             yield OpenRun(folder, resumed=True, finished=True)
             return
-        _sweep(folder)
+        _remove_half_written(folder)
         resumed = folder.has_state
         # Rewritten at each start: the data may have moved, or the file may have been edited.
         write_text(folder.config, run.config)
@@ -179,7 +179,7 @@ def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
-def _sweep(folder: RunFolder) -> None:
+def _remove_half_written(folder: RunFolder) -> None:
     """Remove files that a killed process had begun to write; only we own the folder now."""
     for path in folder.path.rglob(".*.tmp"):
         if not path.name.startswith(f".{folder.owner.name}."):  # our heartbeat may be writing it

@@ -34,7 +34,7 @@ class Shape(Record):
 
 
 class Stored(Shape):
-    """An image between its file and the pixel rule.
+    """An image as it is kept after reading, before the pixel rule.
 
     Attributes:
         dtype: ``uint8`` from 0 to 255, or ``float32`` from 0 to 1.
@@ -44,7 +44,7 @@ class Stored(Shape):
 
 
 class Training(Record):
-    """What the training images were, as lowest and greatest of what all files said.
+    """The range of each property of the training images, from all their files.
 
     Attributes:
         images: How many there were.
@@ -66,7 +66,7 @@ class Training(Record):
 
 
 class Latents(Record):
-    """From which distance on an image counts as unlike those of training.
+    """The distance beyond which an image counts as unlike those of training.
 
     Attributes:
         threshold: The distance, in the model of `unlike.safetensors`.
@@ -84,7 +84,7 @@ class Latents(Record):
 
 
 class Preprocessing(Record):
-    """From a file to an answer.
+    """How a file becomes the input of a network, and its output an answer.
 
     Attributes:
         schema_version: Of this file.
@@ -102,7 +102,7 @@ class Preprocessing(Record):
         threshold_from: The split that the threshold comes from.
         specificity: The specificity there that it was chosen for.
         training: What the training images were.
-        latents: From which distance on an image is unlike them; None: not measured.
+        latents: The distance beyond which an image is unlike them; None: not measured.
     """
 
     schema_version: int = Field(SCHEMA, alias="schema")
@@ -123,7 +123,7 @@ class Preprocessing(Record):
 
 
 def read_preprocessing(path: Path) -> Preprocessing:
-    """Read the file.
+    """Read `preprocessing.json`.
 
     Args:
         path: `preprocessing.json` of a run, or of an exported network.
@@ -135,5 +135,5 @@ def read_preprocessing(path: Path) -> Preprocessing:
 
 
 def write_preprocessing(path: Path, record: Preprocessing) -> None:
-    """Write it, readable for people and for other programs: every key is there."""
+    """Write the record with every key, for people and for other programs."""
     write_json(path, record.model_dump(mode="json", by_alias=True))

@@ -60,15 +60,13 @@ def read_ids(predictions: Path) -> frozenset[str]:
     """
     if not predictions.is_file():
         return frozenset()
-    found: set[str] = set()
     with predictions.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            found.update(row[key] for key in ("id", "group") if row.get(key))
-    return worth_hiding(found)
+        rows = csv.DictReader(file)
+        return worth_hiding({row[key] for row in rows for key in ("id", "group") if row.get(key)})
 
 
 def ids_of(table: Predictions) -> frozenset[str]:
-    """The same, for predictions that have already been read."""
+    """Ids and group names of predictions that have already been read."""
     return worth_hiding({*table.id.tolist(), *table.group.tolist()} - {""})
 
 
@@ -107,19 +105,18 @@ def _of_several_words(ids: frozenset[str]) -> tuple[str, ...]:
 
     An empty id, the group of an item without groups, would match between any two letters.
     """
-    found = (name for name in ids if name and _WORD.fullmatch(name) is None)
-    return tuple(sorted(found, key=len, reverse=True))
+    names = (name for name in ids if name and _WORD.fullmatch(name) is None)
+    return tuple(sorted(names, key=len, reverse=True))
 
 
 def read_split_ids(splits: Path) -> frozenset[str]:
     """Ids in `splits.json`, of all splits and of none; empty if it contains none."""
     try:
         content = json.loads(splits.read_text(encoding="utf-8"))
-        found = {str(name) for ids in content["splits"].values() for name in ids}
-        found.update(map(str, content.get("left_out", ())))
+        lists = [*content["splits"].values(), content.get("left_out", ())]
+        return worth_hiding({str(name) for ids in lists for name in ids})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return frozenset()  # it only adds to what `hide_names` hides anyway
-    return worth_hiding(found)
 
 
 def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> str:
@@ -147,16 +144,16 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
     def stays(name: str) -> bool:
         return name in _OURS or name in keep or _PUBLIC_FILE.fullmatch(name) is not None
 
-    def word(found: str) -> str:
-        bare = found.rstrip(".!?")
-        rest = found[len(bare) :]
+    def word(text: str) -> str:
+        bare = text.rstrip(".!?")
+        rest = text[len(bare) :]
         if stays(bare) or _COUNT.fullmatch(bare):
-            return found
+            return text
         if "/" in bare or "\\" in bare:
             name = re.split(r"[/\\]", bare)[-1]
             return f".../{name}{rest}" if stays(name) else f"{HIDDEN_NAME}{rest}"
         odd = _FILE.search(bare) or _LIKE_AN_ID.fullmatch(bare)
-        return f"{HIDDEN_NAME}{rest}" if odd else found
+        return f"{HIDDEN_NAME}{rest}" if odd else text
 
     def replace(match: re.Match[str]) -> str:
         if match["word"] is not None:
@@ -169,8 +166,8 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
             return match["key"] + (word(value) if named else value)
         return match[0]  # a checksum
 
-    found = _PART.sub(replace, hide_ids(" ".join(text.split()), ids))
-    return found if len(found) <= LONGEST_ERROR else f"{found[:LONGEST_ERROR]} ..."
+    hidden = _PART.sub(replace, hide_ids(" ".join(text.split()), ids))
+    return hidden if len(hidden) <= LONGEST_ERROR else f"{hidden[:LONGEST_ERROR]} ..."
 
 
 def _is_public(url: str) -> bool:

@@ -206,7 +206,7 @@ class RunRecord(Record):
 
 
 def what_ran(record: RunRecord) -> dict[str, str | None]:
-    """Code and device that made a run, as far as it says; None for what it does not say.
+    """The code and the device that made a run; None for what `run.json` does not record.
 
     Returns:
         ``medldr_version``; ``git``, the commit and whether the code differed from it, or "none"

@@ -37,19 +37,23 @@ def run_sweep(
     only: str | None = None,
     retry_failed: bool = False,
 ) -> SweepResult:
-    """Expand and check a sweep, start what is missing, wait, and write its report.
+    """Start the missing runs of a sweep, each as a separate process, and write its report.
 
     Args:
         source: A packaged name, a YAML file, or a mapping with its content.
-        overrides: ``KEY=VALUE`` texts.
-        out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
-        jobs: Maximum number of concurrent runs; unset: one per accelerator, or one without any.
+        overrides: ``KEY=VALUE`` texts; ``seeds=...`` and ``axes.KEY=...`` change the sweep, any
+            other key changes every run.
+        out: Folder of the sweep; unset: ``runs/<its name>``.
+        jobs: Maximum number of concurrent runs; unset: one per GPU, or one without any.
         launcher: ``local`` or ``slurm``.
-        only: Start only the members that match this pattern.
-        retry_failed: Retry members that failed before.
+        only: Start only the runs whose label matches this pattern.
+        retry_failed: Retry runs that failed before.
+
+    Returns:
+        Its folder, and the names of the runs that are done, failed or were left out.
 
     Raises:
-        InputError: If anything is wrong with file, members, folder or launcher; nothing started.
+        InputError: If the file, a member, the folder or the launcher is invalid; nothing started.
         SweepStopped: After SIGINT or SIGTERM; the same call resumes the sweep.
     """
     return _run(source, overrides, out, jobs, launcher, only, retry_failed)[0]
