@@ -12,7 +12,7 @@ from medldr.errors import InputError
 from medldr.folders.lifecycle import is_done
 from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import lay_out
-from medldr.reporting.read.titles import printed_titles
+from medldr.reporting.read.study import printed_titles
 
 MOST_ROWS: Final = 8
 """Methods of one page; more panels side by side could not be read."""

@@ -107,7 +107,6 @@ def predict_and_score(
             wanted = config.machine.thumbnails
             pictures = picture_mistakes(predicted, data.table, data.rows) if wanted else None
             write_mistakes(folder, pictures)
-        if further is None:
             inputs, centre = describe_inputs(
                 config, data, models[choice[rule]], fabric, evaluation, made
             )

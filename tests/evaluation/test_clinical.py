@@ -10,7 +10,6 @@ from medldr.errors import InputError
 from medldr.evaluation import check, compare, evaluate, predictions_of
 from medldr.evaluation.comparison.delong import paired
 from medldr.evaluation.intervals.single_run import Sample, number
-from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.types import DataSpec
 
@@ -160,19 +159,6 @@ def test_domains_of_a_binary_task_have_curves_of_their_own(make):
         assert area == pytest.approx(split["domains"][name]["metrics"]["auc"]["value"])
     assert list(split["roc_by_domain"]) == ["h0", "h1"]
     assert "roc_by_domain" not in score(make, "multi-class")[1]["splits"]["test"]
-
-
-def test_all_of_it_is_read_again_and_has_keys(make):
-    config = EvaluationConfig(draws=200, prevalence=0.2)
-    found = score(make, config=config)[1]
-    record = EvaluationRecord.model_validate(json.loads(json.dumps(found)))
-    split = record.splits["test"]
-    assert split.decisions.true_positives == found["splits"]["test"]["decisions"]["true_positives"]
-    assert split.error_at_coverage["90"].value is not None
-    keys = record.scores.flat()
-    assert keys["test/coverage/100/error"] == pytest.approx(1 - keys["test/accuracy"])
-    assert keys["test/ppv_at_prevalence"] == split.at_prevalence["ppv_at_prevalence"].value
-    assert "test/class/1/calibration_slope" in keys
 
 
 @pytest.fixture

@@ -276,16 +276,34 @@ def test_confusion_reliability_and_roc_describe_the_same_items(make):
     assert (curve["fpr"][0], curve["tpr"][-1]) == (0, 1)
 
 
-def test_flat_has_one_key_per_number(make):
-    table = make("multi-class", 60, domain=["hospital_2", "hospital_3"] * 30)
-    found = evaluate({"test": table}, FAST)
-    keys = EvaluationRecord.model_validate(found).scores.flat()
-    scored = found["splits"]["test"]
-    assert keys["test/auc"] == scored["metrics"]["auc"]["value"]
-    assert (
-        keys["test/domain/hospital_2/accuracy"]
-        == scored["domains"]["hospital_2"]["metrics"]["accuracy"]["value"]
-    )
-    assert keys["test/class/1/recall"] == scored["classes"]["1"]["recall"]["value"]
-    assert keys["test/worst_domain/accuracy"] == scored["worst_domain"]["accuracy"]["value"]
-    assert len(keys) == len(dict(numbers_in(scored)))
+@pytest.mark.parametrize("task", TASKS)
+def test_the_frame_has_a_row_for_every_number(make, task):
+    more = {
+        "domain": ["hospital_2", "hospital_3"] * 30,
+        "group": [f"p{n % 30}" for n in range(60)],
+        "part": ["target_in", "target_in", "target_out"] * 20,
+        "columns": {"sex": ["F", "F", "M/x"] * 20},
+    }
+    settings = {"prevalence": 0.2} if task == "binary" else {}
+    config = EvaluationConfig(draws=100, per_group=True, **settings)
+    tables = {"val": make(task, split="val", seed=1), "test": make(task, **more)}
+    scored = evaluate(tables, config)["splits"]
+    content = json.loads(json.dumps({"task": task, "splits": scored}, allow_nan=False))
+    frame = EvaluationRecord.model_validate(content).scores
+    for split, of in content["splits"].items():
+        rows = [row for row in frame.rows if row.split == split and not row.group]
+        numbers = [number["value"] for _, number in numbers_in(of)]
+        assert sorted(map(str, numbers)) == sorted(str(row.value) for row in rows)
+    test, flat = scored["test"], frame.flat()
+    assert len(flat) == len(frame.rows)
+    assert flat["test/group/p3/accuracy"] == test["groups"]["p3"]["accuracy"]
+    assert flat["test/worst_group/accuracy"] == test["worst_group"]["accuracy"]["value"]
+    of_men = test["subgroups"]["sex"]["values"]["M/x"]["metrics"]["auc"]
+    assert flat["test/subgroup/sex/M/x/auc"] == of_men["value"]
+    of_part = test["parts"]["target_out"]["metrics"]["auc"]
+    assert frame.row("test", "auc", part="target_out").high == of_part["high"]
+    of_domain = test["domains"]["hospital_2"]["metrics"]["accuracy"]
+    assert frame.value("test", "accuracy", domain="hospital_2") == of_domain["value"]
+    assert flat["test/class/1/recall"] == test["classes"]["1"]["recall"]["value"]
+    if task != "multi-label":
+        assert flat["test/coverage/100/error"] == pytest.approx(1 - flat["test/accuracy"])

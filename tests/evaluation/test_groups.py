@@ -10,7 +10,6 @@ from medldr.config import EvaluationConfig
 from medldr.evaluation import compare, evaluate, predictions_of
 from medldr.evaluation.groups import group_counts
 from medldr.evaluation.intervals.single_run import wilson
-from medldr.folders.evaluation_record import EvaluationRecord
 
 BY_GROUP = EvaluationConfig(draws=200, per_group=True)
 
@@ -68,20 +67,11 @@ def test_random_predictions_are_scored_by_the_formula_of_wilds(seed):
     assert named["accuracy"] == found["worst_group"]["accuracy"]["value"]
 
 
-def test_flat_keys_hold_each_group_and_the_worst_one():
-    scored = evaluate({"test": table_of([1, 0, 1, 1], ["slide_20"] * 3 + ["b"])}, BY_GROUP)
-    found = EvaluationRecord.model_validate(scored).scores.flat()
-    assert found["test/group/slide_20/accuracy"] == pytest.approx(2 / 3)
-    assert found["test/group/b/accuracy"] == 1.0
-    assert found["test/worst_group/accuracy"] == pytest.approx(2 / 3)
-
-
 def test_no_group_is_named_unless_it_is_asked_for():
     table = table_of([1, 0, 1, 1], ["anna", "anna", "bert", "bert"])
     found = evaluate({"test": table}, EvaluationConfig(draws=100))
     assert not {"groups", "worst_group"} & set(found["splits"]["test"])
     assert "anna" not in json.dumps(found)
-    assert not any("group/" in key for key in EvaluationRecord.model_validate(found).scores.flat())
 
 
 def test_items_without_a_group_count_in_the_average_alone():

@@ -12,7 +12,6 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, r
 from medldr.config import EvaluationConfig
 from medldr.evaluation import evaluate
 from medldr.evaluation.split_scores import headline_metrics
-from medldr.folders.evaluation_record import EvaluationRecord
 
 CONFIG = EvaluationConfig(draws=300, bootstrap_seed=5)
 PARTS = ["target_in"] * 4 + ["target_out"]
@@ -80,20 +79,6 @@ def test_the_numbers_of_the_whole_split_do_not_change_by_its_parts(test_table):
     assert "parts" not in other["splits"]["test"]
     del one["splits"]["test"]["parts"]
     assert one == other
-
-
-def test_flat_keys_name_the_part(test_table):
-    found = evaluate({"test": test_table}, CONFIG)
-    numbers, parts = (
-        EvaluationRecord.model_validate(found).scores.flat(),
-        found["splits"]["test"]["parts"],
-    )
-    for name in ("target_in", "target_out"):
-        for metric, number in parts[name]["metrics"].items():
-            assert numbers[f"test/{name}/{metric}"] == number["value"]
-    plain = replace(test_table, part=np.full(60, ""))
-    without = EvaluationRecord.model_validate(evaluate({"test": plain}, CONFIG)).scores.flat()
-    assert without == {k: v for k, v in numbers.items() if "/target_" not in k}
 
 
 def test_an_undefined_number_of_a_part_says_why(make):

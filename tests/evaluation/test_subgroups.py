@@ -14,7 +14,6 @@ from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores
 from medldr.evaluation.subgroups import OTHER, check_subgroups, divide, tertiles
-from medldr.folders.evaluation_record import EvaluationRecord
 
 FAST = EvaluationConfig(draws=200)
 
@@ -238,20 +237,6 @@ def test_only_the_split_that_leads_a_page_is_divided_and_by_edges_of_all(make):
     assert "subgroups" not in result["splits"]["val"]
     every = np.array([*map(float, columns["age"]), *range(50, 110)])
     assert result["splits"]["test"]["subgroups"]["age"]["edges"] == list(tertiles(every))
-
-
-def test_flat_numbers_and_the_record_name_column_and_value(make):
-    result = evaluate({"test": make("binary", 60, columns={"sex": ["F", "M/x"] * 30})}, FAST)
-    json.dumps(result, allow_nan=False)
-    record = EvaluationRecord.model_validate(result)
-    entry = record.splits["test"].subgroups["sex"]
-    numbers = record.scores.flat()
-    for value in ("F", "M/x"):
-        assert numbers[f"test/subgroup/sex/{value}/auc"] == entry.values[value].metrics["auc"].value
-    assert entry.gaps["accuracy"].of == 2
-    without = evaluate({"test": make("binary", 60)}, FAST)
-    assert "subgroups" not in without["splits"]["test"]
-    assert EvaluationRecord.model_validate(without).splits["test"].subgroups == {}
 
 
 @pytest.mark.parametrize(

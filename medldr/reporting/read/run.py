@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
+from medldr.config.sections import held_out, section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.checked import read_further_evaluation, read_results
@@ -23,8 +24,10 @@ from medldr.folders.privacy import (
     read_split_ids,
 )
 from medldr.folders.run_record import RunRecord, Selection, read_run_record
-from medldr.reporting.read.held_out_folds import with_held_out
 from medldr.types import Predictions
+
+Config: TypeAlias = Mapping[str, Any]
+"""A resolved configuration."""
 
 
 @dataclass(frozen=True)
@@ -164,3 +167,54 @@ def _count_lines(files: RunFolder) -> int:
         return 0
     lines = files.bad_files.read_text(encoding="utf-8", errors="replace").splitlines()
     return max(0, sum(1 for line in lines if line.strip()) - 1)  # the first line names columns
+
+
+def with_held_out(config: Config, record: RunRecord | None) -> Config:
+    """The configuration of a run with the domain of its fold as `data.held_out`, where it left one.
+
+    To a report, a run of a fold that leaves a domain out is one that held that domain out. Its
+    configuration names a manifest, which a report need not have; the run recorded a fold that has
+    the name of a domain which no training image came from.
+
+    Args:
+        config: The resolved configuration.
+        record: Its `run.json`; None where it is absent.
+
+    Example:
+        >>> from medldr.types import DataSpec
+        >>> spec = DataSpec("binary", (), (), 1, (28, 28), ("east", "west"), ("east",))
+        >>> record = RunRecord(status="done", spec=spec)
+        >>> config = {"data": {"name": "x", "manifest": "splits.json", "fold": "west"}}
+        >>> with_held_out(config, record)["data"]["held_out"]
+        ['west']
+    """
+    fold, spec = _fold(config), None if record is None else record.spec
+    if fold is None or spec is None or held_out(config):
+        return config
+    left_out = fold in spec.domains and fold not in spec.train_domains
+    return _holding_out(config, fold) if left_out else config
+
+
+def also_planned(finished: Iterable[Config], planned: Config) -> Config:
+    """The configuration of a run without a result, which others of its manifest explain.
+
+    Args:
+        finished: Configurations of runs with a result, from `with_held_out`.
+        planned: The one to explain.
+    """
+    fold, manifest = _fold(planned), section(planned, "data").get("manifest")
+    leaving = fold is not None and any(
+        section(config, "data").get("manifest") == manifest and held_out(config) == (_fold(config),)
+        for config in finished
+    )
+    return _holding_out(planned, fold) if fold is not None and leaving else planned
+
+
+def _fold(config: Config) -> str | None:
+    data = section(config, "data")
+    fold = data.get("fold")
+    return None if fold is None or not data.get("manifest") else str(fold)
+
+
+def _holding_out(config: Config, domain: str) -> dict[str, Any]:
+    return {**config, "data": {**section(config, "data"), "held_out": [domain]}}

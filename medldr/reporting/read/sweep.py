@@ -17,13 +17,11 @@ from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.standing import recorded_standing
 from medldr.folders.sweep_record import FOLD, Member, Sweep, SweepFolder, read_sweep
 from medldr.metrics import METRICS
-from medldr.reporting.read.held_out_folds import also_planned
 from medldr.reporting.read.loose_runs import Configs, OpenFolder, lay_out
 from medldr.reporting.read.pooled_folds import fold_notes, pool_folds
-from medldr.reporting.read.run import read_run
+from medldr.reporting.read.run import also_planned, read_run
 from medldr.reporting.read.searched_settings import chosen_settings
-from medldr.reporting.read.study import Entry, Pick, Study
-from medldr.reporting.read.titles import one_configuration_a_row, printed_titles
+from medldr.reporting.read.study import Entry, Pick, Study, one_configuration_a_row, printed_titles
 
 
 def read_study(folder: SweepFolder) -> Study:

@@ -12,8 +12,7 @@ from medldr.config.method import method_title, row_titles
 from medldr.config.sections import dataset_name, held_out
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.study import Study
-from medldr.reporting.read.titles import titled
+from medldr.reporting.read.study import Study, titled
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.data_sets import mean_of
 

@@ -12,8 +12,7 @@ from medldr.evaluation.setting_selection import Evaluated, Trained
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.metrics_log import LogRow, last_stage
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.study import Study
-from medldr.reporting.read.titles import titled
+from medldr.reporting.read.study import Study, titled
 from medldr.reporting.results.held_runs import HeldRun, held_runs, set_domains
 
 ORACLE_OUT = "oracle_out_accuracy"

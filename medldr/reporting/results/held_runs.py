@@ -14,8 +14,7 @@ from medldr.config.method import row_titles
 from medldr.config.sections import SWAD_TITLES, dataset_name, held_out, swad_form
 from medldr.folders.sweep_record import JOINT
 from medldr.reporting.published.numbers import domain_names, same_domain
-from medldr.reporting.read.study import Entry, Study
-from medldr.reporting.read.titles import printed_titles
+from medldr.reporting.read.study import Entry, Study, printed_titles
 
 _AXES: Final = ("held_out", "data")
 """Axes, without their section, whose values say which domain was held out."""

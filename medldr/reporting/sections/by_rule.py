@@ -10,8 +10,8 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
-from medldr.reporting.results.by_rule import RuleMean, rule_means
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.frame import RuleMean, rule_means
 from medldr.reporting.sections.rows import method_row
 from medldr.reporting.table import Cell, Table
 from medldr.reporting.wording import split_name

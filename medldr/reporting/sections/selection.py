@@ -18,8 +18,7 @@ from medldr.folders.sweep_record import JOINT
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.read.study import Pick, Study
-from medldr.reporting.read.titles import titled
+from medldr.reporting.read.study import Pick, Study, titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
 from medldr.reporting.sections.draws import draw_tables, drawn_text
 from medldr.reporting.table import Cell, Row, Table

@@ -9,7 +9,7 @@ import pytest
 
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.results.by_rule import rule_means
+from medldr.reporting.results.frame import rule_means
 from medldr.reporting.sections.by_rule import REPORTED
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.writers.cells import printed

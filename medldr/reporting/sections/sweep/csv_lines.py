@@ -9,9 +9,9 @@ from medldr.config.method import augmentation_id
 from medldr.evaluation.comparison.comparison import ClassScore, Comparison, Difference, Score
 from medldr.folders.run_record import what_ran
 from medldr.reporting.published.match import beside
-from medldr.reporting.results.by_rule import rule_means
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.frame import rule_means
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.chance import chance_heading
 from medldr.reporting.sections.sweep.common import Results
