@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medldr.config.sections import dataset_name, held_out
-from medldr.evaluation.estimate import Estimate, spread
+from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.sweep_record import JOINT
 from medldr.reporting.read.run import RunFiles
