@@ -6,6 +6,7 @@ import pydicom
 import pytest
 
 from medldr.data.files.dicom import read_dicom_file
+from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 
 RAMP = np.arange(16, dtype=np.uint16).reshape(4, 4)
@@ -161,3 +162,24 @@ def test_what_is_no_dicom_picture(tmp_path):
         assert "secret" not in str(told.value)
     with pytest.raises(FileNotFoundError):
         read_dicom_file(tmp_path / "absent.dcm")
+
+
+def test_sequences_within_sequences_without_end_are_damage(tmp_path):
+    file = tmp_path / "a.dcm"
+    begin = (
+        bytes.fromhex("08000600") + b"SQ\0\0\xff\xff\xff\xff" + bytes.fromhex("feff00e0ffffffff")
+    )
+    meta = bytes.fromhex("0200100055490000")[:4] + b"UI\x14\x001.2.840.10008.1.2.1\0"
+    file.write_bytes(bytes(128) + b"DICM" + meta + begin * 3000)
+    with pytest.raises(ScanError, match="damaged"):
+        open_dicom(file)
+
+
+def test_the_window_of_an_inverted_picture_with_a_table_is_inverted_too(read):
+    table = files.Dataset()
+    table.LUTDescriptor, table.ModalityLUTType = [256, 0, 8], "US"
+    table.add_new("LUTData", "OW", np.arange(256, dtype="<u2").tobytes())
+    tags = {"ModalityLUTSequence": [table], "WindowCenter": 8, "WindowWidth": 16}
+    for photometric, expected in (("MONOCHROME2", (0, 15)), ("MONOCHROME1", (240, 255))):
+        scan = read(RAMP.astype(np.uint8), PhotometricInterpretation=photometric, **tags)
+        assert scan.window == (scan.values.min(), scan.values.max()) == expected

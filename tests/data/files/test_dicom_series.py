@@ -119,6 +119,17 @@ def test_slices_that_make_up_no_volume_are_refused(tmp_path, volume):
         _refused(folder, why)
 
 
+def test_a_copied_slice_counts_once_but_echoes_under_one_uid_are_refused(tmp_path, volume):
+    one_uid = {"SOPInstanceUID": f"{files.ROOT}7"}
+    files.series(tmp_path, volume, AFFINE, **one_uid)
+    shutil.copy(tmp_path / "001.dcm", tmp_path / "copy")
+    scan = read_dicom_series(tmp_path)
+    np.testing.assert_array_equal(scan.values[0], volume)
+    assert scan.warnings[0] == "1 of its 5 files repeat a slice and are left out"
+    files.series(tmp_path, volume + 1, AFFINE, names="abcd", **one_uid)
+    assert "several echoes" in _refused(tmp_path, "8 slices lie at only 4 places")
+
+
 def test_a_missing_slice_is_told(tmp_path):
     volume = np.arange(60, dtype=np.int16).reshape(2, 3, 10)
     files.series(tmp_path, volume, AFFINE)

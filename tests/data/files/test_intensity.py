@@ -94,3 +94,13 @@ def test_a_small_part_before_background_does_not_vanish(rules):
     values[0, 4, 4, 4] = 200
     scan = Scan(values, "dicom", "", bits=8, modality="MR")
     assert value_range(scan, rules()) == (0, 200)
+
+
+@pytest.mark.parametrize("modality", ["MR", "NM", "PT"])
+@pytest.mark.parametrize("bits", [12, 16])
+def test_numbers_without_a_unit_are_scaled_by_what_they_are_not_by_their_bits(
+    rules, modality, bits
+):
+    scan = Scan(np.array([[[20, 820]]], np.uint16), "dicom", "", bits=bits, modality=modality)
+    assert value_range(scan, rules(percentiles=(0.0, 100.0))) == (20, 820)
+    assert rule_name(scan, "auto", 16) == "percentile"

@@ -65,43 +65,27 @@ def test_a_file_arrives_whole_in_a_new_folder_and_is_fetched_once(server, tmp_pa
     assert not target.with_name("file.npz.part").exists()
 
 
-def test_a_broken_connection_is_taken_up_where_it_broke(server, tmp_path):
-    server.cut = 300_000
-    target = tmp_path / "file.npz"
-    fetch(server.url, target, md5=MD5)
-    assert target.read_bytes() == CONTENT
-    assert server.requests == [None, "bytes=300000-"]
-
-
-def test_a_killed_download_goes_on_at_the_next_call(server, tmp_path):
-    (tmp_path / "file.npz.part").write_bytes(CONTENT[:123_456])
+@pytest.mark.parametrize(
+    ("part", "changes", "requests"),
+    [
+        (b"", {"cut": 300_000}, [None, "bytes=300000-"]),
+        (b"", {"statuses": [503]}, [None, None]),
+        (CONTENT[:123_456], {}, ["bytes=123456-"]),
+        (CONTENT, {}, ["bytes=1024000-"]),
+        (b"x" * 1000, {"ranges": False}, ["bytes=1000-"]),
+        (b"y" * 1000, {}, ["bytes=1000-", None]),
+    ],
+    ids=["broken off", "one failure", "killed", "complete", "no ranges", "stale"],
+)
+def test_a_download_goes_on_where_it_stopped(server, tmp_path, part, changes, requests):
+    vars(server).update(changes)
+    (tmp_path / "file.npz.part").write_bytes(part)
     fetch(server.url, tmp_path / "file.npz", md5=MD5)
     assert (tmp_path / "file.npz").read_bytes() == CONTENT
-    assert server.requests == ["bytes=123456-"]
-
-
-def test_a_server_without_ranges_sends_it_all_again(server, tmp_path):
-    server.ranges = False
-    (tmp_path / "file.npz.part").write_bytes(b"x" * 1000)
-    fetch(server.url, tmp_path / "file.npz", md5=MD5)
-    assert (tmp_path / "file.npz").read_bytes() == CONTENT
-    assert server.requests == ["bytes=1000-"]
-    assert not (tmp_path / "file.npz.rejected").exists()
-
-
-def test_a_complete_part_is_taken_over(server, tmp_path):
-    (tmp_path / "file.npz.part").write_bytes(CONTENT)
-    fetch(server.url, tmp_path / "file.npz", md5=MD5)
-    assert (tmp_path / "file.npz").read_bytes() == CONTENT
-
-
-def test_a_stale_part_is_set_aside_and_the_file_fetched_from_the_start(server, tmp_path):
-    stale = b"y" * 1000
-    (tmp_path / "file.npz.part").write_bytes(stale)
-    fetch(server.url, tmp_path / "file.npz", md5=MD5)
-    assert (tmp_path / "file.npz").read_bytes() == CONTENT
-    assert server.requests == ["bytes=1000-", None]
-    assert (tmp_path / "file.npz.rejected").read_bytes().startswith(stale)
+    assert server.requests == requests
+    stale = part.startswith(b"y")
+    assert (tmp_path / "file.npz.rejected").exists() == stale
+    assert not stale or (tmp_path / "file.npz.rejected").read_bytes().startswith(part)
 
 
 def test_two_breaks_end_with_a_message_and_keep_what_came(server, tmp_path):
@@ -146,12 +130,6 @@ def test_a_server_that_is_not_there_is_told(tmp_path):
         fetch("http://127.0.0.1:9/file.npz", tmp_path / "file.npz", timeout=2, by_hand="By hand.")
     assert "urlopen" not in str(told.value)
     assert "are kept" not in str(told.value)  # nothing came
-
-
-def test_one_failure_of_the_server_is_forgiven(server, tmp_path):
-    server.statuses = [503]
-    fetch(server.url, tmp_path / "file.npz", md5=MD5)
-    assert len(server.requests) == 2
 
 
 def test_other_schemes_are_refused(tmp_path):

@@ -1,14 +1,17 @@
 """What is told of an item before any image is made is what making the image would raise."""
 
+import os
+
 import nibabel
 import numpy as np
 import pytest
 from PIL import Image
 
+from medldr.data.files import proof
 from medldr.data.files.config import CropConfig, ScanConfig
 from medldr.data.files.facts import Facts
 from medldr.data.files.image import make_image
-from medldr.data.files.proof import unfit
+from medldr.data.files.proof import prove_items, unfit
 from medldr.data.files.read import read_scan
 from medldr.data.files.scan import ScanError, Source
 
@@ -101,3 +104,46 @@ def test_a_mask_is_judged_by_its_facts(tmp_path, rules, shape, marked, said):
     if said:
         with pytest.raises(ScanError, match=said):
             make_image(source, rules(crop=crop, size=(3, 3, 3)))
+
+
+LEFT_TO_RIGHT, RIGHT_TO_LEFT = np.diag([1.0, 1, 1, 1]), np.diag([-1.0, 1, 1, 1])
+
+
+def _nifti(path, values, affine, code=1):
+    nibabel.Nifti1Image(values, affine if code else None).to_filename(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("affine", "code", "words"),
+    [
+        (RIGHT_TO_LEFT, 1, ""),
+        (LEFT_TO_RIGHT, 1, "its mask lies up to 7 mm beside it, or is turned"),
+        (RIGHT_TO_LEFT, 0, "it says how the patient lay, and its mask does not"),
+    ],
+)
+def test_a_mask_that_would_mark_the_other_side_is_refused(tmp_path, affine, code, words):
+    marked = np.zeros((8, 8, 8), np.uint8)
+    marked[1:3, 4, 4] = 1
+    scan = _nifti(tmp_path / "scan.nii", marked.astype(np.int16) * 9, RIGHT_TO_LEFT)
+    mask = _nifti(tmp_path / "mask.nii", marked, affine, code)
+    config = ScanConfig(name="table", crop=CropConfig(mask="mask"))
+    (one,) = prove_items([Source(scan, mask=Source(mask))], ["a"], config, "set")
+    assert one.reason.startswith(words) if words else not one.reason
+
+
+def test_a_file_is_read_again_when_a_decoder_is_installed(tmp_path, monkeypatch):
+    Image.new("L", (4, 4), 7).save(tmp_path / "a.png")
+    config = ScanConfig(name="table")
+    read = []
+
+    def reads(source, *args, **kinds):
+        read.append(source)
+        return read_scan(source, *args, **kinds)
+
+    monkeypatch.setattr(proof, "read_scan", reads)
+    os.utime(tmp_path / "a.png", (9, 9))
+    for versions, times in (("1", 1), ("1", 1), ("2", 2)):
+        monkeypatch.setattr(proof, "readers", lambda versions=versions: versions)
+        prove_items([Source(tmp_path / "a.png")], ["a"], config, "set")
+        assert len(read) == times
