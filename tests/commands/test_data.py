@@ -140,8 +140,8 @@ def test_long_lists_are_cut(checked, camelyon17_folder, monkeypatch):
     assert "  and 2 more" in ended.out
 
 
-@pytest.mark.parametrize("name", ["with space: and #", "[bracket]", "ü"])
-def test_any_folder_name_may_be_given_first(name, write_camelyon17, checked, tmp_path):
+def test_any_folder_name_may_be_given_first(write_camelyon17, checked, tmp_path):
+    name = "[with space: and #] ü"
     root = write_camelyon17(tmp_path / name)
     assert checked(folder=root).code == 0
     assert checked(folder=root / "camelyon17_v1.0").code == 0

@@ -94,27 +94,8 @@ def test_a_folder_around_the_content_is_no_trouble(server, camelyon17_folder, tm
     assert len(camelyon17.load(config(root))) == 60
 
 
-def test_an_http_error_is_one_message_with_address_and_places(server, root):
-    server.status = 404
-    with pytest.raises(InputError) as told:
-        camelyon17.load(config(root))
-    for word in ("404", server.url, str(root / "camelyon17_v1.0.tar.gz"), "By hand"):
-        assert word in str(told.value)
-    assert left(root) == []
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [
-        ssl.SSLCertVerificationError("certificate has expired"),
-        OSError(-2, "Name or service not known"),
-        TimeoutError("timed out"),
-    ],
-    ids=["TLS", "dead host", "no answer"],
-)
-def test_a_host_that_fails_is_one_message_and_is_never_asked_without_tls(
-    failure, monkeypatch, root
-):
+def test_a_host_that_fails_is_one_message_and_is_never_asked_without_tls(monkeypatch, root):
+    failure = ssl.SSLCertVerificationError("certificate has expired")
     asked = []
 
     def urlopen(request, timeout):
@@ -137,10 +118,9 @@ def test_a_host_that_fails_is_one_message_and_is_never_asked_without_tls(
     ("content", "said"),
     [
         (b"<html><body>moved</body></html>", "a web page instead of the file"),
-        (b"nothing of the kind", "cannot be extracted"),
         (gzip.compress(b"no tar"), "cannot be extracted"),
     ],
-    ids=["a page", "text", "compressed text"],
+    ids=["a page", "compressed text"],
 )
 def test_what_is_no_archive_leaves_no_folder(server, root, content, said):
     server.content = content
@@ -148,15 +128,6 @@ def test_what_is_no_archive_leaves_no_folder(server, root, content, said):
         camelyon17.load(config(root))
     assert not (root / "camelyon17_v1.0").exists()
     assert not [name for name in left(root) if name.startswith(".camelyon17")]
-
-
-def test_half_an_archive_leaves_no_folder(server, archive, root):
-    root.mkdir(parents=True)
-    content = archive.read_bytes()
-    (root / "camelyon17_v1.0.tar.gz").write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError, match="cannot be extracted"):
-        camelyon17.load(config(root))
-    assert left(root) == ["camelyon17_v1.0.tar.gz"]
 
 
 def test_another_archive_is_told_by_what_it_lacks(server, tmp_path, root):

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from medldr.data import check_table, validate_table
 from medldr.datasets._medmnist import catalogue
-from medldr.datasets.medmnist import Config, folders, load, present
+from medldr.datasets.medmnist import Config, folders, load
 from medldr.errors import InputError
 
 REAL = ["retinamnist", "breastmnist", "adrenalmnist3d", "vesselmnist3d"]
@@ -185,12 +185,6 @@ def test_a_larger_size_has_its_size_in_file_and_table_name(tmp_path, medmnist_fi
     assert any("native" in note for note in table.notes)
 
 
-def test_nodules_at_64_are_reported_as_enlarged(tmp_path, medmnist_file):
-    medmnist_file("nodulemnist3d", 64, counts=(2, 2, 2))
-    notes = " ".join(any_md5(tmp_path, "nodulemnist3d", size=64).notes)
-    assert "enlarged from the 28-voxel" in notes
-
-
 def test_column_major_files_load_alike(tmp_path, medmnist_file):
     plain = medmnist_file("breastmnist")
     wanted = any_md5(tmp_path, "breastmnist").images
@@ -251,16 +245,6 @@ def test_a_web_page_under_a_files_name_is_called_one(tmp_path):
     with pytest.raises(InputError, match=r"pathmnist\.npz: not a readable npz file"):
         any_md5(tmp_path, "pathmnist")
     assert (tmp_path / "pathmnist.npz").read_text() == page
-
-
-def test_half_a_file_is_named_even_where_any_checksum_goes(tmp_path, medmnist_file):
-    medmnist_file("breastmnist")
-    path = tmp_path / "breastmnist.npz"
-    path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(InputError, match=r"breastmnist\.npz: wrong checksum"):
-        load(Config(flag="breastmnist", root=tmp_path))
-    with pytest.raises(InputError, match=r"breastmnist\.npz: not a readable npz"):
-        any_md5(tmp_path, "breastmnist")
 
 
 def test_damage_inside_the_archive_is_named(tmp_path, medmnist_file):
@@ -341,11 +325,6 @@ def test_an_absent_file_says_what_to_place_where(tmp_path, monkeypatch):
         load(Config(flag="pathmnist", root=tmp_path))
 
 
-def test_a_placed_file_is_used(tmp_path, medmnist_file):
-    medmnist_file("pathmnist", 224, counts=(9, 9, 9))
-    assert len(any_md5(tmp_path, "pathmnist", size=224)) == 27
-
-
 def test_folders_in_order(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("MEDLDR_DATA", raising=False)
@@ -363,12 +342,6 @@ def test_the_packages_own_folder_is_looked_in(tmp_path, medmnist_file, monkeypat
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "empty"))
     assert len(any_md5(None, "breastmnist")) == 24
-
-
-def test_present_tells_where_a_file_is_or_that_it_is_absent(tmp_path, medmnist_file):
-    medmnist_file("breastmnist")
-    assert present(Config(flag="breastmnist", root=tmp_path)) == f"in {tmp_path}"
-    assert present(Config(flag="octmnist", size=64, root=tmp_path)) == "missing (octmnist_64.npz)"
 
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path, medmnist_file, monkeypatch):

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import json
 import shutil
 import sys
 from dataclasses import replace
@@ -150,11 +149,3 @@ def test_several_processes_read_at_once_in_any_order(lazy, section, make_pack):
     rows = np.random.default_rng(5).integers(0, 10, 200).tolist()
     expected = [lazy.images[row].tobytes() for row in rows]
     assert list(ahead(lambda row: images[row].tobytes(), rows, 3)) == expected
-
-
-def test_pack_json_is_plain_json_and_names_what_made_it(lazy, section, make_pack):
-    folder, _ = make_pack(lazy, section)
-    facts = json.loads((folder / "pack.json").read_text())
-    assert facts["format"] == 1
-    assert {"medldr", "numpy", "Pillow"} <= facts["made"]["versions"].keys()
-    assert facts["notes"] == ["a note"]
