@@ -79,9 +79,12 @@ class DataComparer:
         if _is_of_scans(table) and record.data.reader != READER:
             made = f"reader {record.data.reader}" if record.data.reader else "an earlier reader"
             return Comparison((f"its files were read by {made} of medldr, and this is {READER}",))
-        if hash_table(table) == record.data_hash:
-            return Comparison()
-        return Comparison(tuple(_differences(table, record, read_json(files.splits))))
+        changed = tuple(_differences(table, record, read_json(files.splits)))
+        if changed or hash_table(table) == record.data_hash:
+            return Comparison(changed)
+        other = [n for n, made in table.hashes.items() if record.data.files.get(n) != made]
+        said = f"checksum of {', '.join(other)}" if other else "order of its items, or their shape"
+        return Comparison((said,))
 
     def _table(self, section: DatasetConfig) -> ImageTable | str | None:
         """The table; why it is not here; or None where a data set has no files."""
@@ -142,7 +145,7 @@ def _is_of_scans(table: ImageTable) -> bool:
 def _differences(
     table: ImageTable, record: RunRecord, manifest: Mapping[str, Any]
 ) -> Iterator[str]:
-    """What differs from the data of a run that has another hash; at least one thing."""
+    """What differs from the data of a run, item by item and column by column."""
     row_of = {item: row for row, item in enumerate(table.ids.tolist())}
     splits: Mapping[str, list[str]] = manifest["splits"]
     before = {item for ids in (*splits.values(), manifest["left_out"]) for item in ids}
@@ -153,13 +156,8 @@ def _differences(
     if gone:
         return
     rows = {name: np.array([row_of[item] for item in ids]) for name, ids in splits.items()}
-    found = bool(new)
     for part, columns in hash_parts(table, rows).items():
         then = record.data.parts.get(part, {})
         other = [name for name in columns if name in then and columns[name] != then[name]]
         if other:
-            found = True
             yield f"{', '.join(other)} of the {part} part ({', '.join(PARTS[part])})"
-    if not found:
-        other = [n for n, made in table.hashes.items() if record.data.files.get(n) != made]
-        yield f"checksum of {', '.join(other)}" if other else "order of its items, or their shape"

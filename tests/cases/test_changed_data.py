@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from own_scans import built as data_of
 from own_scans import dicom_files, images_of, nifti, noise, run_file, table, volumes
+from PIL import Image
 
 from medldr.folders.files import RunFolder
 from medldr.folders.run_record import add_to_run_record
@@ -144,3 +145,57 @@ def test_a_sweep_refuses_finished_members_whose_data_has_changed(tmp_path, medld
     assert "labels of the training part" in refused.err
     assert "one and 1 more run" in refused.err
     assert "--restart" in refused.err
+
+
+def trained(medldr, tmp_path, *words):
+    return medldr(
+        *("train", *words, "model.width=0.125", "training.epochs=1", "training.batch_size=8"),
+        *("machine.device=cpu", "machine.report=false", "evaluation.draws=100"),
+        *("--out", tmp_path / "runs"),
+    )
+
+
+def test_a_published_file_is_compared_by_its_checksum_and_not_read_again(
+    tmp_path, medldr, monkeypatch
+):
+    random = np.random.default_rng(0)
+
+    def write(flip):
+        arrays = {}
+        for part in ("train", "val", "test"):
+            arrays[f"{part}_images"] = random.integers(0, 256, (8, 28, 28), dtype=np.uint8)
+            arrays[f"{part}_labels"] = np.array([[0], [1]] * 4, np.uint8) ^ flip
+        np.savez(tmp_path / "breastmnist.npz", **arrays)
+
+    write(0)
+    words = ("breastmnist_erm", f"data.root={tmp_path}", "data.md5=any")
+    assert trained(medldr, tmp_path, *words).code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr("medldr.datasets.medmnist.load", lambda config: pytest.fail("read again"))
+        assert trained(medldr, tmp_path, *words).code == 0
+    write(1)
+    refused = trained(medldr, tmp_path, *words)
+    assert refused.code == 2
+    assert "labels of the training part" in refused.err
+
+
+def test_a_picture_of_a_tree_is_told_by_its_content_even_where_its_size_is_the_same(
+    tmp_path, medldr
+):
+    random = np.random.default_rng(0)
+    for place in ("a/no", "a/yes", "b/no", "b/yes"):
+        (tmp_path / "tree" / place).mkdir(parents=True)
+        for number in range(6):
+            pixels = random.integers(0, 256, (16, 16, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "tree" / place / f"{number}.bmp")
+    run = run_file(tmp_path, None, name="domain_folders", root=str(tmp_path / "tree"), size=16)
+    text = run.read_text().replace("allow_missing_classes: true, ", "")
+    run.write_text(text)
+    start = ("train", run, "--out", tmp_path / "runs")
+    first = medldr(*start)
+    assert (first.code, medldr(*start).code) == (0, 0), first.err
+    path = tmp_path / "tree" / "a" / "no" / "3.bmp"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x00")
+    refused = medldr(*start)
+    assert refused.code == 2
+    assert "images of the" in refused.err
