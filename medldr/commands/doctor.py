@@ -17,42 +17,31 @@ Check = tuple[str, bool, str]
 
 def checks() -> list[Check]:
     """Each check as (what, whether it passed, what was found)."""
-    found: list[Check] = []
-    for package, version in provenance.versions().items():
-        if package == "medldr" and version is None:
-            continue  # used from a source folder without installation
-        found.append((package, version is not None, version or "not installed"))
-    facts = provenance.hardware()
-    found.append(("processor", True, f"{facts['cpu']}, {facts['cores']} cores"))
-    found.append(("memory", True, f"{facts['memory_gib']} GiB"))
-    found.append(("accelerators", True, ", ".join(facts["gpus"]) or "none"))
-    found.append(_precision())
-    found.append(_data_root())
-    found.append(_writable())
-    count = len(list((packaged_configs() / "run").glob("*.yaml")))
-    found.append(("packaged runs", count > 0, str(count)))
-    return found
-
-
-def _precision() -> Check:
+    from medldr.data.reading.roots import data_roots
     from medldr.training.machine.fabric import resolve_device, resolve_precision
 
+    packages = [
+        (package, version is not None, version or "not installed")
+        for package, version in provenance.versions().items()
+        if package != "medldr" or version is not None  # used from a source folder: no version
+    ]
+    facts = provenance.hardware()
     device = resolve_device(MachineConfig().device)
     precision = resolve_precision(TrainingConfig().precision, device)
-    return ("precision: auto", True, f"{precision} on {device}")
-
-
-def _data_root() -> Check:
-    from medldr.data.reading.roots import data_roots
-
     places = ", ".join(f"{p}{'' if p.is_dir() else ' (missing)'}" for p in data_roots(None))
-    return ("data folders", True, places)
-
-
-def _writable() -> Check:
     here = Path.cwd()
-    fine = os.access(here, os.W_OK)
-    return ("working folder", fine, f"{here}{'' if fine else ' is not writable: use --out'}")
+    writable = os.access(here, os.W_OK)
+    runs = len(list((packaged_configs() / "run").glob("*.yaml")))
+    return [
+        *packages,
+        ("processor", True, f"{facts['cpu']}, {facts['cores']} cores"),
+        ("memory", True, f"{facts['memory_gib']} GiB"),
+        ("accelerators", True, ", ".join(facts["gpus"]) or "none"),
+        ("precision: auto", True, f"{precision} on {device}"),
+        ("data folders", True, places),
+        ("working folder", writable, f"{here}{'' if writable else ' is not writable: use --out'}"),
+        ("packaged runs", runs > 0, str(runs)),
+    ]
 
 
 def print_checkup() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Final
 
 from rich.console import Console
@@ -30,32 +29,25 @@ class SweepProgress:
         self._begun: dict[str, float] = {}
         self._errors: dict[str, str] = {}  # who failed first by each error
         self._start = time.monotonic()
-        self._bar: Progress | None = None
-        if self._console.is_terminal:
-            self._bar = Progress(
-                BarColumn(bar_width=20),
-                MofNCompleteColumn(),
-                TextColumn("runs"),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}", markup=False),
-                console=self._console,
-                refresh_per_second=2,
-            )
-            self._task = self._bar.add_task("", total=total)
+        self._lines = not self._console.is_terminal
+        self._bar = Progress(
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=self._console,
+            refresh_per_second=2,
+            disable=self._lines,
+        )
+        self._task = self._bar.add_task("", total=total)
 
     def __enter__(self) -> SweepProgress:
-        if self._bar is not None:
-            self._bar.start()
+        self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
 
     def begin(
         self,
@@ -78,19 +70,19 @@ class SweepProgress:
     def started(self, name: str) -> None:
         """A member's process was started."""
         self._begun[name] = time.monotonic()
-        if self._bar is None:
+        if self._lines:
             self._say(f"started {name} ({self._ended + len(self._begun)} of {self._total})")
         self._show()
 
     def done(self, name: str) -> None:
         """A member has finished."""
-        self._end(name, "done", shown=self._bar is None)
+        self._end(name, "done", shown=self._lines)
 
     def failed(self, name: str, error: str) -> None:
         """A member has failed."""
         first = self._errors.setdefault(error, name)
-        said = f"failed: {error}" if first == name else f"failed with the same error as {first}"
-        self._end(name, said, shown=True)
+        text = f"failed: {error}" if first == name else f"failed with the same error as {first}"
+        self._end(name, text, shown=True)
 
     def left_out(self, name: str, reason: str) -> None:
         """A member will not be finished this time."""
@@ -121,8 +113,7 @@ class SweepProgress:
 
     def tick(self) -> None:
         """Time has passed."""
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._ended)
+        self._bar.update(self._task, completed=self._ended)
 
     def _end(self, name: str, text: str, *, shown: bool) -> None:
         self._ended += 1
@@ -139,14 +130,11 @@ class SweepProgress:
             self._say(f"  {line}")
 
     def _show(self) -> None:
-        if self._bar is None:
-            return
         names = ", ".join(self._begun)
         if len(names) > _NAMES_WIDTH:
             names = f"{len(self._begun)}: {names}"[: _NAMES_WIDTH - 1] + "…"
         self._bar.update(self._task, completed=self._ended, description=names)
 
     def _say(self, text: str) -> None:
-        elapsed = "" if self._bar is not None else f"[{clock(time.monotonic() - self._start)}] "
-        soft = not self._console.is_terminal
-        self._console.print(elapsed + text, soft_wrap=soft, markup=False)
+        elapsed = f"[{clock(time.monotonic() - self._start)}] " if self._lines else ""
+        self._console.print(elapsed + text, soft_wrap=self._lines, markup=False)

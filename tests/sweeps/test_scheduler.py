@@ -202,8 +202,7 @@ def test_an_unreadable_run_is_named_and_left_out(new_stage):
 
 
 def test_a_member_starts_after_those_it_needs(new_stage):
-    stage = new_stage(Member("b", "b", 0, "b", "c", after=("a",)), "a", "x", slots=3
-    )  # fmt: skip
+    stage = new_stage(Member("b", "b", 0, "b", "c", after=("a",)), "a", "x", slots=3)
     assert set(stage.run().done) == {"a", "b", "x"}
     assert stage.events.index("end a") < stage.events.index("start b")
 

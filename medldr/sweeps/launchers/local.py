@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from medldr.folders.files import storage_errors
 from medldr.folders.provenance import cores
@@ -129,12 +130,25 @@ class LocalProcess:
         environment = dict(os.environ)
         if self._devices:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self._devices)
-        with self._job.log.open("ab") as log:
-            return subprocess.Popen(
-                dies_with_parent(self._job.command),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
+        return start_process(self._job.command, self._job.log, environment)
+
+
+def start_process(
+    words: Sequence[str], log: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session of its own, for at most as long as this process lives.
+
+    Args:
+        words: The command.
+        log: File to which its output is added.
+        environment: Its environment variables.
+    """
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            dies_with_parent(words),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )

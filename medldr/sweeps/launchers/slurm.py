@@ -13,7 +13,6 @@ import math
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,8 +24,7 @@ from medldr.folders.files import append_line
 from medldr.folders.provenance import cores
 from medldr.folders.sweep_record import SweepFolder
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
-from medldr.sweeps.launchers.dies_with_parent import dies_with_parent
-from medldr.sweeps.launchers.local import Shares, visible_devices
+from medldr.sweeps.launchers.local import Shares, start_process, visible_devices
 
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission
@@ -41,6 +39,12 @@ RESTARTS: Final = 10_000
 """How often a job may run out of time; it resumes each time, so there is no reason to give up."""
 
 
+_SLURM_NAMES: Final = {
+    "timeout_min": "time",
+    "name": "job_name",
+    "tasks_per_node": "ntasks_per_node",
+}
+"""SLURM's names of settings that submitit calls otherwise for every kind of cluster."""
 _GRACE_S: Final = 120.0
 _FAILED_STATES: Final = ("FAILED", "FINISHED", "UNKNOWN", "NO PROCESS AND NO RESULT")
 
@@ -100,38 +104,32 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
         >>> checked({"timeout_min": 60, "slurm_partition": "gpu", "mem_gb": 16})
         {'time': 60, 'partition': 'gpu', 'mem': '16GB'}
     """
-    known = _known()
-    found: dict[str, Any] = {}
+    from submitit import SlurmExecutor
+
+    allowed = set(SlurmExecutor._valid_parameters()) - {"map_count"}
+    options: dict[str, Any] = {}
     for key, value in settings.items():
         name = key.removeprefix("slurm_")
         if name == "mem_gb":
             name, value = "mem", f"{value}GB"
-        name = {"timeout_min": "time", "name": "job_name", "tasks_per_node": "ntasks_per_node"}.get(
-            name, name
-        )
-        if name not in known:
+        name = _SLURM_NAMES.get(name, name)
+        if name not in allowed:
             raise InputError(
-                f"slurm.{key}: unknown setting.{did_you_mean(name, known)} "
-                f"Known: {', '.join(sorted(known))}"
+                f"slurm.{key}: unknown setting.{did_you_mean(name, allowed)} "
+                f"Known: {', '.join(sorted(allowed))}"
             )
-        found[name] = value
-    minutes = found.get("time", MINUTES)
+        options[name] = value
+    minutes = options.get("time", MINUTES)
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or minutes <= 0:
         raise InputError(f"slurm.time: {minutes!r} should be a number of minutes above 0")
-    share = found.get("cpus_per_task", CORES)
+    share = options.get("cpus_per_task", CORES)
     if isinstance(share, bool) or not isinstance(share, int) or share < 1:
         raise InputError(f"slurm.cpus_per_task: {share!r} should be a whole number above 0")
-    if found.get("ntasks_per_node", 1) != 1 or found.get("nodes", 1) != 1:
+    if options.get("ntasks_per_node", 1) != 1 or options.get("nodes", 1) != 1:
         raise InputError(
             "slurm.nodes, slurm.tasks_per_node: each run is one task on one node. Leave them out"
         )
-    return found
-
-
-def _known() -> set[str]:
-    from submitit import SlurmExecutor
-
-    return set(SlurmExecutor._valid_parameters()) - {"map_count"}
+    return options
 
 
 def _executor(files: Path, parameters: Mapping[str, Any]) -> Any:
@@ -222,15 +220,7 @@ class Command:
         if self.devices is not None:
             environment["CUDA_VISIBLE_DEVICES"] = self.devices
         on_cluster = "SLURM_JOB_ID" in environment
-        with Path(self.log).open("ab") as log:
-            child = subprocess.Popen(
-                dies_with_parent(self.words),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
+        child = start_process(self.words, Path(self.log), environment)
         self.process = child.pid
         if not on_cluster:  # SLURM signals every process of a job itself
             signal.signal(signal.SIGTERM, lambda number, frame: _send(child.pid, signal.SIGTERM))

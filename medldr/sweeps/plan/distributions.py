@@ -102,11 +102,11 @@ def distribution(written: Mapping[str, Any]) -> Distribution:
             f"there is no distribution {unknown[0]!r}.{near} Known: {', '.join(KINDS)}"
         )
     if len(written) != 1:
-        found = f"has {' and '.join(written)}" if written else "has none"
-        raise ValueError(f"needs one distribution, but {found}. Known: {', '.join(KINDS)}")
+        count = f"has {' and '.join(written)}" if written else "has none"
+        raise ValueError(f"needs one distribution, but {count}. Known: {', '.join(KINDS)}")
     ((kind, values),) = written.items()
     values = plain(values)
-    problem = _of_choices(values) if kind == "choice" else _of_bounds(kind, values)
+    problem = _choices_fault(values) if kind == "choice" else _bounds_fault(kind, values)
     if problem:
         raise ValueError(f"{kind} = {values!r}: {problem}")
     return Distribution(kind, tuple(values))
@@ -133,7 +133,7 @@ def number_of(seed: int, draw: int, key: str, run_seed: int | None = None) -> fl
     return (bits >> 11) * 2.0**-53
 
 
-def _of_choices(values: Any) -> str:
+def _choices_fault(values: Any) -> str:
     if not isinstance(values, list) or not values:
         return "should be a list with at least one value"
     if any(isinstance(value, dict) for value in values):
@@ -141,7 +141,7 @@ def _of_choices(values: Any) -> str:
     return ""
 
 
-def _of_bounds(kind: str, values: Any) -> str:
+def _bounds_fault(kind: str, values: Any) -> str:
     numbers = isinstance(values, list) and all(
         isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         for value in values

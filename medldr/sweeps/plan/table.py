@@ -131,11 +131,11 @@ def with_sides(table: TableContent, names: Names) -> TableContent:
 
     Example:
         >>> names = {"algorithm": ["erm", "mixup"], "run": ["a", "b"]}
-        >>> found = with_sides(TableContent(), names)
-        >>> found.rows, found.columns
+        >>> table = with_sides(TableContent(), names)
+        >>> table.rows, table.columns
         (('algorithm',), ('run',))
-        >>> found = with_sides(TableContent(), {"run": ["a", "b"]})
-        >>> found.rows, found.columns
+        >>> table = with_sides(TableContent(), {"run": ["a", "b"]})
+        >>> table.rows, table.columns
         (('run',), ())
     """
     axes = [key for key in names if key != RUN]

@@ -19,28 +19,16 @@ def _job(tmp_path, code, **facts):
     return Job("a", (sys.executable, "-c", code), tmp_path / "a.log", **facts)
 
 
-@pytest.mark.parametrize(("code", "ending"), [("pass", 0), ("raise SystemExit(3)", 3)])
-def test_the_exit_code_is_the_processs_own(tmp_path, end_of, code, ending):
-    (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
-    assert end_of(handle) == ending
-
-
-def test_what_it_prints_is_added_to_its_log(tmp_path, end_of):
+def test_it_is_a_process_of_its_own_with_a_log_and_an_exit_code(tmp_path, end_of):
     (tmp_path / "a.log").write_text("before\n")
-    code = "import sys; print('out', flush=True); print('err', file=sys.stderr)"
-    (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
-    end_of(handle)
-    assert (tmp_path / "a.log").read_text() == "before\nout\nerr\n"
-
-
-def test_it_is_a_session_of_its_own_reads_nothing_and_is_deaf_to_sigusr2(tmp_path, end_of):
     code = (
         "import os, signal, sys; print(os.getsid(0) == os.getpid(), sys.stdin.read() == '', "
-        "signal.getsignal(signal.SIGUSR2) == signal.SIG_IGN)"
+        "signal.getsignal(signal.SIGUSR2) == signal.SIG_IGN, flush=True); "
+        "print('err', file=sys.stderr); sys.exit(3)"
     )
     (handle,) = local.local_launcher(1).start([_job(tmp_path, code)])
-    assert end_of(handle) == 0
-    assert (tmp_path / "a.log").read_text() == "True True True\n"
+    assert end_of(handle) == 3
+    assert (tmp_path / "a.log").read_text() == "before\nTrue True True\nerr\n"
 
 
 def test_stopping_lets_it_save_and_killing_does_not(tmp_path, says, end_of):
@@ -88,9 +76,6 @@ def test_devices_are_shared_out_evenly():
     assert shares.take(2) == ["1", "2"]
     assert shares.take(9) == ["0", "1", "2"]  # the run itself says that there are not so many
     assert shares.take(0) == []
-
-
-def test_without_devices_nothing_is_shared():
     assert local.Shares([]).take(2) == []
 
 

@@ -109,11 +109,6 @@ def test_seeds_share_draws_unless_each_has_its_own():
     assert as_record(sweep, expand(sweep, "out")).layout.search_per_seed
 
 
-def test_expanding_twice_is_the_same():
-    sweep = sweep_of(seeds=[0, 1], search={"per_seed": True})
-    assert expand(sweep, "out") == expand(sweep, "out")
-
-
 def test_the_command_line_changes_draws_and_space():
     found = drawn("search.draws=2", "search.space.training.lr={choice: [0.5]}",
                   "search.space.algorithm.dropout=null",
