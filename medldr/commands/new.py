@@ -76,7 +76,7 @@ def write(study: Study, out: Path) -> None:
     import torch
     from rich.text import Text
 
-    from medldr.commands.new_study.document import found, sweep_name, text
+    from medldr.commands.new_study.study_file import found, sweep_name, text
     from medldr.folders.files import write_text
     from medldr.folders.provenance import cores
     from medldr.reporting.writers.terminal import console

@@ -33,9 +33,9 @@ from pydantic import Field
 
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
+from medldr.datasets._cifar.class_tree import is_tree, read_tree
 from medldr.datasets._cifar.official import read_official
 from medldr.datasets._cifar.published import SETS, Published
-from medldr.datasets._cifar.tree import is_tree, read_tree
 from medldr.datasets.base import DatasetConfig, ImageTable
 from medldr.errors import InputError
 

@@ -50,13 +50,17 @@ from medldr.data.files.memory import Examined
 from medldr.data.files.rgb import Judged, OwnRules, judge
 from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Looks
-from medldr.data.listing.frame import Listing, texts
+from medldr.data.listing.item_frame import Listing, texts
 from medldr.data.listing.names import composed, groups_by_pattern
 from medldr.data.reading.pictures import PictureFiles, looks_of, unusable
 from medldr.datasets._domain_folders.benchmarks import SETS, compare, nearest
 from medldr.datasets._domain_folders.config import Config
+from medldr.datasets._domain_folders.domain_tree import (
+    domain_names,
+    list_pictures,
+    without_blacklist,
+)
 from medldr.datasets._domain_folders.location import find, locate
-from medldr.datasets._domain_folders.tree import domain_names, list_pictures, without_blacklist
 from medldr.datasets.base import BadFile, ImageTable, Seen, check_held_out
 
 __all__ = ["Config", "examine", "load", "load_again", "present", "require"]

@@ -23,10 +23,10 @@ from medldr.data.files.image import ScanImages
 from medldr.data.files.proof import prove_items
 from medldr.data.files.rules import SCAN, resolve
 from medldr.data.image_table import Looks
-from medldr.data.listing.frame import Listing
+from medldr.data.listing.item_frame import Listing
 from medldr.data.store import stored
 from medldr.datasets._table.config import Config
-from medldr.datasets._table.listing import list_items
+from medldr.datasets._table.list_items import list_items
 from medldr.datasets.base import BadFile, ImageTable, check_held_out
 from medldr.errors import InputError
 from medldr.types import Task

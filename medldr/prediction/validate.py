@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import load_config
-from medldr.data.listing.frame import Listing
+from medldr.data.listing.item_frame import Listing
 from medldr.data.reading.new_item import NewItem
 from medldr.datasets import table as table_plugin
 from medldr.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medldr.commands.new_study.images import image_keys
+from medldr.commands.new_study.image_keys import image_keys
 from medldr.config.yaml import plain, read_yaml
 from medldr.data.files.facts import Facts
 from medldr.sweeps.plan.expand import expand
@@ -403,8 +403,8 @@ def test_a_file_that_exists_is_not_replaced(new, tmp_path):
 
 def test_on_a_terminal_it_asks_and_the_file_says_who_answered(tmp_path):
     from medldr.commands.new_study.asking import Asker, Options
-    from medldr.commands.new_study.document import text
     from medldr.commands.new_study.study import make_study
+    from medldr.commands.new_study.study_file import text
 
     class Answers(Asker):
         def choose(self, question, options, best):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from medldr.commands.new_study.asking import GUESS, TOLD, Asker, Finding, Options, settings
-from medldr.commands.new_study.columns import looks_ordinal
-from medldr.commands.new_study.held_out import (
+from medldr.commands.new_study.column_roles import looks_ordinal
+from medldr.commands.new_study.data_section import data_keys
+from medldr.commands.new_study.held_out_domains import (
     HeldOut,
     cautions,
     choose_held_out,
@@ -16,8 +17,7 @@ from medldr.commands.new_study.held_out import (
     held_out_keys,
     shared_groups,
 )
-from medldr.commands.new_study.images import Kind, dims_of, image_keys, kind_of_images
-from medldr.commands.new_study.tables import data_keys
+from medldr.commands.new_study.image_keys import Kind, dims_of, image_keys, kind_of_images
 from medldr.data.counting import counted
 from medldr.data.files.image import ScanImages
 from medldr.data.files.rules import resolve

@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 from medldr.data.counting import counted, some
 from medldr.data.files.scan import Source
 from medldr.data.listing.folders import describe_folder, walk
+from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import is_added_by_system, is_scan, is_second_of_pair, is_slice
 from medldr.data.listing.names import split_of
 from medldr.data.listing.places import DEAD, Places
-from medldr.data.listing.rows import Rows
 from medldr.errors import InputError, did_you_mean
 
 MEANINGS: Final = ("domain", "label", "group", "split")

@@ -6,8 +6,8 @@ import os
 from typing import Final, NamedTuple
 
 from medldr.data.counting import counted, some
+from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.places import ABSENT, foreign_front, near_name, near_root
-from medldr.data.listing.rows import Rows
 from medldr.datasets._table.config import Config
 from medldr.errors import InputError
 

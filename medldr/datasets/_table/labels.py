@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.counting import some
+from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.names import look_alikes, one_spelling, tidied
-from medldr.data.listing.rows import Rows
 from medldr.data.metadata_columns import is_number
 from medldr.errors import InputError, did_you_mean
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.places import Places
-from medldr.data.listing.rows import Rows
 from medldr.datasets.table import Config, list_items
 
 

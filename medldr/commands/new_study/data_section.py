@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from medldr.commands.new_study.asking import TOLD, Asker, Finding, Options, Role, remark
-from medldr.commands.new_study.columns import guess_columns, rank
-from medldr.commands.new_study.levels import guess_tree
+from medldr.commands.new_study.column_roles import guess_columns, rank
+from medldr.commands.new_study.folder_levels import guess_tree
 from medldr.data.listing.folders import read_folder
 from medldr.data.listing.kinds import ARCHIVE, TABLES, names_scan
 from medldr.data.listing.places import find_places, near_root

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from medldr.commands.new_study.asking import Asker, Finding
-from medldr.commands.new_study.columns import are_splits, like_classes, like_domains
+from medldr.commands.new_study.column_roles import are_splits, like_classes, like_domains
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk

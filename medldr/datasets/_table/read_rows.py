@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from medldr.data.files.scan import Source
+from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import ARCHIVE, names_scan
 from medldr.data.listing.names import composed
 from medldr.data.listing.places import Places, find_places
-from medldr.data.listing.rows import Rows
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.listing.trees import read_tree
 from medldr.datasets._table.archive import read_archive

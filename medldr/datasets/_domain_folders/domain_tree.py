@@ -18,7 +18,7 @@ import numpy as np
 
 from medldr.data.counting import some
 from medldr.data.listing.folders import describe_folder, holds_packs, read_folder
-from medldr.data.listing.frame import Listing, texts
+from medldr.data.listing.item_frame import Listing, texts
 from medldr.data.listing.kinds import OWN_PICTURES, PICTURES
 from medldr.data.listing.names import composed, look_alikes, spelled_plainly, split_of
 from medldr.data.listing.trees import Tree, list_tree

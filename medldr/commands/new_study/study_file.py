@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medldr.commands.new_study.asking import Finding
-from medldr.commands.new_study.images import RECIPES, SMALL_STEM
+from medldr.commands.new_study.image_keys import RECIPES, SMALL_STEM
 from medldr.commands.new_study.study import Study
 from medldr.config.yaml_text import write_yaml
 

@@ -11,7 +11,7 @@ from typing import Final
 from medldr.data.counting import counted, some
 from medldr.data.files.scan import Source
 from medldr.data.image_table import BadFile
-from medldr.data.listing.frame import Listing, texts
+from medldr.data.listing.item_frame import Listing, Rows, texts
 from medldr.data.listing.names import (
     SPLIT_WORDS,
     groups_by_pattern,
@@ -20,11 +20,10 @@ from medldr.data.listing.names import (
     split_of,
 )
 from medldr.data.listing.places import find_places
-from medldr.data.listing.rows import Rows
 from medldr.datasets._table.config import Config
 from medldr.datasets._table.faults import NO_LABEL, LeftOut, check_rows
 from medldr.datasets._table.labels import many_labels, refuse_look_alikes, single_labels
-from medldr.datasets._table.reading import read_rows
+from medldr.datasets._table.read_rows import read_rows
 from medldr.errors import InputError
 
 _FOLD: Final = re.compile(r"(folds?[-_ ]*)?\d+(\.0)?", re.IGNORECASE)
