@@ -76,14 +76,14 @@ def write(study: Study, out: Path) -> None:
     import torch
     from rich.text import Text
 
-    from medldr.commands.new_study.study_file import found, sweep_name, text
+    from medldr.commands.new_study.study_file import summary, sweep_name, text
     from medldr.folders.files import write_text
     from medldr.folders.provenance import cores
     from medldr.reporting.writers.terminal import console
 
     write_text(out, text(study, out, gpu=torch.cuda.is_available(), cores=cores()))
     print_to = console()
-    print_to.print(f"{study.name}: {found(study)}", **_PLAIN)
+    print_to.print(f"{study.name}: {summary(study)}", **_PLAIN)
     for domain in study.held_out.names.values():
         print_to.print(f"  held out in turn: {domain}", **_PLAIN)
     for line in study.private[:_LISTED]:

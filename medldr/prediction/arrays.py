@@ -45,8 +45,8 @@ def _plain(value: Tensor) -> NDArray[Any]:
     value = value.detach()
     value = value.to_dense() if value.layout != torch.strided else value
     value = value.float() if value.dtype == torch.bfloat16 else value
-    found: NDArray[Any] = value.cpu().numpy()
-    return found
+    array: NDArray[Any] = value.cpu().numpy()
+    return array
 
 
 def item_of_array(number: int, value: Any, spacing: Sequence[float] | None) -> Item:

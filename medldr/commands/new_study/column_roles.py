@@ -85,19 +85,19 @@ def guess_columns(
         for part in name.split(",") if role == "label" else [name]:
             sheet.require(part, f"--{role}")
     used = {*taken, *(part for name in given.values() for part in name.split(","))}
-    found = [label or _label(sheet, used, given, asker)]
-    used.update([found[0].value] if isinstance(found[0].value, str) else found[0].value)
+    findings = [label or _label(sheet, used, given, asker)]
+    used.update([findings[0].value] if isinstance(findings[0].value, str) else findings[0].value)
     for role in _OPTIONAL:
-        findings = _optional(sheet, role, used, given, asker)
-        used.update(one.value for one in findings if one.used)
-        found += findings
+        of_role = _optional(sheet, role, used, given, asker)
+        used.update(one.value for one in of_role if one.used)
+        findings += of_role
     further = [
         name for name in sheet.names if name not in used and not SUBGROUPS.isdisjoint(words(name))
     ]
     if further:
         why = "Uncomment to see results by these columns, too."
-        found.append(Finding("columns", further, why, used=False))
-    return found
+        findings.append(Finding("columns", further, why, used=False))
+    return findings
 
 
 def _label(sheet: Sheet, used: set[str], given: Mapping[Role, str], asker: Asker) -> Finding:
@@ -143,8 +143,9 @@ def _optional(
 
 def _suited(sheet: Sheet, role: Role, used: set[str]) -> list[str]:
     """Columns whose names say so, the best first."""
-    ranked = [(found, name) for name in sheet.names if (found := rank(name, role)) is not None]
-    return [name for _, name in sorted(ranked, key=lambda pair: pair[0]) if name not in used]
+    places = {name: rank(name, role) for name in sheet.names if name not in used}
+    ranks = {name: place for name, place in places.items() if place is not None}
+    return sorted(ranks, key=ranks.__getitem__)
 
 
 def _chosen(sheet: Sheet, role: Role, suited: list[str], asker: Asker) -> Finding:
@@ -236,19 +237,15 @@ def rank(name: str, role: Role) -> int | None:
         >>> rank("labels", "label"), rank("dx_type", "label")
         (0, None)
     """
-    found = words(name)
-    while len(found) > 1 and found[-1] in _SUFFIXES:
-        found.pop()
-    known = ROLES[role]
-    if not found:
+    parts = words(name)
+    while len(parts) > 1 and parts[-1] in _SUFFIXES:
+        parts.pop()
+    if not parts:
         return None
-    if "".join(found) in known or _one(found) in known:
+    last = {parts[-1], parts[-1].removesuffix("s")}
+    if "".join(parts) in ROLES[role] or (len(parts) == 1 and last & ROLES[role]):
         return 0
-    return 1 if found[-1] in known or found[-1].removesuffix("s") in known else None
-
-
-def _one(found: Sequence[str]) -> str:
-    return found[0].removesuffix("s") if len(found) == 1 else ""
+    return 1 if last & ROLES[role] else None
 
 
 def like_classes(names: Sequence[str]) -> int:

@@ -217,8 +217,8 @@ def _archive(file: Path) -> FoundTable:
 
 
 def _rank(name: str) -> int:
-    found = rank(name, "label")
-    return 2 if found is None else found
+    place = rank(name, "label")
+    return 2 if place is None else place
 
 
 def _columns(shapes: dict[str, tuple[int, ...]]) -> list[str]:

@@ -137,17 +137,17 @@ def labels(domains: Sequence[str]) -> dict[str, str]:
         >>> labels(["Köln: Süd", "Koln Sud", "007"])
         {'Koln_Sud': 'Köln: Süd', 'Koln_Sud_2': 'Koln Sud', '007': '007'}
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for domain in domains:
         plain = unicodedata.normalize("NFKD", domain).encode("ascii", "ignore").decode()
         name = re.sub(r"[^A-Za-z0-9_.+-]+", "_", plain).strip("_.+-")
         name = base = name if ALLOWED.fullmatch(name) else "domain"
         number = 1
-        while name in found:
+        while name in names:
             number += 1
             name = f"{base}_{number}"
-        found[name] = domain
-    return found
+        names[name] = domain
+    return names
 
 
 def held_out_keys(table: ImageTable, asker: Asker) -> list[Finding]:
@@ -224,12 +224,12 @@ def group_pattern(paths: Sequence[str]) -> tuple[str, int] | None:
     """
     for pattern in PATTERNS:
         search = re.compile(pattern).search
-        found = [match.group(1) for path in paths if (match := search(path))]
-        if len(found) < len(paths):
+        patients = [match.group(1) for path in paths if (match := search(path))]
+        if len(patients) < len(paths):
             continue
-        sizes = Counter(found)
-        several = len(found) >= _IMAGES_EACH * len(sizes)
-        if len(sizes) >= _FEWEST and several and max(sizes.values()) <= _LARGEST * len(found):
+        sizes = Counter(patients)
+        several = len(patients) >= _IMAGES_EACH * len(sizes)
+        if len(sizes) >= _FEWEST and several and max(sizes.values()) <= _LARGEST * len(patients):
             return pattern, len(sizes)
     return None
 

@@ -72,14 +72,14 @@ def image_keys(facts: Sequence[Facts]) -> list[Finding]:
         facts: Of each usable item; at least one.
     """
     dims = dims_of(facts)
-    found = []
+    keys = []
     if dims == 2 and any(len(one.spatial) == 3 and _flat(one) for one in facts):
-        found.append(Finding("dims", 2, "Every file holds a single slice."))
+        keys.append(Finding("dims", 2, "Every file holds a single slice."))
     edges = np.array([_edges(one, dims) for one in facts if len(_edges(one, dims)) == dims])
     size, why = _size(edges, dims)
-    found.append(Finding("size", size, why))
-    found += _spacing(facts, dims, size)
-    return [*found, *_window(facts)]
+    keys.append(Finding("size", size, why))
+    keys += _spacing(facts, dims, size)
+    return [*keys, *_window(facts)]
 
 
 def _flat(facts: Facts) -> bool:

@@ -137,7 +137,7 @@ def _read(data: list[Finding]) -> ImageTable:
 
 def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Finding]:
     """Rows without a label, and files that cannot be used: left out, if nobody objects."""
-    found = []
+    keys = []
     unlabelled = sum(one.reason == NO_LABEL for one in table.bad_files)
     unusable = len(table.bad_files) - unlabelled
     for count, key, what in (
@@ -148,9 +148,9 @@ def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Findi
             total = len(table) + len(table.bad_files)
             text = f"{counted(count, 'scan', 'scans')} of {total:,} {what}"
             agreed = asker.confirm(f"{text}. Go on without?")
-            found.append(Finding(key, "skip", f"Left out: {text}. {agreed}"))
+            keys.append(Finding(key, "skip", f"Left out: {text}. {agreed}"))
             notices.append(f"Left out: {text} (data.{key}).")
-    return found
+    return keys
 
 
 def _groups(table: ImageTable, data: list[Finding]) -> list[Finding]:

@@ -52,7 +52,7 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
     """
     domains, kind = study.held_out.names, study.kind
     lines = [
-        *comment(f"A study of {study.name}: {found(study)}."),
+        *comment(f"A study of {study.name}: {summary(study)}."),
         "#",
         *comment("Written by `medldr new`; every line may be changed. What to do with it:"),
         f"#   medldr data check {out.name}",
@@ -140,7 +140,7 @@ def sweep_name(out: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_.+-]+", "_", out.stem).strip("._+-") or "sweep"
 
 
-def found(study: Study) -> str:
+def summary(study: Study) -> str:
     """What the data hold, in one sentence of counts."""
     table = study.table
     groups = len(set(table.groups.tolist()) - {""})

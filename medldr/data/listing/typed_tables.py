@@ -65,7 +65,7 @@ def read_json_lines(text: str, where: str) -> list[Line]:
 
 def _record(line: str, where: str) -> dict[str, str]:
     try:
-        found = json.loads(
+        pairs = json.loads(
             line,
             object_pairs_hook=_Pairs,
             parse_int=str,
@@ -77,10 +77,10 @@ def _record(line: str, where: str) -> dict[str, str]:
             f"{where} is not JSON ({error}). Write one object per line, such as "
             '{"path": "p1.png", "label": "benign"}'
         ) from error
-    if not isinstance(found, _Pairs):
+    if not isinstance(pairs, _Pairs):
         raise InputError(f'{where} is not an object. Write {{"path": "p1.png", ...}} on each line')
     record: dict[str, str] = {}
-    for name, value in found:
+    for name, value in pairs:
         if name in record:
             raise InputError(f"{where}: {name!r} appears twice. Keep one of them")
         if isinstance(value, list):

@@ -132,12 +132,12 @@ SETS: Final = {
 """By the value of `data.set`."""
 
 
-def compare(known: Known, found: dict[str, int]) -> str:
+def compare(known: Known, pictures: dict[str, int]) -> str:
     """Which release the pictures of each domain are, in a sentence.
 
     Args:
         known: The set.
-        found: Pictures by domain.
+        pictures: How many there are, by domain.
 
     Example:
         >>> compare(SETS["pacs"], dict(zip(SETS["pacs"].domains, (2048, 2344, 1670, 3929))))
@@ -145,9 +145,9 @@ def compare(known: Known, found: dict[str, int]) -> str:
         >>> compare(SETS["pacs"], dict(zip(SETS["pacs"].domains, (2048, 2344, 1670, 3928))))
         'PACS: 9,990 pictures, one fewer than the whole set of 9,991 (sketch 3,928 of 3,929).'
     """
-    counts = [found.get(domain, 0) for domain in known.domains]
+    counts = [pictures.get(domain, 0) for domain in known.domains]
     total = sum(counts)
-    release = nearest(known, found)
+    release = nearest(known, pictures)
     head = f"{known.title}: {total:,} pictures, "
     unequal = [
         f"{domain} {n:,} of {published:,}"
@@ -171,9 +171,9 @@ def compare(known: Known, found: dict[str, int]) -> str:
     return f"{'; '.join((text, *remarks))}."
 
 
-def nearest(known: Known, found: dict[str, int]) -> Release:
+def nearest(known: Known, pictures: dict[str, int]) -> Release:
     """The release whose total is nearest, and of those the one with the nearest domains."""
-    counts = [found.get(domain, 0) for domain in known.domains]
+    counts = [pictures.get(domain, 0) for domain in known.domains]
 
     def away(release: Release) -> tuple[int, int]:
         apart = (abs(a - b) for a, b in zip(counts, release.counts, strict=True))

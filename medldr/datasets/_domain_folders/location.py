@@ -71,10 +71,10 @@ def _absent(known: Known, root: Path | None) -> InputError:
     partly = max(places, key=lambda at: len(known.domains) - len(_lacking(known, at)))
     lacking = _lacking(known, partly)
     if len(lacking) < len(known.domains):
-        found = [name for name in read_folder(partly).folders if name not in known.domains]
+        others = [name for name in read_folder(partly).folders if name not in known.domains]
         return InputError(
             f"{known.title} in {partly} has no folder {_quoted(lacking)}."
-            f"{did_you_mean(lacking[0], found)} Found {describe_folder(partly)}. Rename it or "
+            f"{did_you_mean(lacking[0], others)} Found {describe_folder(partly)}. Rename it or "
             "extract it again; data.set=null reads any tree, with the domains that it has. "
             f"{expected}"
         )

@@ -185,8 +185,8 @@ def _parts(rows: Rows, config: Config) -> tuple[Source, ...]:
             )
     if config.crop.mask is not None:
         (column,) = cells.values()
-        found = find_places(column, rows.root).sources
-        masks = [mask or Source(rows.root / text) for text, mask in zip(column, found, strict=True)]
+        files = find_places(column, rows.root).sources
+        masks = [mask or Source(rows.root / text) for text, mask in zip(column, files, strict=True)]
         pairs = zip(rows.sources, masks, strict=True)
         return tuple(replace(source, mask=mask) for source, mask in pairs)
     points = [
