@@ -218,7 +218,6 @@ def make_comparison(
         ),
         splits={split: one.size() for split, one in by_split.items()},
         scores=tuple(score for one in by_split.values() for score in one.means()),
-        classes=tuple(score for one in by_split.values() for score in one.class_means()),
         gaps=tuple(_gaps(by_split, compared, base, settings)),
         differences=tuple(d for one in by_split.values() for d in one.differences(pairs, controls)),
         collapses=tuple(run for one in by_split.values() for run in one.collapses()),

@@ -83,17 +83,20 @@ class Margin(NamedTuple):
 
 
 class Score(NamedTuple):
-    """One metric of one method on a split, or on one of its domains.
+    """One metric of one method on a split, on one of its domains or of one of its classes.
 
     Attributes:
         split: The split.
         domain: None for the whole split.
-        metric: The metric.
+        metric: The metric; ``class/0/recall`` where it is of a class.
         method: The method.
         estimate: Mean over its runs, with interval and spread.
         values: One per run; None where it is undefined.
         seen: Whether training rows came from this domain; None for a whole split.
         few_groups: Whether it was measured on too few groups.
+        class_: The class or label; empty for a metric of all.
+        n: Images of the class, or its positives; 0 for a metric of all.
+        n_groups: Groups that the metric of a class depends on.
     """
 
     split: str
@@ -104,23 +107,8 @@ class Score(NamedTuple):
     values: tuple[float | None, ...] = ()
     seen: bool | None = None
     few_groups: bool = False
-
-    @property
-    def runs(self) -> int:
-        """How many runs the mean is over."""
-        return len(self.values)
-
-
-class ClassScore(NamedTuple):
-    """One metric of one class or label; `n` counts its items, or positives, of `n_groups`."""
-
-    split: str
-    name: str
-    n: int
-    metric: str
-    method: str
-    estimate: Estimate
-    values: tuple[float | None, ...] = ()
+    class_: str = ""
+    n: int = 0
     n_groups: int | None = None
 
     @property
@@ -235,7 +223,7 @@ class Missing(NamedTuple):
     reason: str
 
 
-S = TypeVar("S", Score, ClassScore, Gap, Collapse)
+S = TypeVar("S", Score, Gap, Collapse)
 
 
 @dataclass(frozen=True)
@@ -247,8 +235,7 @@ class Comparison:
         reference: The method that all others are compared with.
         methods: In their order.
         splits: Size of each split compared.
-        scores: One per split, domain, metric and method.
-        classes: One per split, class and method.
+        scores: One per split, domain or class, metric and method.
         gaps: One per metric and method.
         differences: One per split, domain, metric and two methods, family by family.
         collapses: Runs that predict a single class, or never one that occurs.
@@ -267,7 +254,6 @@ class Comparison:
     methods: tuple[Method, ...]
     splits: Mapping[str, Size]
     scores: tuple[Score, ...] = ()
-    classes: tuple[ClassScore, ...] = ()
     gaps: tuple[Gap, ...] = ()
     differences: tuple[Difference, ...] = ()
     collapses: tuple[Collapse, ...] = ()
@@ -279,6 +265,11 @@ class Comparison:
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = field(default_factory=CalibrationRecord)
     margin: Margin | None = None
+
+    @property
+    def classes(self) -> list[Score]:
+        """The scores of single classes or labels."""
+        return [score for score in self.scores if score.class_]
 
     @functools.cached_property
     def _by_place(self) -> dict[tuple[str, str | None, str, str], Score]:
@@ -389,7 +380,6 @@ class Comparison:
             reference=names[self.reference],
             methods=tuple(replace(method, name=names[method.name]) for method in self.methods),
             scores=each(self.scores),
-            classes=each(self.classes),
             gaps=each(self.gaps),
             collapses=each(self.collapses),
             differences=tuple(

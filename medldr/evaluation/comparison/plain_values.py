@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from medldr.evaluation.comparison.comparison import (
-    ClassScore,
     Comparison,
     Difference,
     Method,
@@ -46,9 +45,10 @@ def plain_values(comparison: Comparison) -> dict[str, Any]:
         "pairs": [_pair(d) for d in comparison.differences if d.family == "competing"],
         "degenerate": [collapse._asdict() for collapse in comparison.collapses],
         "classes": [
-            {"split": score.split, "class": score.name, "n": score.n, "n_groups": score.n_groups}
-            | {"metric": score.metric, "method": score.method, **_mean(score)}
+            {"split": score.split, "class": score.class_, "n": score.n, "n_groups": score.n_groups}
+            | {"metric": metric, "method": score.method, **_mean(score)}
             for score in comparison.classes
+            for metric in [score.metric.rpartition("/")[2]]
         ],
         "footnotes": list(comparison.footnotes),
         "missing": [missing._asdict() for missing in comparison.missing],
@@ -86,7 +86,7 @@ def _row(score: Score, difference: Difference | None, comparison: Comparison) ->
     return {**place, **_mean(score), "few_groups": score.few_groups, "difference": minus}
 
 
-def _mean(score: Score | ClassScore) -> dict[str, Any]:
+def _mean(score: Score) -> dict[str, Any]:
     mean = score.estimate
     written = {"runs": score.runs, "values": list(score.values), "sd": mean.sd, "noise": mean.noise}
     return {**written, "mean": mean.mean, **_ends(mean), "variance": _variance(mean)}

@@ -11,7 +11,6 @@ import numpy as np
 
 from medldr.evaluation.class_mix import shares
 from medldr.evaluation.comparison.comparison import (
-    ClassScore,
     Collapse,
     Difference,
     Family,
@@ -161,22 +160,17 @@ class SplitComparison:
 
     def means(self) -> Iterator[Score]:
         """One per metric and method."""
-        size = self.size()
+        size, names = self.size(), self.per_run[0].table.class_names
+        counts = np.nansum(self.per_run[0].truth, axis=0).astype(int).tolist()
         for (method, name), estimate in self.estimates.items():
             domain, metric = _place(name)
             few = size.domains[domain].few_groups if domain else size.few_groups
             seen, values = self._seen(method, domain), self._values(method, name)
-            yield Score(self.split, domain, metric, method, estimate, values, seen, few)
-
-    def class_means(self) -> Iterator[ClassScore]:
-        """One per class, metric and method."""
-        names, counts = self.per_run[0].table.class_names, np.nansum(self.per_run[0].truth, axis=0)
-        for name in self.class_names():
-            _, number, metric = name.split("/")
-            place = self.split, names[int(number)], int(counts[int(number)]), metric
-            for method in (method.name for method in self.methods):
-                estimate, values = self.estimates[method, name], self._values(method, name)
-                yield ClassScore(*place, method, estimate, values, self.units(name))
+            score = Score(self.split, domain, metric, method, estimate, values, seen, few)
+            if name.startswith("class/"):
+                k = int(name.split("/")[1])
+                score = score._replace(class_=names[k], n=counts[k], n_groups=self.units(name))
+            yield score
 
     def _values(self, method: str, name: str) -> tuple[float | None, ...]:
         values = self.scores[method, name].values

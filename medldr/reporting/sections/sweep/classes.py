@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from medldr.evaluation.comparison.comparison import ClassScore
+from medldr.evaluation.comparison.comparison import Score
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
@@ -29,9 +29,9 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
     if column.comparison is None:
         return None
     found = {
-        (score.name, score.method): score
+        (score.class_, score.method): score
         for score in column.comparison.classes
-        if (score.split, score.metric) == (split, "recall")
+        if score.split == split
     }
     names = [row for row in study.rows if any(method == row for _, method in found)]
     if not names:
@@ -42,7 +42,7 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
     grouped = column.comparison.splits[split].groups is not None
     columns = [kind.capitalize(), count, *(["Groups"] if grouped else []), *names]
     table = Table(f"{column.name}: {caption}", columns)
-    sizes = {score.name: score for score in reversed(found.values())}
+    sizes = {score.class_: score for score in reversed(found.values())}
     for name in dict.fromkeys(name for name, _ in found):
         scores = [found.get((name, row)) for row in names]
         cells = [table.number("recall", _of(column, score)) for score in scores]
@@ -51,7 +51,7 @@ def recall_table(study: Study, column: Column, split: str) -> Table | None:
     return table
 
 
-def _of(column: Column, score: ClassScore | None) -> Estimate | None:
+def _of(column: Column, score: Score | None) -> Estimate | None:
     """A number with how many of the planned runs it is of; None where it was not computed."""
     if score is None:
         return None

@@ -43,7 +43,7 @@ class Results:
         errors of probabilities over few classes are on another scale than those over many.
         """
         there = [column.comparison for column in self.columns if column.comparison is not None]
-        classes = {len({score.name for score in found.classes}) for found in there}
+        classes = {len({score.class_ for score in found.classes}) for found in there}
         alike = len(classes) < 2 or not metric_facts(metric).calibration
         return len(there) > 1 and len(self.held_out) < 2 and alike
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from medldr.config.method import augmentation_id
-from medldr.evaluation.comparison.comparison import ClassScore, Comparison, Difference, Score
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Score
 from medldr.folders.run_record import what_ran
 from medldr.reporting.published.match import beside
 from medldr.reporting.results.class_mix import chance
@@ -89,7 +89,7 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
         yield {**heads[score.method], **_place(score), **_size(found, score), **more}
     yield from _majority(results, column)
     for each in () if found is None else found.classes:
-        yield {**heads[each.method], **_place(each), **_size(found, each)}
+        yield {**heads[each.method], **_of_class(each), **_size(found, each, of_class=True)}
     for row in heads:
         if found is None or all(score.method != row for score in found.scores):
             for metric in results.metrics:
@@ -125,12 +125,12 @@ def _majority(results: Results, column: Column) -> Iterator[Line]:
             yield {**head, **place, **counts, "metric": metric, "mean": value}
 
 
-def _size(found: Comparison | None, score: Score | ClassScore) -> Line:
+def _size(found: Comparison | None, score: Score, *, of_class: bool = False) -> Line:
     """Images and groups behind a score; groups only where images are known to belong to some."""
     if found is None:
         return {}
     size = found.splits[score.split]
-    if isinstance(score, ClassScore):
+    if of_class:
         return {"images": score.n, "groups": None if size.groups is None else score.n_groups}
     size = size if score.domain is None else size.domains[score.domain]
     return {"images": size.n, "groups": size.groups}
@@ -174,12 +174,15 @@ def _status(column: Column, row: str) -> str:
     return (missing if whole else f"partly: {missing}") if missing else "done"
 
 
-def _place(score: Score | ClassScore) -> Line:
+def _place(score: Score) -> Line:
     """What a score is of, and its numbers."""
-    part = {"class": score.name} if isinstance(score, ClassScore) else {"domain": score.domain}
-    place = {"split": score.split, "metric": score.metric, "runs": score.runs, **part}
+    of = {key: getattr(score, key) for key in ("split", "domain", "metric", "runs")}
     numbers = ("mean", "sd", "low", "high", "reason")
-    return {**place, **{key: getattr(score.estimate, key) for key in numbers}}
+    return {**of, **{key: getattr(score.estimate, key) for key in numbers}}
+
+
+def _of_class(score: Score) -> Line:
+    return {**_place(score), "class": score.class_, "metric": score.metric.rpartition("/")[2]}
 
 
 def _minus(difference: Difference | None, other: str) -> Line:

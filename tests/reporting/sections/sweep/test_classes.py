@@ -19,6 +19,6 @@ def test_recall_has_classes_down_and_methods_across(whole):
         for method, cell in zip(table.columns[3:], row.cells[2:], strict=True):
             (found,) = [
                 score for score in column.comparison.classes
-                if (score.split, score.name, score.method) == ("test", row.heading, method)
+                if (score.split, score.class_, score.method) == ("test", row.heading, method)
             ]  # fmt: skip
             assert printed(cell).value == found.estimate.mean
