@@ -74,9 +74,9 @@ def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool)
         point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
         made = (settings, positive)
         if made not in run.thresholds:  # a run is scored on several splits
-            draws, seed = settings.draws, settings.seed
-            found = thresholds_of(run.predictions, point, positive, draws, seed)
-            run.thresholds[made] = found
+            run.thresholds[made] = thresholds_of(
+                run.predictions, point, positive, settings.draws, settings.seed
+            )
         drawn = run.thresholds[made]
     return SplitScores(
         table, settings.bins, positive, point, per_group, drawn, shots=settings.shots
@@ -97,14 +97,10 @@ def recorded_noise(
     Returns:
         Mean and 95% point, as in `evaluation.json`; None where any run does not record them.
     """
-    noises = []
-    for run in runs:
-        place = run.evaluation.splits.get(split)
-        scored = place if place is None or domain is None else place.domains.get(domain)
-        number = None if scored is None else scored.metrics.get(metric)
-        if number is None or number.noise is None:
-            return None
-        noises.append(number.noise)
+    rows = [run.evaluation.scores.row(split, metric, domain=domain or "") for run in runs]
+    noises = [row.noise for row in rows if row is not None and row.noise is not None]
+    if len(noises) < len(runs):
+        return None
     mean, most = np.mean(noises, axis=0).tolist()
     return mean, most
 

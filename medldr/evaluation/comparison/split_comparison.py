@@ -122,9 +122,10 @@ class SplitComparison:
         scores = self.per_run[0]
         domains = {}
         for name, rows in scores.domains.items():
-            groups = len(np.unique(scores.units.number[rows]))
-            few, mix = groups < bootstrap.FEW_GROUPS, _by_class(scores, shares(scores.truth[rows]))
-            domains[name] = Size(int(rows.sum()), groups, few, {}, scores.units.kind, mix)
+            (n, groups), mix = scores.size(rows), _by_class(scores, shares(scores.truth[rows]))
+            domains[name] = Size(
+                n, groups, groups < bootstrap.FEW_GROUPS, {}, scores.units.kind, mix
+            )
         units, mix = scores.units, _by_class(scores, scores.shares)
         absent = tuple(absent_classes(scores))
         return Size(len(scores.table), units.count, units.few, domains, units.kind, mix, absent)
