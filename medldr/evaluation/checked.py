@@ -2,12 +2,12 @@
 
 Reports and comparisons print nothing of a run whose files were changed: `evaluation.json` must
 follow from `predictions.csv`, and the files that are read must have the checksums that `run.json`
-holds. Runs of older versions have no checksums; what follows from predictions is checked for them.
+holds. Of a run without checksums, what follows from its predictions is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from medldr.errors import InputError
@@ -36,15 +36,14 @@ def read_results(
         InputError: If a file is damaged or was changed, or the evaluation does not follow from the
             predictions; names the run, what differs and the cure.
     """
-    evaluation, table, unlike = None, None, list[Difference]()
+    evaluation, table, wrong = None, None, list[Difference]()
     if files.evaluation.is_file():
         evaluation = read_evaluation(files)
         if files.predictions.is_file():
             table = read_predictions(files.predictions, evaluation.task)
-            unlike = differences(evaluation, table)
+            wrong = differences(evaluation, table)
     read = (files.run, files.metrics, files.predictions, files.evaluation, files.mistakes)
-    changed = _changed(files, record, _names(files, read))
-    _refuse(files, changed, [str(each) for each in unlike])
+    _refuse(files, _changed(files, record, *read), map(str, wrong))
     return evaluation, table
 
 
@@ -66,8 +65,8 @@ def refuse_other_weights(files: RunFolder, record: RunRecord) -> None:
     Raises:
         InputError: If a file was changed.
     """
-    paths = [files.run, files.model, *map(files.selected, record.selections)]
-    _refuse(files, _changed(files, record, _names(files, paths)), ())
+    weights = (files.model, *map(files.selected, record.selections))
+    _refuse(files, _changed(files, record, files.run, *weights))
 
 
 def refuse_other_latents(files: RunFolder, record: RunRecord) -> None:
@@ -76,7 +75,7 @@ def refuse_other_latents(files: RunFolder, record: RunRecord) -> None:
     Raises:
         InputError: If the file was changed.
     """
-    _refuse(files, _changed(files, record, _names(files, [files.latents])), ())
+    _refuse(files, _changed(files, record, files.latents))
 
 
 def forget_scored(files: RunFolder) -> None:
@@ -98,10 +97,10 @@ def note_scored(files: RunFolder) -> None:
     if record.status != "done":
         return
     names = set(result_files(files))
-    if record.checksums:  # an older version recorded none at all
+    if record.checksums:  # a run that has none at all gets those of every file
         names = {name for name in names if _scored_now(files, record, name)}
-    found = checksums_of(files, names)
-    add_to_run_record(files, checksums={**_not_scored(files, record), **found})
+    made = checksums_of(files, names)
+    add_to_run_record(files, checksums={**_not_scored(files, record), **made})
 
 
 def _not_scored(files: RunFolder, record: RunRecord) -> dict[str, str]:
@@ -129,38 +128,39 @@ def read_further_evaluation(
     if not files.evaluation_of(rule).is_file():
         return None
     evaluation = read_evaluation(files, rule)
-    paths = (files.evaluation_of(rule), files.predictions_of(rule))
-    changed = _changed(files, record, _names(files, paths))
-    unlike = []
+    predictions = files.predictions_of(rule)
+    changed, wrong = _changed(files, record, files.evaluation_of(rule), predictions), list[str]()
     unsure = bool(changed) or record is None or not record.checksums
-    if unsure and files.predictions_of(rule).is_file():
-        table = read_predictions(files.predictions_of(rule), evaluation.task)
-        unlike = [f"selected/{rule}: {each}" for each in differences(evaluation, table)]
-    _refuse(files, changed, unlike)
+    if unsure and predictions.is_file():
+        table = read_predictions(predictions, evaluation.task)
+        wrong = [f"selected/{rule}: {each}" for each in differences(evaluation, table)]
+    _refuse(files, changed, wrong)
     return evaluation
 
 
-def _names(files: RunFolder, paths: Iterable[Path]) -> list[str]:
-    return [path.relative_to(files.path).as_posix() for path in paths]
-
-
-def _changed(files: RunFolder, record: RunRecord | None, names: Collection[str]) -> dict[str, str]:
-    """Files that were changed; one that is missing is for the caller to miss."""
+def _changed(files: RunFolder, record: RunRecord | None, *paths: Path) -> dict[str, str]:
+    """What was done to each of these files; one that is missing is for the caller to miss."""
     if record is None:
         return {}
-    found = changes(files, record.content, names)
-    return {name: what for name, what in found if (files.path / name).is_file()}
+    names = [path.relative_to(files.path).as_posix() for path in paths]
+    return {
+        name: what
+        for name, what in changes(files, record.content, names)
+        if (files.path / name).is_file()
+    }
 
 
-def _refuse(files: RunFolder, changed: Mapping[str, str], unlike: Sequence[str]) -> None:
-    found = [*(f"{files.path / name} {what}" for name, what in changed.items()), *unlike]
-    if not found:
+def _refuse(files: RunFolder, changed: Mapping[str, str], wrong: Iterable[str] = ()) -> None:
+    """Refuse files that were changed, and numbers that do not follow from the predictions."""
+    reasons = [*(f"{files.path / name} {what}" for name, what in changed.items()), *wrong]
+    if not reasons:
         return
-    shown = "; ".join(found[:SHOWN])
-    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    shown = "; ".join(reasons[:SHOWN])
+    more = f"; and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
     # Scoring again makes new predictions, evaluations and pictures, and nothing else.
-    scored = (files.predictions, files.evaluation, files.mistakes, files.latents)
-    again = [path.name for path in scored]
+    again = {
+        path.name for path in (files.predictions, files.evaluation, files.mistakes, files.latents)
+    }
     lost = [name for name in changed if Path(name).name not in again]
     cure = f"Score the run again with `medldr evaluate {files.path}`"
     if lost:

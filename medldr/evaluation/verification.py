@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -124,16 +124,8 @@ def _scored_files(files: RunFolder, rule: str | None) -> tuple[Path, Path]:
     return files.evaluation_of(rule), files.predictions_of(rule)
 
 
-class _Again(NamedTuple):
-    """How many numbers were computed again, what differs, and what may."""
-
-    numbers: int
-    differs: list[str]
-    remarks: list[str]
-
-
-def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> _Again:
-    """The evaluation of the weights of a rule, made again with its own bootstrap draws."""
+def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> Verdict:
+    """The evaluation of the weights of a rule, made again with the draws that it records."""
     recorded, content = read_evaluation(files, rule), read_evaluation_content(files, rule)
     table = read_predictions(_scored_files(files, rule)[1], recorded.task)
     points = {each.key: each for each in differences(recorded, table)}
@@ -159,14 +151,14 @@ def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> _Aga
         for each in leaves
         if not equal(each.recorded, each.computed) and each.key not in points
     }
-    differs, texts = [str(each) for each in points.values()], list(others.values())
+    differs, texts = tuple(map(str, points.values())), tuple(others.values())
     if not texts or _same_software(record, content, again):
-        return _Again(len(leaves), differs + texts, [])
+        return Verdict(rule or "", numbers=len(leaves), differs=differs + texts)
     remark = (
         f"{len(texts)} CIs and other numbers beside the point values are not those of this version "
         f"of medldr or of NumPy, for example {texts[0]}"
     )
-    return _Again(len(leaves), differs, [remark])
+    return Verdict(rule or "", numbers=len(leaves), differs=differs, remarks=(remark,))
 
 
 def _same_software(record: RunRecord, content: Mapping[str, Any], again: Mapping[str, Any]) -> bool:

@@ -278,7 +278,7 @@ class GapRecord(Record):
 
 
 class EvaluationRecord(Record):
-    """`evaluation.json`; keys that an older version did not write have their defaults."""
+    """`evaluation.json`; what not every evaluation writes has a default."""
 
     schema_: int = Field(SCHEMA, alias="schema")
     task: Task

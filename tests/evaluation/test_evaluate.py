@@ -1,6 +1,7 @@
 """evaluation.json: complete, safe as JSON, honest about what is undefined."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import accuracy, auc, evaluate, predictions_of, score
+from medldr.evaluation import accuracy, auc, evaluate, join, predictions_of, score
 from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.metrics import metric_facts
 
 FAST = EvaluationConfig(draws=200)
 TASKS = ["multi-class", "binary", "ordinal", "multi-label"]
@@ -165,6 +167,28 @@ def test_the_threshold_is_taken_from_validation_and_kept_in_the_file():
     scored = found["splits"]["test"]["metrics"]
     assert scored["sensitivity_at_specificity"]["value"] == 0.8  # 0.6 * (0.5, 0.55) <= 0.35
     assert scored["specificity_at_threshold"]["value"] == 1.0
+
+
+def test_decisions_at_several_thresholds_take_the_place_of_one(make):
+    """Items that models with thresholds of their own predicted, such as the folds of one set."""
+    table = make("binary", n=120)
+    called = table.prob[:, 1] > np.where(np.arange(120) < 60, 0.3, 0.7)
+    config = EvaluationConfig(draws=200, prevalence=0.1)
+    plain = evaluate({"test": table}, config)["splits"]["test"]
+    halves = np.split(np.arange(120), 2)
+    parts = [replace(table.select(rows), decision=called[rows]) for rows in halves]
+    decided = evaluate({"test": join(parts)}, config)["splits"]["test"]
+    truth = table.label == 1
+    of = {name: number["value"] for name, number in decided["metrics"].items()}
+    assert of["sensitivity_at_specificity"] == pytest.approx(called[truth].mean())
+    assert of["specificity_at_threshold"] == pytest.approx((~called[~truth]).mean())
+    assert of["ppv"] == pytest.approx(truth[called].mean())
+    assert decided["metrics"]["ppv"]["low"] < of["ppv"] < decided["metrics"]["ppv"]["high"]
+    assert decided["decisions"]["false_positives"] == (called & ~truth).sum()
+    assert decided["at_prevalence"]["ppv_at_prevalence"]["value"] < of["ppv"]
+    same = {name for name in of if decided["metrics"][name] == plain["metrics"][name]}
+    assert of.keys() - same == {name for name in of if metric_facts(name).threshold}
+    assert join([parts[0], table]).decision is None
 
 
 def test_the_positive_class_decides_what_sensitivity_is_about(make):

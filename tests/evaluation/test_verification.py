@@ -1,4 +1,4 @@
-"""Runs that an older version left are believed as far as their predictions go."""
+"""Finished runs are believed as far as their predictions go, with and without checksums."""
 
 import shutil
 from pathlib import Path
@@ -21,7 +21,7 @@ def finished(case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_older_runs_follow_from_their_predictions(case):
+def test_frozen_runs_follow_from_their_predictions(case):
     runs = finished(case)
     assert runs
     for files in runs:
@@ -31,7 +31,7 @@ def test_older_runs_follow_from_their_predictions(case):
 
 
 @pytest.mark.parametrize("files", finished("single"), ids=lambda files: files.path.name)
-def test_older_runs_are_verified_without_checksums(files):
+def test_runs_without_checksums_are_verified(files):
     verdict = verify_run(files)
     assert verdict.differs == ()
     assert verdict.files == 0

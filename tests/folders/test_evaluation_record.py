@@ -56,7 +56,7 @@ def test_weights_of_another_rule_have_a_file_of_their_own(files):
     assert read_evaluation(files, "val_auc") == EvaluationRecord.model_validate(CONTENT)
 
 
-def test_an_older_file_has_the_defaults_of_what_it_lacks(files):
+def test_what_a_file_lacks_has_its_default(files):
     files.evaluation.write_text('{"task": "ordinal", "splits": {"test": {"n": 3}}}')
     record = read_evaluation(files)
     scored = record.splits["test"]
