@@ -24,11 +24,6 @@ def section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def is_swad(config: Mapping[str, Any]) -> bool:
-    """Whether a run averages its weights with SWAD, which makes it a different method."""
-    return bool(swad_form(config))
-
-
 def swad_form(config: Mapping[str, Any]) -> str:
     """Which mean of weights a run takes with SWAD; empty if it does not use SWAD.
 
@@ -71,12 +66,10 @@ def dataset_name(config: Mapping[str, Any], run: Mapping[str, Any]) -> str:
         >>> dataset_name({}, {"data": {"name": "fracturemnist3d_28"}})
         'fracturemnist3d'
     """
-    recorded = run.get("data")
-    found = recorded.get("name") if isinstance(recorded, Mapping) else None
     data = section(config, "data")
-    for key in ("flag", "dataset", "set"):
-        found = data.get(key) or found
-    name = str(found or run.get("dataset") or data.get("name", "unknown data"))
+    stated = (data.get(key) for key in ("set", "dataset", "flag"))
+    recorded = section(run, "data").get("name")
+    name = str(next(filter(None, stated), recorded or data.get("name", "unknown data")))
     head, _, tail = name.rpartition("_")
     return head if head and tail.isdigit() else name
 
@@ -90,5 +83,5 @@ def held_out(config: Mapping[str, Any]) -> tuple[str, ...]:
         >>> held_out({"data": {"name": "medmnist"}})
         ()
     """
-    held = section(config, "data").get("held_out") or ()
-    return (held,) if isinstance(held, str) else tuple(map(str, held))
+    domains = section(config, "data").get("held_out") or ()
+    return (domains,) if isinstance(domains, str) else tuple(map(str, domains))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from medldr.config.sections import is_swad, later_stages
+from medldr.config.sections import later_stages, swad_form
 from medldr.evaluation.setting_selection import Evaluated, Trained
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.metrics_log import LogRow, last_stage
@@ -72,7 +72,7 @@ def _of_no_step(config: Mapping[str, Any]) -> bool:
     They are averaged over many steps, or normalised after training.
     """
     stages = later_stages(config)
-    return stages[-1].get("name") == "tau_norm" if stages else is_swad(config)
+    return stages[-1].get("name") == "tau_norm" if stages else bool(swad_form(config))
 
 
 def _trained(study: Study, held: HeldRun) -> Trained:
