@@ -84,21 +84,21 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
             )
     table = load_table(section)
     plans = {to: make_splits(table, one) for to, one in _plans(table, target.sections)}
-    found = inspect_table(table, plans, looks, target.run)
+    inspection = inspect_table(table, plans, looks, target.run)
     bad = bad or len(table.bad_files)
-    _print(found, console)
+    _print(inspection, console)
     if page is not None:
         positive = None if target.run is None else target.run.evaluation.positive_class
-        controls = simple_controls(table, found.plans, positive)
+        controls = simple_controls(table, inspection.plans, positive)
         if controls:
             console.print(in_words(controls), **PLAIN)
-        write_page(found, controls, page, show_ids=show_ids)
+        write_page(inspection, controls, page, show_ids=show_ids)
         console.print(f"page: {page}", **PLAIN)
-    return 3 if bad or found.wrong else 0
+    return 3 if bad or inspection.wrong else 0
 
 
 def write_page(
-    found: Inspection, controls: Sequence[Control], path: Path, *, show_ids: bool
+    inspection: Inspection, controls: Sequence[Control], path: Path, *, show_ids: bool
 ) -> None:
     """Write the page of what was found.
 
@@ -108,10 +108,10 @@ def write_page(
     from medldr.reporting.pages.data_check import data_check_page
     from medldr.reporting.writers.html import html_page
 
-    table = found.table
+    table = inspection.table
     names = {*table.ids.tolist(), *table.groups.tolist(), *(file.path for file in table.bad_files)}
     ids = frozenset() if show_ids else worth_hiding(names - {""})
-    write_text(path, html_page(data_check_page(found, controls, ids)))
+    write_text(path, html_page(data_check_page(inspection, controls, ids)))
 
 
 def find_target(name: str, overrides: Sequence[str]) -> Target:
@@ -198,22 +198,22 @@ def _imbalance(section: DatasetConfig) -> str:
     return f", imbalance {', '.join(f'{key} {text}' for key, text in texts.items())}"
 
 
-def _print(found: Inspection, console: Console) -> None:
-    table = found.table
+def _print(inspection: Inspection, console: Console) -> None:
+    table = inspection.table
     print_counts(table.name, count_rows(table), console)
-    for to, rows in found.plans.items():
+    for to, rows in inspection.plans.items():
         used = ", ".join(f"{split} {len(of_split):,}" for split, of_split in rows.items())
         console.print(f"images a run would use{to}: {used}", **PLAIN)
     left_out = [f"{file.path}: {file.reason}" for file in table.bad_files]
     for what, lines in (("left out", left_out), ("not referred to by any row", table.unused)):
         if lines:
             print_files(what, lines, _LISTED, console)
-    for text in found.wrong:
+    for text in inspection.wrong:
         console.print(f"[red]wrong[/red] {escape(text)}", highlight=False, soft_wrap=True)
-    for text in found.notes:
+    for text in inspection.notes:
         console.print(f"[yellow]note[/yellow] {escape(text)}", highlight=False)
-    count = len(found.notes)
-    said = f"{len(table):,} images read, {count} note{'' if count == 1 else 's'}"
-    if found.wrong:
-        said += f", {len(found.wrong)} of what is wrong"
-    console.print(said)
+    count = len(inspection.notes)
+    summary = f"{len(table):,} images read, {count} note{'' if count == 1 else 's'}"
+    if inspection.wrong:
+        summary += f", {len(inspection.wrong)} of what is wrong"
+    console.print(summary)

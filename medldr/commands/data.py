@@ -72,13 +72,15 @@ def stats(name: str, overrides: Sequence[str]) -> None:
     table = load_table(data_section(name, overrides))
     console = Console()
     print_counts(table.name, count_rows(table), console)
-    found = pixel_stats(table)
-    size = " x ".join(str(n) for n in found["spatial_size"])
-    console.print(f"task          {found['task']}")
-    console.print(f"pixels        {found['channels']} channel(s), {size}")
-    console.print(f"mean (0 to 1) {_numbers(found['mean'])}   of {found['rows']:,} training images")
-    console.print(f"SD (0 to 1)   {_numbers(found['std'])}")
-    console.print(f"stored range  {found['min']} to {found['max']}")
+    pixels = pixel_stats(table)
+    size = " x ".join(str(n) for n in pixels["spatial_size"])
+    console.print(f"task          {pixels['task']}")
+    console.print(f"pixels        {pixels['channels']} channel(s), {size}")
+    console.print(
+        f"mean (0 to 1) {_numbers(pixels['mean'])}   of {pixels['rows']:,} training images"
+    )
+    console.print(f"SD (0 to 1)   {_numbers(pixels['std'])}")
+    console.print(f"stored range  {pixels['min']} to {pixels['max']}")
 
 
 def print_examination(name: str, found: Mapping[str, Any], console: Console) -> int:

@@ -103,23 +103,23 @@ def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Con
     absent = absence(module, section.model_copy(update={"download": False}))
     table = _source(section) if absent is None else None
     if out is None:
-        there = find_pack(section)
+        existing = find_pack(section)
     else:
-        there = open_pack(out.absolute(), section) if out.exists() else None
-    if there is None:
+        existing = open_pack(out.absolute(), section) if out.exists() else None
+    if existing is None:
         if table is None:
             raise InputError(f"there is no pack, and no source to make one from: {absent}")
-        there = open_pack(_make(table, section, out, workers, console), section)
-    found = verify_pack(there, table, workers=workers, console=console)
-    rows = f"{len(there.images):,} images"
+        existing = open_pack(_make(table, section, out, workers, console), section)
+    outcome = verify_pack(existing, table, workers=workers, console=console)
+    rows = f"{len(existing.images):,} images"
     against = "match the source" if table is not None else f"are as written ({absent})"
     renewed = "; the source files were touched: the pack's recorded modification times were updated"
     Console().print(
-        f"{there.facts.dataset}: {rows} in {there.folder} {against}"
-        f"{renewed if found == 'renewed' else ''}",
+        f"{existing.facts.dataset}: {rows} in {existing.folder} {against}"
+        f"{renewed if outcome == 'renewed' else ''}",
         **PLAIN,
     )
-    return there.table() if table is None else table
+    return existing.table() if table is None else table
 
 
 def _size(count: int) -> str:

@@ -65,9 +65,9 @@ def split(
     section = section.model_copy(update={k: v for k, v in given.items() if v is not None})
     table = load_table(section)
     if (table.splits != "").any() and not replace_splits:
-        there = ", ".join(s for s in SPLITS if (table.splits == s).any())
+        own = ", ".join(s for s in SPLITS if (table.splits == s).any())
         raise InputError(
-            f"{table.name} has splits of its own ({there}), which published numbers belong to. To "
+            f"{table.name} has splits of its own ({own}), which published numbers belong to. To "
             "use others in their place, add --replace-splits"
         )
     manifest = plan_manifest(table, section, folds=folds, domains=leave_one_domain_out)
@@ -107,7 +107,7 @@ def _print_domains(records: list[dict[str, Any]], parts: list[str], console: Con
     for split_name in order:
         table.add_column(split_name, justify="right")
     for domain in dict.fromkeys(sorted(record["domain"] for record in records)):
-        found = {r["split"]: r["rows"] for r in records if r["domain"] == domain}
-        cells = [f"{found.get(split_name, 0):,}" for split_name in order]
+        counts = {r["split"]: r["rows"] for r in records if r["domain"] == domain}
+        cells = [f"{counts.get(split_name, 0):,}" for split_name in order]
         table.add_row(escape(domain or "(none)"), *cells)
     console.print(table)

@@ -196,13 +196,13 @@ class Data:
         Raises:
             InputError: If the data has no such split or part, or no row of the domain in it.
         """
-        known = {**self.rows, **self.parts}
-        if split not in known:
+        splits = {**self.rows, **self.parts}
+        if split not in splits:
             raise InputError(
-                f"{self.table.name} has no split {split!r}.{did_you_mean(split, known)} "
-                f"Splits: {', '.join(known)}"
+                f"{self.table.name} has no split {split!r}.{did_you_mean(split, splits)} "
+                f"Splits: {', '.join(splits)}"
             )
-        rows = known[split]
+        rows = splits[split]
         if domain is not None:
             domains = self.table.domains[rows]
             if domain not in domains:

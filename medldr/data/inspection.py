@@ -64,17 +64,17 @@ def inspect_table(
     positive = None if run is None else run.evaluation.positive_class
     if run is not None:
         input_pipeline(table, run.transform)  # refuses a transform that cannot take these images
-    found = find_faults(table, looks)
+    findings = find_faults(table, looks)
     rows = {name: splits.rows for name, splits in plans.items()}
     of_splits = dict.fromkeys(note for splits in plans.values() for note in splits.notes)
     return Inspection(
         table,
         rows,
-        (*found.wrong, *divided_twins(table, rows)),
+        (*findings.wrong, *divided_twins(table, rows)),
         (
             *table.notes,
             *positive_class_notes(table, positive),
-            *found.notes,
+            *findings.notes,
             *of_splits,
             *_absent_classes(table, rows),
             *near_notes(table, rows),

@@ -92,8 +92,8 @@ def _beside_pack(module: Any, section: DatasetConfig, pack: Pack) -> ImageTable:
     Their names, sizes and times are compared all the same, and they were whole when packed.
     """
     again = getattr(module, "load_again", None)
-    known = tuple(BadFile(*entry) for entry in pack.facts.bad_files)
-    table: ImageTable = module.load(section) if again is None else again(section, known)
+    bad_files = tuple(BadFile(*entry) for entry in pack.facts.bad_files)
+    table: ImageTable = module.load(section) if again is None else again(section, bad_files)
     return table
 
 

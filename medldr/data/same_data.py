@@ -77,14 +77,16 @@ class DataComparer:
         except InputError as error:
             return Comparison((str(error),))
         if _is_of_scans(table) and record.data.reader != READER:
-            made = f"reader {record.data.reader}" if record.data.reader else "an earlier reader"
-            return Comparison((f"its files were read by {made} of medldr, and this is {READER}",))
+            reader = f"reader {record.data.reader}" if record.data.reader else "an earlier reader"
+            return Comparison((f"its files were read by {reader} of medldr, and this is {READER}",))
         changed = tuple(_differences(table, record, read_json(files.splits)))
         if changed or hash_table(table) == record.data_hash:
             return Comparison(changed)
-        other = [n for n, made in table.hashes.items() if record.data.files.get(n) != made]
-        said = f"checksum of {', '.join(other)}" if other else "order of its items, or their shape"
-        return Comparison((said,))
+        other = [n for n, sha256 in table.hashes.items() if record.data.files.get(n) != sha256]
+        difference = (
+            f"checksum of {', '.join(other)}" if other else "order of its items, or their shape"
+        )
+        return Comparison((difference,))
 
     def _table(self, section: DatasetConfig) -> ImageTable | str | None:
         """The table; why it is not here; or None where a data set has no files."""
@@ -109,15 +111,15 @@ def refuse_changed_data(config: RunConfig, files: RunFolder) -> None:
     Raises:
         InputError: Naming what changed, and the cure.
     """
-    found = DataComparer().compare(config, files)
-    if found.changed:
+    comparison = DataComparer().compare(config, files)
+    if comparison.changed:
         raise InputError(
             f"{files.path} has finished, but its data has changed since: "
-            f"{'; '.join(found.changed)}. {CURE}"
+            f"{'; '.join(comparison.changed)}. {CURE}"
         )
-    if found.not_compared:
+    if comparison.not_compared:
         console = Console(stderr=True, highlight=False)
-        text = f"not compared with the data of {files.path}: {found.not_compared}"
+        text = f"not compared with the data of {files.path}: {comparison.not_compared}"
         console.print(text, soft_wrap=True, markup=False)
 
 
@@ -134,8 +136,8 @@ def _load(section: DatasetConfig) -> ImageTable | str | None:
 def _same_checksums(section: DatasetConfig, record: RunRecord) -> bool:
     """Whether all that is read is in files whose checksums are those of the run."""
     checksums = getattr(plugins.load("datasets", section.name), "checksums", None)
-    found = {} if checksums is None else checksums(section)
-    return bool(found) and found.items() <= record.data.files.items()
+    current = {} if checksums is None else checksums(section)
+    return bool(current) and current.items() <= record.data.files.items()
 
 
 def _is_of_scans(table: ImageTable) -> bool:

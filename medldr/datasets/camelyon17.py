@@ -176,7 +176,7 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
     )
     bad = unusable(rows["path"].tolist(), examined)
     good = rows[~rows["path"].isin([file.path for file in bad])]
-    found = (
+    counts = (
         dict.fromkeys(published.COUNTS, 0) | good.groupby(["split", "hospital"]).size().to_dict()
     )
     return {
@@ -188,7 +188,7 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
                 "found": count,
                 "published": published.COUNTS.get((split, hospital), 0),
             }
-            for (split, hospital), count in found.items()
+            for (split, hospital), count in counts.items()
         ],
         "missing": [file.path for file in bad if file.reason == ABSENT],
         "unreadable": [tuple(file) for file in bad if file.reason != ABSENT],
@@ -197,11 +197,11 @@ def examine(config: Config, seen: Seen) -> dict[str, Any]:
 
 
 def _extra(folder: Path, known: set[str]) -> list[str]:
-    found = []
+    extra = []
     for parent, _, files in os.walk(folder / PATCHES):
         below = Path(parent).relative_to(folder).as_posix()
-        found += [f"{below}/{name}" for name in files if f"{below}/{name}" not in known]
-    return sorted(found)
+        extra += [f"{below}/{name}" for name in files if f"{below}/{name}" not in known]
+    return sorted(extra)
 
 
 def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: bool) -> None:
@@ -209,7 +209,7 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
     broken = [f"{file.path} ({file.reason})" for file in bad if file.reason != ABSENT]
     if skip and len(bad) < total:
         return
-    said = [
+    faults = [
         f"{len(files)} of the {total} patches listed in metadata.csv {what}, "
         f"for example {', '.join(files[:_LISTED])}"
         for files, what in ((absent, "are missing"), (broken, "cannot be used"))
@@ -224,7 +224,7 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
     elif not skip:
         cure += ", or leave them out with data.on_bad_file=skip"
     raise InputError(
-        f"{folder}: {'; '.join(said)}. {cure}. `medldr data check camelyon17 {folder}` lists them"
+        f"{folder}: {'; '.join(faults)}. {cure}. `medldr data check camelyon17 {folder}` lists them"
     )
 
 

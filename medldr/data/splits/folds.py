@@ -96,16 +96,16 @@ def plan_manifest(
         test=config.test_fraction if folds is None else None,
     )
     if folds is not None:
-        found = _numbered(plain, section, folds)
+        divisions = _numbered(plain, section, folds)
     elif domains:
-        found = _by_domain(plain, section)
+        divisions = _by_domain(plain, section)
     else:
-        found = {"0": _rows(plain, section)}
-    for name, parts in found.items():
+        divisions = {"0": _rows(plain, section)}
+    for name, parts in divisions.items():
         _refuse_empty(table, name, parts, made)
     ids: Folds = {
         name: {split: table.ids[rows].tolist() for split, rows in parts.items()}
-        for name, parts in found.items()
+        for name, parts in divisions.items()
     }
     return make_manifest(table.name, made, ids)
 
@@ -155,16 +155,16 @@ def _numbered(table: ImageTable, section: DatasetConfig, folds: int) -> dict[str
         )
     seed = int(section.split_seed)
     part = _divide(table, used, (1 / folds,) * folds, [seed, _TEST])
-    found: dict[str, Parts] = {}
+    divisions: dict[str, Parts] = {}
     for number in range(folds):
         rest = used[part != number]
         inner = _divide(table, rest, (1 - val, val), [seed, _VALIDATION, number])
-        found[str(number)] = {
+        divisions[str(number)] = {
             "train": rest[inner == 0],
             "val": rest[inner == 1],
             "test": used[part == number],
         }
-    return found
+    return divisions
 
 
 def _divide(

@@ -139,7 +139,7 @@ def _refused_by_groups(
     got: Rows,
 ) -> InputError:
     of = {share.label: share.asked for share in asked}
-    told = some(
+    lacking_rows = some(
         (f"{table.class_names[k]!r} would have {int(got[k]):,} of {of[k]:,} rows" for k in lacking),
         most=5,
     )
@@ -149,8 +149,8 @@ def _refused_by_groups(
     while possible is None and factor > 1:
         factor = max(1.0, float(int(factor * _STEP)))
         shares = _asked(available, wanted, factor)
-        there = shares[-1].asked and all(s.asked <= s.available for s in shares)
-        if there and not choose(labels, units, shares, wanted.seed).lacking:
+        enough = shares[-1].asked and all(s.asked <= s.available for s in shares)
+        if enough and not choose(labels, units, shares, wanted.seed).lacking:
             possible = factor
     cure = (
         f"Possible is data.imbalance.factor={possible:g}"
@@ -159,7 +159,7 @@ def _refused_by_groups(
     )
     return InputError(
         f"data.imbalance: groups of {table.name} (patients, slides) stay whole, which prevents "
-        f"factor {wanted.factor:g}: {told}. {cure}"
+        f"factor {wanted.factor:g}: {lacking_rows}. {cure}"
     )
 
 
@@ -242,13 +242,13 @@ def most_of_largest(available: Sequence[int], factor: float, kind: Literal["exp"
         >>> most_of_largest([6000, 1000, 500], 4, "exp"), sizes(2001, 3, 4, "exp")
         (2001, [2001, 1000, 500])
     """
-    found = []
+    limits = []
     for count, share in zip(available, _shares(len(available), factor, kind), strict=True):
         most = int((count + 1) / share) + 1  # rounding: walk down to the first that fits
         while int(most * share) > count:
             most -= 1
-        found.append(most)
-    return min(found)
+        limits.append(most)
+    return min(limits)
 
 
 def order_of(available: Rows, order: Literal["count", "label"]) -> Rows:

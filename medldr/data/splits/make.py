@@ -66,22 +66,22 @@ def make_splits(table: ImageTable, config: DatasetConfig) -> Splits:
     """
     notes: list[str] = []
     used = without_excluded(table, config.exclude, notes)
-    made = config.manifest is not None
-    own = made or bool((table.splits[used] != "").any())
+    has_manifest = config.manifest is not None
+    own = has_manifest or bool((table.splits[used] != "").any())
     config = config.model_copy(update={"held_out": held_out_domains(config)})
     if config.held_out:
-        there = sorted(set(table.domains[used].tolist()) - {""})
-        check_held_out(config.held_out, table.name, there)
-    if config.split_rule == "domainbed" and not made:
+        domains = sorted(set(table.domains[used].tolist()) - {""})
+        check_held_out(config.held_out, table.name, domains)
+    if config.split_rule == "domainbed" and not has_manifest:
         split = domainbed_splits(table, used, config, notes)
     else:
-        if made:
+        if has_manifest:
             split = manifest_splits(table, used, config, notes)
         else:
             split = _own_splits(table, used) if own else _seeded_splits(table, used, config, notes)
         if config.held_out:
             split = _hold_out(table, used, split, config, own, notes)
-    if own and not made and not np.isin(split, ("val", "id_val")).any():
+    if own and not has_manifest and not np.isin(split, ("val", "id_val")).any():
         _carve_validation(table, used, split, config, notes)
     notes += crossing_groups(table, split)
     rows = {name: np.flatnonzero(split == name) for name in SPLITS if (split == name).any()}
@@ -130,12 +130,12 @@ def without_excluded(table: ImageTable, exclude: tuple[str, ...], notes: list[st
     if not exclude:
         return np.arange(len(table))
     groups = table.groups[table.groups != ""]
-    known = {*table.ids.tolist(), *groups.tolist()}
+    names = {*table.ids.tolist(), *groups.tolist()}
     for name in exclude:
-        if name not in known:
+        if name not in names:
             raise InputError(
                 f"data.exclude: {table.name} has no item or group {name!r}."
-                f"{did_you_mean(name, known)} Ids look like {str(table.ids[0])!r}."
+                f"{did_you_mean(name, names)} Ids look like {str(table.ids[0])!r}."
             )
     out = np.isin(table.ids, exclude) | np.isin(table.groups, exclude)
     notes.append(f"{out.sum()} of {len(table)} rows left out by data.exclude.")
@@ -160,8 +160,8 @@ def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: 
     strata = _strata(table, used)
     part = _divide(table, used, (1 - val - test, val, test), _generator(config, 1))
     for k, class_name in enumerate(table.class_names):
-        found = {name: int(strata[part == p, k].sum()) for p, name in enumerate(names)}
-        lacking = [n for n in names if found[n] == 0 and not (n == "test" and test == 0)]
+        counts = {name: int(strata[part == p, k].sum()) for p, name in enumerate(names)}
+        lacking = [n for n in names if counts[n] == 0 and not (n == "test" and test == 0)]
         if lacking and strata[:, k].any():
             notes.append(
                 f"class {class_name!r} has {counted(int(strata[:, k].sum()), 'row', 'rows')}, too "
@@ -272,14 +272,16 @@ def _in_held_out_alone(
     table: ImageTable, rows: dict[str, Rows], config: DatasetConfig, classes: Rows
 ) -> str:
     """Missing classes that occur in held-out domains only, as often happens with one held out."""
-    held = []
+    only_held_out = []
     used = np.concatenate(list(rows.values()))
     labels = _strata(table, used)
     for k in classes.tolist():
         names = sorted(set(table.domains[used[labels[:, k] > 0]].tolist()))
         if names and set(names) <= set(config.held_out):
-            held.append(f"{table.class_names[k]!r} occurs in {', '.join(map(repr, names))} only")
-    return f" Class {'; '.join(held)}, which is held out." if held else ""
+            only_held_out.append(
+                f"{table.class_names[k]!r} occurs in {', '.join(map(repr, names))} only"
+            )
+    return f" Class {'; '.join(only_held_out)}, which is held out." if only_held_out else ""
 
 
 def crossing_groups(table: ImageTable, split: NDArray[np.str_]) -> list[str]:

@@ -74,11 +74,11 @@ def _stratified(table: ImageTable, test: NDArray[np.int64], seed: int) -> NDArra
     pairs = set(zip(table.groups[test][grouped].tolist(), domains[grouped].tolist(), strict=True))
     if len(pairs) != len({group for group, _ in pairs}):  # a patient of two domains stays whole
         return test[_out(table, test, [seed, _PURPOSE])]
-    found = []
+    out = []
     for name in np.unique(domains).tolist():
         rows = test[domains == name]
-        found.append(rows[_out(table, rows, [seed, _PURPOSE, zlib.crc32(name.encode())])])
-    return np.concatenate(found)
+        out.append(rows[_out(table, rows, [seed, _PURPOSE, zlib.crc32(name.encode())])])
+    return np.concatenate(out)
 
 
 def _out(table: ImageTable, rows: NDArray[np.int64], seed: list[int]) -> NDArray[np.bool_]:

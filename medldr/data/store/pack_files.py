@@ -177,10 +177,10 @@ def deciding_keys(section: DatasetConfig) -> dict[str, Any]:
 
 def hash_columns(table: ImageTable) -> dict[str, str]:
     """sha256 of each column of a table besides its images."""
-    found = {"label": hashlib.sha256(label_bytes(table.labels)).hexdigest()}
+    hashes = {"label": hashlib.sha256(label_bytes(table.labels)).hexdigest()}
     for name, column in _texts(table).items():
-        found[name] = hash_texts(column.tolist())
-    return found
+        hashes[name] = hash_texts(column.tolist())
+    return hashes
 
 
 def _texts(table: ImageTable) -> dict[str, NDArray[np.str_]]:
@@ -223,10 +223,10 @@ def read_columns(folder: Path, facts: PackFacts) -> dict[str, Any]:
     """
     path = folder / TABLE
     try:
-        found = checksum(path)
+        sha256 = checksum(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}). {AGAIN}") from error
-    if TABLE not in facts.files or found != facts.files[TABLE].sha256:
+    if TABLE not in facts.files or sha256 != facts.files[TABLE].sha256:
         raise InputError(f"{path} is damaged or was changed: its checksum differs. {AGAIN}")
     with path.open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file)

@@ -322,8 +322,8 @@ def verify_source(pack: Pack, source: Images, *, workers: int, console: Console)
     bad: list[tuple[int, str]] = []
     with progress(console, "comparing with the source", blocks.rows) as advance:
         numbers = range(len(blocks))
-        for number, found in ahead(_Comparison(source, pack, blocks), numbers, count):
-            bad += found
+        for number, differing in ahead(_Comparison(source, pack, blocks), numbers, count):
+            bad += differing
             advance(blocks.size(number))
     if bad:
         ids = pack.table().ids
