@@ -18,8 +18,7 @@ Source:
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -215,25 +214,12 @@ def _refuse_bad(folder: Path, bad: tuple[BadFile, ...], total: int, *, skip: boo
         for files, what in ((absent, "are missing"), (broken, "cannot be used"))
         if files
     ]
-    cure = "Extract the archive again"
-    if _zeros_were_lost(folder, absent):
-        cure = (
-            "The folders count patients with three digits (patient_004) and metadata.csv does not: "
-            "it lost its leading zeros, as in a spreadsheet. Use the metadata.csv of the archive"
-        )
-    elif not skip:
+    cure = "Extract the archive again, metadata.csv included"
+    if not skip:
         cure += ", or leave them out with data.on_bad_file=skip"
     raise InputError(
         f"{folder}: {'; '.join(faults)}. {cure}. `medldr data check camelyon17 {folder}` lists them"
     )
-
-
-def _zeros_were_lost(folder: Path, absent: Sequence[str]) -> bool:
-    """Whether the first absent patch is found once its patient has three digits again."""
-    if not absent:
-        return False
-    padded = re.sub(r"patient_(\d+)", lambda found: f"patient_{int(found[1]):03d}", absent[0])
-    return padded != absent[0] and (folder / padded).is_file()
 
 
 def submission(config: Any, predictions: Mapping[str, Predictions], seed: int) -> dict[str, str]:

@@ -157,14 +157,6 @@ def test_published_files_become_a_table(tmp_path, name, form):
     assert not [note for note in check_table(table) if "constant" in note]
 
 
-def test_an_array_by_columns_has_the_same_pixels(tmp_path):
-    files = contents()
-    write(tmp_path / "rows", files=files)
-    write(tmp_path / "columns", files=files, form=lambda v: python2(v, column_major=True))
-    rows, columns = (load(section(tmp_path / name)) for name in ("rows", "columns"))
-    assert np.array_equal(rows.images, columns.images)
-
-
 def test_the_archive_is_read_as_it_is(tmp_path):
     write(tmp_path / "loose")
     known = SETS["cifar100_lt"]
@@ -193,17 +185,6 @@ def test_links_and_other_folders_in_an_archive_are_not_followed(tmp_path):
     assert "lacks train of CIFAR-100" in refusal(section(tmp_path))
 
 
-def test_a_cut_archive_is_named(tmp_path):
-    write(tmp_path / "loose")
-    known = SETS["cifar100_lt"]
-    with tarfile.open(tmp_path / known.archive, "w:gz") as archive:
-        archive.add(tmp_path / "loose" / known.folder, known.folder)
-    whole = (tmp_path / known.archive).read_bytes()
-    (tmp_path / known.archive).write_bytes(whole[: len(whole) // 2])
-    found = refusal(section(tmp_path))
-    assert found.startswith(f"{tmp_path / known.archive} cannot be read")
-
-
 # ---------------------------------------------------------------- faults
 
 
@@ -224,10 +205,7 @@ def test_other_checksums_than_the_published_are_refused(tmp_path):
         (lambda f: f["test"]["fine_labels"].__setitem__(3, 100), "has the label 100, but"),
         (lambda f: f["test"].update(data=np.zeros((200, 784), np.uint8)), "of shape 200 x 784"),
         (lambda f: f["meta"]["fine_label_names"].pop(), "has 99 class names, but .* has 100"),
-        (lambda f: f["meta"].update(fine_label_names=["a"] * 100), "has 1 class names"),
         (lambda f: f.update(train=python2(f["train"])[:-5000]), "not a whole pickle"),
-        (lambda f: f.update(train=b""), "not a whole pickle"),
-        (lambda f: f.update(train=b"<html>not found</html>"), "train (holds|is not)"),
         (lambda f: f.update(train=pickle.dumps([1, 2], 2)), "has a list, but .* a dictionary"),
     ],
 )

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from medldr.data import check_table, validate_table
 from medldr.datasets._medmnist import catalogue
-from medldr.datasets.medmnist import Config, folders, load
+from medldr.datasets.medmnist import Config, load
 from medldr.errors import InputError
 
 REAL = ["retinamnist", "breastmnist", "adrenalmnist3d", "vesselmnist3d"]
@@ -141,11 +141,9 @@ def test_arrays_equal_those_of_the_medmnist_package(medmnist_root, monkeypatch, 
 
 
 def test_volumes_equal_the_files_own_arrays(medmnist_root):
-    size = 64
-    table = load(Config(flag="adrenalmnist3d", size=size, root=medmnist_root))
-    assert table.images.shape == (1584, 1, size, size, size)
-    suffix = "" if size == 28 else "_64"
-    with np.load(medmnist_root / f"adrenalmnist3d{suffix}.npz") as file:
+    table = load(Config(flag="adrenalmnist3d", root=medmnist_root))
+    assert table.images.shape == (1584, 1, 28, 28, 28)
+    with np.load(medmnist_root / "adrenalmnist3d.npz") as file:
         assert np.array_equal(table.images[table.splits == "val"][:, 0], file["val_images"])
 
 
@@ -273,10 +271,7 @@ def replace_array(key, value):
         ("val_labels", None, r"lacks val_labels; a MedMNIST file has the keys"),
         ("train_images", lambda a: a / 255, r"train_images is float64 12 x 28 x 28, but .* uint8"),
         ("test_images", lambda a: a[:, 0], r"test_images is uint8 6 x 28, but .* N x 28 x 28"),
-        ("train_images", lambda a: a[..., None], r"train_images is uint8 12 x 28 x 28 x 1, but"),
-        ("train_images", lambda a: a[:, :20], r"train_images is uint8 12 x 20 x 28, but"),
         ("train_labels", lambda a: a[:, 0], r"train_labels is uint8 12, but 12 images .* 12 x 1"),
-        ("train_labels", lambda a: a[:5], r"train_labels is uint8 5 x 1, but 12 images"),
         ("val_labels", lambda a: a * 1.5, r"val_labels is float64"),
         ("test_labels", lambda a: a + 1, r"test_labels holds 2 in row 1, but .* 0 to 1"),
         ("test_labels", lambda a: a.astype(int) - 1, r"test_labels holds -1 in row 0"),
@@ -325,15 +320,6 @@ def test_an_absent_file_says_what_to_place_where(tmp_path, monkeypatch):
         load(Config(flag="pathmnist", root=tmp_path))
 
 
-def test_folders_in_order(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("MEDLDR_DATA", raising=False)
-    assert folders(tmp_path / "x") == [tmp_path / "x"]
-    assert folders(None) == [tmp_path / ".cache" / "medldr", tmp_path / ".medmnist"]
-    monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "env"))
-    assert folders(None) == [tmp_path / "env", tmp_path / ".medmnist"]
-
-
 def test_the_packages_own_folder_is_looked_in(tmp_path, medmnist_file, monkeypatch):
     medmnist_file("breastmnist")
     home = tmp_path / "home"
@@ -342,16 +328,6 @@ def test_the_packages_own_folder_is_looked_in(tmp_path, medmnist_file, monkeypat
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "empty"))
     assert len(any_md5(None, "breastmnist")) == 24
-
-
-def test_a_file_that_may_not_be_read_is_named(tmp_path, medmnist_file, monkeypatch):
-    def refuse(path, kind):
-        raise PermissionError(13, "Permission denied", str(path))
-
-    medmnist_file("breastmnist")
-    monkeypatch.setattr("medldr.datasets.medmnist.checksum", refuse)
-    with pytest.raises(InputError, match=r"breastmnist\.npz cannot be read: .*Permission denied"):
-        any_md5(tmp_path, "breastmnist")
 
 
 def test_download_goes_to_the_first_folder(tmp_path, monkeypatch):

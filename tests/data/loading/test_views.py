@@ -153,14 +153,6 @@ def test_views_without_anything_random_are_refused_with_the_cure(load, transform
         load(transform)
 
 
-def test_a_section_that_nobody_asks_for_changes_nothing_and_is_not_noted(load):
-    train, plain = load({**CIFAR, "views": CONTRAST}, views=()), load(CIFAR, views=())
-    assert train.notes == plain.notes == ()
-    for one, other in zip(train.batches(0), plain.batches(0), strict=True):
-        assert one.views == other.views == {}
-        assert torch.equal(one.image, other.image)
-
-
 # ---------------------------------------------------------------- what does not fit
 
 SHAPE = ImageShape(3, (12, 12))

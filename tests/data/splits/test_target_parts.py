@@ -72,15 +72,6 @@ def test_only_rows_that_are_tested_on_are_divided(make_table, make_run):
     assert build_data(make_run(table)).parts == {}
 
 
-def test_several_labels_are_divided_too(make_table):
-    labels = np.random.default_rng(1).integers(0, 2, (60, 3)).astype(float)
-    labels[::7, 1] = np.nan
-    table = make_table(labels, domains=["x", "y"] * 30)
-    parts = parts_of(table, ["y"])
-    assert len(parts["target_in"]) == 24
-    assert len(parts["target_out"]) == 6
-
-
 def test_a_single_row_is_in(make_table):
     parts = parts_of(make_table([0, 1, 0], domains=["x", "x", "y"]), ["y"])
     assert {name: rows.tolist() for name, rows in parts.items()} == {"target_in": [2]}
@@ -92,16 +83,6 @@ def test_parts_follow_the_seed_of_the_run_where_the_splits_do(table, make_run):
     fixed = parts_of(table, ["x"], split_seed=3)
     assert found[1]["target_out"].tolist() == fixed["target_out"].tolist()
     assert found[0]["target_out"].tolist() != fixed["target_out"].tolist()
-
-
-def test_the_manifest_names_the_items_of_each_part(table, make_run):
-    data = build_data(make_run(table, data={"held_out": ["x"]}))
-    manifest = data.manifest()
-    for name in PARTS:
-        assert manifest["parts"][name] == [f"item_{row}" for row in data.parts[name]]
-    both = [*manifest["parts"]["target_in"], *manifest["parts"]["target_out"]]
-    assert sorted(both) == sorted(manifest["splits"]["test"])
-    assert build_data(make_run(table)).manifest()["parts"] == {}
 
 
 def test_a_part_and_one_domain_of_it_can_be_loaded(table, make_run):
