@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from _pytest.doctest import DoctestModule
 from PIL import Image
 
 from medldr import cli
@@ -219,3 +220,9 @@ def write_domain_tree():
         return Path(root)
 
     return write
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples are those of the package: looking for some in tests costs a third of collection."""
+    return [one for one in (yield) if not isinstance(one, DoctestModule)]
