@@ -38,7 +38,7 @@ def _ctrl_c():
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_waiting_for_the_disk():
-    """A test cannot see whether a file would outlive a power cut, and each sync waits for a disk."""
+    """No test can see whether a file would outlive a power cut, and each sync waits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield

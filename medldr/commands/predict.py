@@ -68,10 +68,10 @@ def predict(
     Scans are read as those of training were. What cannot be read is listed in
     NAME_unreadable.csv, the rest is answered, and the exit code is 3.
     """
+    from medldr.prediction.answers import check_free, write_answers
     from medldr.prediction.explainer import Explainer
     from medldr.prediction.items import find_items
     from medldr.prediction.predict import load_runs, predict_items
-    from medldr.prediction.write import check_free, write_answers
 
     check_free(out, paths, force=force)
     runs = load_runs([run, *(ensemble or ())], device)

@@ -40,8 +40,8 @@ def validate(
     exit code is 3 if some scans could not be read; they are listed beside the folder.
     """
     from medldr.data.counting import counted
+    from medldr.prediction.answers import unreadable_text
     from medldr.prediction.validate import validate as score
-    from medldr.prediction.write import unreadable_text
     from medldr.reporting import print_run, report_folder
 
     listed = out.resolve().with_name(f"{out.resolve().name}_unreadable.csv")

@@ -16,7 +16,7 @@ from medldr.export.card import Card, Kind, card_text, limits_of
 from medldr.export.exportable import make_exportable
 from medldr.export.onnx_file import require_onnx, write_onnx
 from medldr.export.torch_program import write_torch
-from medldr.folders.files import whole_folder, write_text
+from medldr.folders.files import check_replaceable, whole_folder, write_text
 from medldr.folders.preprocessing_record import Preprocessing, write_preprocessing
 from medldr.models.base import FeatureModel
 
@@ -76,7 +76,7 @@ def export(
             f"--format: {kind!r} is unknown.{did_you_mean(kind, get_args(Kind))} Known: "
             f"{', '.join(get_args(Kind))}"
         )
-    _check_place(to, force)
+    check_replaceable(to, "files of an export", _is_export, force=force)
     if kind == "onnx":
         require_onnx()
     steps = reading_steps(record) if kind == "bundle" else None
@@ -106,18 +106,5 @@ def export(
     return Exported(to, tuple(files), found, limits)
 
 
-def _check_place(to: Path, force: bool) -> None:
-    if not to.exists():
-        return
-    if not to.is_dir():
-        raise InputError(f"{to} is a file. Name a folder for the export")
-    names = [path.name for path in to.iterdir()]
-    if not names:
-        return
-    if PREPROCESSING not in names or CARD not in names:
-        raise InputError(
-            f"{to} is not empty and holds no earlier export, so it is left alone. Name another "
-            "folder"
-        )
-    if not force:
-        raise InputError(f"{to} holds an export already. Name another folder, or use --force")
+def _is_export(folder: Path) -> bool:
+    return (folder / PREPROCESSING).exists() and (folder / CARD).exists()

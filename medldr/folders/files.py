@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -115,6 +115,33 @@ def sync_folder(folder: Path) -> None:
                 raise
         finally:
             os.close(handle)
+
+
+def check_replaceable(
+    folder: Path, content: str, is_earlier: Callable[[Path], bool], *, force: bool
+) -> None:
+    """Refuse to write into a folder that holds anything but an earlier result of the same kind.
+
+    Args:
+        folder: The folder to write; it need not exist.
+        content: What is written there, such as ``heat maps``.
+        is_earlier: Whether a folder holds an earlier result of this kind.
+        force: Whether an earlier result may be replaced.
+
+    Raises:
+        InputError: Naming the folder and the cure.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file. Name a folder for the {content}")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not is_earlier(folder):
+        raise InputError(
+            f"{folder} is not empty and holds no earlier {content}, so it is left alone. "
+            "Name another folder"
+        )
+    if not force:
+        raise InputError(f"{folder} holds earlier {content}. Name another folder, or use --force")
 
 
 @contextlib.contextmanager

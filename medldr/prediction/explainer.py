@@ -18,7 +18,7 @@ from medldr.data.reading.new_item import NewItem
 from medldr.errors import InputError
 from medldr.evaluation.explain.explanation_pictures import explanation
 from medldr.evaluation.explain.grad_cam import grad_cam
-from medldr.folders.files import atomic, storage_errors
+from medldr.folders.files import atomic, check_replaceable, storage_errors
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained
 
@@ -50,18 +50,9 @@ class Explainer:
                     f"--explain: the network of {run.folder} has tokens in place of feature maps, "
                     "so it cannot be explained in this way. Leave --explain out"
                 )
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"--explain: {folder} is a file. Name a folder")
-        if folder.is_dir() and any(folder.iterdir()):
-            if not (folder / PAGE).is_file():
-                raise InputError(
-                    f"--explain: {folder} is not empty and holds no earlier heat maps, so it is "
-                    "left alone. Choose another folder"
-                )
-            if not force:
-                raise InputError(
-                    f"--explain: {folder} holds earlier heat maps. Choose another, or add --force"
-                )
+        check_replaceable(
+            folder, "heat maps", lambda folder: (folder / PAGE).is_file(), force=force
+        )
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self.runs = runs

@@ -23,8 +23,7 @@ from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.prediction.answers import Answers, Unreadable
-from medldr.prediction.arrays import item_of_array, listed
-from medldr.prediction.items import Item, find_items
+from medldr.prediction.items import Item, find_items, item_of_array, listed
 from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
 from medldr.prediction.views import check_views, views_of

@@ -24,7 +24,7 @@ from medldr.datasets import table as table_plugin
 from medldr.errors import InputError
 from medldr.evaluation import recalibration
 from medldr.evaluation.predictions.table import read_predictions
-from medldr.folders.files import RunFolder, whole_folder
+from medldr.folders.files import RunFolder, check_replaceable, whole_folder
 from medldr.folders.records import read_content
 from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.items import Item
@@ -81,7 +81,7 @@ def validate(
             read, or `out` has something in it.
     """
     folder = Path(out).resolve()
-    _check_place(folder, Path(out), force=force)
+    check_replaceable(folder, "results of a validation", _is_validation, force=force)
     (trained,) = load_runs(run, device)
     files = RunFolder(run)
     config = _site_config(trained, Path(table), overrides)
@@ -111,27 +111,11 @@ def validate(
     return Validated(folder, len(answers), unreadable, sum(map(bool, answers.warnings)))
 
 
-def _check_place(folder: Path, said: Path, *, force: bool) -> None:
-    """Refuse to replace anything but an earlier validation.
-
-    Raises:
-        InputError: If there is something else, or `force` is not set.
-    """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise InputError(f"--out: {said} is a file. Name a folder")
-    if not any(folder.iterdir()):
-        return
+def _is_validation(folder: Path) -> bool:
     files = RunFolder(folder)
-    earlier = files.run.is_file() and "validation_of" in read_content(files.run, "Remove it")
-    if not earlier or files.model.exists():
-        raise InputError(
-            f"--out: {said} is not empty and holds no earlier validation, so it is left alone. "
-            "Choose another folder"
-        )
-    if not force:
-        raise InputError(f"--out: {said} holds an earlier validation. Choose another, or --force")
+    if not files.run.is_file() or files.model.exists():
+        return False
+    return "validation_of" in read_content(files.run, "Remove it")
 
 
 def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any:

@@ -59,7 +59,7 @@ def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, 
     export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
     (out / "old.txt").touch()
     before = content(out)
-    with pytest.raises(InputError, match=r"out holds an export already.* --force"):
+    with pytest.raises(InputError, match=r"out holds earlier files of an export.* --force"):
         export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
     assert content(out) == before
     export(tiny(), record_of(1, (6, 4), temperature=2.0), out, "torch", card=CARD, force=True)
@@ -73,7 +73,7 @@ def test_other_folders_and_files_are_left_alone(tmp_path, tiny, record_of, fast,
     thesis = tmp_path / "thesis"
     thesis.mkdir()
     (thesis / "chapter.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"holds no earlier export, so it is left alone"):
+    with pytest.raises(InputError, match=r"holds no earlier files of an export"):
         export(tiny(), record_of(1, (6, 4)), thesis, "torch", card=CARD, force=force)
     with pytest.raises(InputError, match=r"chapter\.txt is a file"):
         export(

@@ -118,7 +118,7 @@ def test_columns_of_other_names_are_said_and_can_be_given(lab, medldr, site, tmp
     assert medldr("validate", run, table, *given, "--out", out).code == 0
     ended = medldr("validate", run, table, *given, "--out", out)
     assert ended.code == 2
-    assert "holds an earlier validation" in ended.err
+    assert "holds earlier results of a validation" in ended.err
     assert medldr("validate", run, table, *given, "--out", out, "--force").code == 0
     ended = medldr("validate", run, table, "data.file=other.csv", "--out", tmp_path / "b")
     assert "the table is the argument after the run" in ended.err
