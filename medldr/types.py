@@ -8,8 +8,8 @@ and are frozen dataclasses.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,16 +168,8 @@ class Predictions:
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Predictions:
         """The same table with only these rows."""
-        return Predictions(
-            task=self.task,
-            class_names=self.class_names,
-            id=self.id[rows],
-            split=self.split[rows],
-            domain=self.domain[rows],
-            group=self.group[rows],
-            label=self.label[rows],
-            prob=self.prob[rows],
-            part=self.part[rows],
-            columns={name: column[rows] for name, column in self.columns.items()},
-            decision=None if self.decision is None else self.decision[rows],
-        )
+        arrays = ["id", "split", "domain", "group", "label", "prob", "part"]
+        arrays += [] if self.decision is None else ["decision"]
+        chosen: dict[str, Any] = {name: getattr(self, name)[rows] for name in arrays}
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return replace(self, **chosen, columns=columns)

@@ -86,31 +86,37 @@ _ELSEWHERE: Final = {
 def explain(error: ValidationError, merged: Merged) -> list[str]:
     """One line per mistake: key, value, file and line, what is allowed, the nearest name."""
     keys = known_keys(merged.values)
+    mistakes = (mistake for e in error.errors() for mistake in _mistakes(e, merged, keys))
     # Each branch of a choice ("a number, or null") fails by itself, with one and the same line.
-    return list(dict.fromkeys(line for e in error.errors() for line in _lines(e, merged, keys)))
+    return list(dict.fromkeys(f"{_head(path, merged)}: {text}" for path, text in mistakes))
 
 
-def _lines(error: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[str]:
-    kind = error["type"]
+def _mistakes(error: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[tuple[KeyPath, str]]:
+    kind, path = error["type"], trimmed(error["loc"], merged.values)
     if kind == "missing":
-        yield f"{_head(error['loc'], merged)}: {_missing(error['loc'], keys)}"
-        return
-    path = trimmed(error["loc"], merged.values)
-    if kind == "extra_forbidden":
+        yield error["loc"], _missing(error["loc"], keys)
+    elif kind == "extra_forbidden":
         # A section of a wrong name: each of its keys may be meant for another section.
         for leaf in _leaves(path, error["input"]) if len(path) == 1 else [path]:
-            yield f"{_head(leaf, merged)}: {_unknown(leaf, keys)}"
-        return
-    if kind not in _IN_OUR_WORDS:
-        yield f"{_head(path, merged)}: {_not_allowed(path, error, keys)}"
-        return
+            yield leaf, _unknown(leaf, keys)
+    elif kind not in _IN_OUR_WORDS:
+        yield path, _not_allowed(path, error, keys)
+    else:
+        yield _in_our_words(path, error, merged)
+
+
+def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[KeyPath, str]:
+    """The message of one of our own checks, and the key that it is about."""
     text = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    if kind in _ABOUT_A_NAME and isinstance(error["input"], dict) and "name" in error["input"]:
-        path = (*path, "name")
+    if error["type"] in _ABOUT_A_NAME and isinstance(error["input"], dict):
+        path = (*path, "name") if "name" in error["input"] else path
     named = _NAMES_A_KEY.match(text)
     if named and _value(tuple(named[1].split(".")), merged.values) is not None:
         path, text = tuple(named[1].split(".")), text[named.end() :]
-    yield f"{_head(path, merged)}: {text}{_part_of_that_name(path, merged)}"
+    section, value = str(path[0]) if path else "", _value(path, merged.values)
+    if path == (section, "name") and value in packaged_names(section):
+        text += f". A part has that name: write {section}={value} or '{section}: {value}'"
+    return path, text
 
 
 def _head(path: KeyPath, merged: Merged) -> str:
@@ -168,13 +174,6 @@ def _not_allowed(path: KeyPath, error: ErrorDetails, keys: Keys) -> str:
     words = map(str, literals(schema))
     near = did_you_mean(error["input"], words) if isinstance(error["input"], str) else ""
     return f"should be {allowed}" + (f".{near}" if near else "")
-
-
-def _part_of_that_name(path: KeyPath, merged: Merged) -> str:
-    section, value = str(path[0]) if path else "", _value(path, merged.values)
-    if path == (section, "name") and value in packaged_names(section):
-        return f". A part has that name: write {section}={value} or '{section}: {value}'"
-    return ""
 
 
 def describe(schema: Schema) -> str:

@@ -40,17 +40,13 @@ NUMERIC = ("medldr", "numpy", "scipy", "scikit-learn")
 def collect() -> dict[str, Any]:
     """Everything about this process and machine that readers of a result may ask about."""
     return {
-        "command": _command(),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else [],
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": versions(),
         "git": git_state(Path(__file__).parents[1]),
         "hardware": hardware(),
     }
-
-
-def _command() -> list[str]:
-    return [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv else []
 
 
 def versions() -> dict[str, str | None]:
@@ -131,11 +127,9 @@ def hardware() -> dict[str, Any]:
 
 def _cpu_name() -> str:
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
 
 
 def _memory_gib() -> float | None:
