@@ -7,9 +7,8 @@ making predictions needs torch; reading finished runs does not.
 
 from medldr.evaluation.comparison.compare import compare
 from medldr.evaluation.comparison.runs import Run, load_run
-from medldr.evaluation.domain_scores import domain_means, held_out_curves
 from medldr.evaluation.evaluate import check, evaluate
-from medldr.evaluation.metrics.score import accuracy, auc, score
+from medldr.evaluation.metrics.score import accuracy, auc, domain_means, held_out_curves, score
 from medldr.evaluation.predictions.table import (
     by_split,
     join,

@@ -156,9 +156,12 @@ def _gap(recorded: GapRecord, splits: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
     """The values and counts of an evaluation that follow from predictions alone, by key."""
-    frame = evaluation.scores
-    found: dict[str, Any] = {**frame.flat()}
-    found |= {f"{row.place}/n": row.n for row in frame.rows if row.n is not None}
+    found: dict[str, Any] = {}
+    for row in evaluation.scores.rows:
+        place = row.place
+        found[f"{place}/{row.metric}"] = row.value
+        if row.n is not None:
+            found[f"{place}/n"] = row.n
     if evaluation.positive_class is not None:
         found["positive_class"] = evaluation.positive_class
     if evaluation.operating_point is not None:

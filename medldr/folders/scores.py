@@ -84,10 +84,14 @@ class ScoreRow(NamedTuple):
             >>> ScoreRow("test", "auc", 0.9, domain="hospital_2").place
             'test/domain/hospital_2'
         """
-        named = [("class", self.class_), ("domain", self.domain), ("group", self.group),
-                 ("subgroup", self.subgroup)]  # fmt: skip
-        words = [self.split, self.part, *(f"{kind}/{name}" for kind, name in named if name)]
-        return "/".join(filter(None, words))
+        place = f"{self.split}/{self.part}" if self.part else self.split
+        if self.class_:
+            place += f"/class/{self.class_}"
+        if self.domain:
+            place += f"/domain/{self.domain}"
+        if self.group:
+            place += f"/group/{self.group}"
+        return f"{place}/subgroup/{self.subgroup}" if self.subgroup else place
 
     @property
     def key(self) -> str:

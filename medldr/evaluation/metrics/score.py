@@ -1,7 +1,8 @@
 """All metrics of a set of predictions, each a plain number or undefined with a reason.
 
 `measures` collects what fits the task as `Sums`, which give values and bootstrap draws alike;
-`accuracy`, `auc` and `score` are shortcuts to single numbers. Undefined numbers are None.
+`accuracy`, `auc` and `score` are shortcuts to single numbers; `domain_means` and `held_out_curves`
+are those of each domain, which training logs and selects by. Undefined numbers are None.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.evaluation.metrics import calibration, counts
 from medldr.evaluation.metrics.items import Items, Shots
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.metrics import METRICS, metric_facts
@@ -168,3 +170,65 @@ def score(predictions: Predictions, positive: int = 1) -> dict[str, float | None
     found = {k: v for k, v in every.items() if "/" not in k}
     renamed = {"loss": found.pop("nll"), **found}
     return {name: None if np.isnan(v) else v for name, v in renamed.items()}
+
+
+def domain_means(predictions: Predictions) -> dict[str, float | None]:
+    """Unweighted means over the domains of accuracy and loss.
+
+    Args:
+        predictions: Of one split.
+
+    Source:
+        DomainBed (Gulrajani and Lopez-Paz 2021) selects by the unweighted mean over the seen
+        domains of the accuracy on held-back rows ("training-domain validation"): a large domain
+        counts no more than a small one. Our choice: the mean of the loss as well; rows without a
+        domain, where others have one, count in neither.
+
+    Returns:
+        ``domain_accuracy`` and ``domain_loss``, None where that of any domain is undefined; empty
+        where no row has a domain.
+
+    Example:
+        >>> from medldr.evaluation.predictions.table import predictions_of
+        >>> prob = [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]
+        >>> p = predictions_of("binary", [0, 1, 0], prob, domain=["a", "a", "b"])
+        >>> domain_means(p)["domain_accuracy"]
+        0.5
+    """
+    names = [name for name in np.unique(predictions.domain).tolist() if name]
+    if not names:
+        return {}
+    each = [_accuracy_and_loss(predictions.select(predictions.domain == name)) for name in names]
+    right, loss = np.mean(each, axis=0).tolist()
+    means = {"domain_accuracy": right, "domain_loss": loss}
+    return {name: None if np.isnan(value) else value for name, value in means.items()}
+
+
+def held_out_curves(predictions: Predictions) -> dict[str, float | None]:
+    """Accuracy of each held-out domain and of its two parts, None where undefined.
+
+    Args:
+        predictions: Of the split ``test``, with the part of each row.
+
+    Returns:
+        Keys ``held_out/<domain>/accuracy`` and ``held_out/<domain>/<part>/accuracy``.
+    """
+    row = {}
+    for domain in np.unique(predictions.domain).tolist():
+        of_domain = predictions.select(predictions.domain == domain)
+        tables = {f"held_out/{domain}": of_domain}
+        for part in np.unique(of_domain.part).tolist():
+            tables[f"held_out/{domain}/{part}"] = of_domain.select(of_domain.part == part)
+        for key, table in tables.items():
+            row[f"{key}/accuracy"] = accuracy(table.label, table.prob, table.task)
+    return row
+
+
+def _accuracy_and_loss(table: Predictions) -> tuple[float, float]:
+    """As `score` defines them; NaN where undefined."""
+    label, prob, task = table.label, table.prob, table.task
+    if unusable(label, prob):
+        return np.nan, np.nan
+    items = Items(label, prob, task)
+    right = counts.decisions(items).value()["accuracy"]
+    return right, calibration.likelihoods(items).value()["nll"]
