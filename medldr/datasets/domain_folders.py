@@ -134,7 +134,7 @@ def _groups(config: Config, listing: Listing, pattern: str) -> NDArray[np.str_]:
     paths = listing.ids.tolist()
     inside = [composed(path).split("/", 2)[2] for path in paths]
     at = [f"{name!r} of {path}" for name, path in zip(inside, paths, strict=True)]
-    groups = groups_by_pattern(pattern, inside, str(listing.root), at)
+    groups = groups_by_pattern(pattern, inside, str(listing.root), at, "rename these pictures")
     if config.group_scope == "domain":
         pairs = zip(listing.domains.tolist(), groups, strict=True)
         groups = [f"{domain}/{group}" for domain, group in pairs]

@@ -148,7 +148,7 @@ def join_groups(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def groups_by_pattern(
-    pattern: str, searched: Sequence[str], where: str, at: Sequence[str]
+    pattern: str, searched: Sequence[str], where: str, at: Sequence[str], cure: str
 ) -> list[str]:
     """The group (patient) of each item, found by `data.group_pattern`.
 
@@ -157,6 +157,7 @@ def groups_by_pattern(
         searched: ``(N,)`` the part of each path in which it is searched.
         where: Key and name of what the items come from, for messages.
         at: ``(N,)`` where each is, in words.
+        cure: What may be done instead of correcting the pattern.
 
     Raises:
         InputError: If it finds no group in some.
@@ -168,7 +169,7 @@ def groups_by_pattern(
         raise InputError(
             f"{where}: data.group_pattern {pattern!r} finds no group in {len(unnamed):,} of "
             f"{len(names):,} paths: {some([at[row] for row in unnamed], _LISTED)}. Correct "
-            "the pattern, or rename these files or leave them out"
+            f"the pattern, or {cure}"
         )
     return names
 

@@ -102,12 +102,13 @@ def list_tree(
                 tree.items.append(Item(path, folder.names[: len(levels)], kind == "dead"))
                 if below > 0:
                     tree.deep.append(path)
-            elif endings is not None or not (name in slices or _goes_without_saying(name, files)):
+            elif endings is not None or not (name in slices or _is_expected(name, files)):
                 tree.unused.append(path)
     return tree
 
 
-def _goes_without_saying(name: str, files: Collection[str]) -> bool:
+def _is_expected(name: str, files: Collection[str]) -> bool:
+    """Whether it is no item, but nothing to tell of either."""
     return is_second_of_pair(name, files) or is_added_by_system(name)
 
 

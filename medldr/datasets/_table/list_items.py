@@ -98,12 +98,9 @@ def _groups(
     """The group of each row, all empty where there are none; and notes."""
     names = rows.roles.get("group")
     if config.group_pattern is not None:
-        names = groups_by_pattern(
-            config.group_pattern,
-            rows.places.paths,
-            rows.where,
-            list(map(rows.at, range(len(rows)))),
-        )
+        at = list(map(rows.at, range(len(rows))))
+        cure = "name the column of patients in data.group"
+        names = groups_by_pattern(config.group_pattern, rows.places.paths, rows.where, at, cure)
     if names is None:
         return [""] * len(rows), ()
     joined, notes = join_groups(names)

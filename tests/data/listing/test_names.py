@@ -49,6 +49,6 @@ def test_words_for_splits(split, words):
 
 
 def test_paths_without_a_group_are_counted():
-    assert groups_by_pattern("(P[0-9])", ["aP1", "P2b"], "", ["", ""]) == ["P1", "P2"]
+    assert groups_by_pattern("(P[0-9])", ["aP1", "P2b"], "", ["", ""], "") == ["P1", "P2"]
     with pytest.raises(InputError, match=r"here: data.group_pattern '\(P1\)' .*1 of 2 paths: x"):
-        groups_by_pattern("(P1)", ["P1.png", "x.png"], "here", ["P1", "x"])
+        groups_by_pattern("(P1)", ["P1.png", "x.png"], "here", ["P1", "x"], "")
