@@ -21,11 +21,11 @@ from medldr.commands.data import (
 )
 from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
 from medldr.config.yaml import read_yaml
+from medldr.data.checks.table_checks import count_rows, look_at
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.inspection import Inspection, inspect_table
 from medldr.data.load import load_table
-from medldr.data.reading.check import count_rows, look_at
 from medldr.data.splits.make import make_splits
 from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError

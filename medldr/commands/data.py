@@ -18,11 +18,11 @@ from medldr.config import (
     load_part,
     packaged_names,
 )
+from medldr.data.checks.table_checks import count_rows
+from medldr.data.checks.table_checks import stats as pixel_stats
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
 from medldr.data.load import load_table
-from medldr.data.reading.check import count_rows
-from medldr.data.reading.check import stats as pixel_stats
 from medldr.errors import InputError, did_you_mean
 
 PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}

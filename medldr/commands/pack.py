@@ -12,10 +12,10 @@ from rich.console import Console
 from medldr import plugins
 from medldr.commands.data import PLAIN, data_section
 from medldr.config import PLUGIN_SECTIONS
+from medldr.data.checks.table_checks import validate_table
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
 from medldr.data.load import absence, require_one_size
-from medldr.data.reading.check import validate_table
 from medldr.data.store import find_pack, make_pack, open_pack, usual_place
 from medldr.data.store import verify as verify_pack
 from medldr.data.store.pack_files import FACTS

@@ -13,9 +13,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from medldr.commands.data import PLAIN, data_section, print_counts
+from medldr.data.checks.table_checks import count_rows
 from medldr.data.image_table import ImageTable
 from medldr.data.load import load_table
-from medldr.data.reading.check import count_rows
 from medldr.data.splits.folds import plan_manifest, rare_class_notes
 from medldr.data.splits.manifest import Manifest, write_manifest
 from medldr.errors import InputError

@@ -15,6 +15,8 @@ from torch import Tensor
 from medldr.config import RunConfig
 from medldr.config.training_options import ClassWeights
 from medldr.data.card import read_card
+from medldr.data.checks.duplicates import divided_twins
+from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
 from medldr.data.hashes import hash_parts, hash_rows, hash_splits, hash_table
@@ -25,8 +27,6 @@ from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
 from medldr.data.loading.pixels import Pixels
 from medldr.data.loading.samplers import build_sampler
 from medldr.data.metadata import add_metadata
-from medldr.data.reading.check import check_table
-from medldr.data.reading.duplicates import divided_twins
 from medldr.data.spec import (
     columns,
     input_pipeline,

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import RunConfig
+from medldr.data.checks.duplicates import divided_twins
+from medldr.data.checks.near_duplicates import near_pairs
+from medldr.data.checks.table_checks import find_faults
 from medldr.data.image_table import ImageTable, Look
-from medldr.data.reading.check import find_faults
-from medldr.data.reading.duplicates import divided_twins
-from medldr.data.reading.near import near_pairs
 from medldr.data.spec import input_pipeline, positive_class_notes
 from medldr.data.splits.make import Splits
 from medldr.data.splits.stratify import class_table

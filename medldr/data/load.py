@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from medldr import plugins
+from medldr.data.checks.table_checks import validate_table
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import BadFile, ImageTable
-from medldr.data.reading.check import validate_table
 from medldr.data.store import Pack, find_pack
 from medldr.data.store.pack import differences, stale
 from medldr.errors import InputError

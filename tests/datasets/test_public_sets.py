@@ -11,7 +11,7 @@ from PIL import Image
 
 from medldr.config import load_config, load_part, packaged_configs
 from medldr.config.sections import dataset_name
-from medldr.data.reading.check import check_table
+from medldr.data.checks.table_checks import check_table
 from medldr.data.splits.make import make_splits
 from medldr.datasets import table
 from medldr.errors import InputError

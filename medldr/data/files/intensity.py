@@ -107,7 +107,7 @@ def depth_of(highest: float) -> Literal[8, 12, 16]:
 
 
 def too_deep(highest: float, bits: int) -> str:
-    """What to say of a value that so many bits do not hold."""
+    """The refusal of a value that needs more bits than are stated."""
     return (
         f"its greatest value {highest:,.0f} needs more than {bits} bits (data.bit_depth). Set "
         "data.bit_depth=16, or auto"

@@ -124,10 +124,10 @@ def _examined(
 
 
 def _meant(item: Source) -> str:
-    """What decides, beside a file's content, what is read of it.
+    """What, beside the content of its file, decides what is read of an item.
 
-    Its part; what its name says of its kind, for a file that was refused is read under a better
-    name; of a pair the state of the other file.
+    Its part; what its name says of its kind, for a file that was refused under one name may be read
+    under another; and the state of the other file of a pair.
     """
     words = [item.part, kind_by_name(item.path)]
     if item.path.name.lower().endswith(PAIRS):
@@ -159,7 +159,7 @@ def _proven(
 
 
 def _digest(values: NDArray[Any]) -> str:
-    """Of the values as they were recorded, whatever the kind of file."""
+    """Checksum of the values as they were recorded, whatever the kind of file."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(f"{values.dtype.str} {values.shape}".encode())
     digest.update(np.ascontiguousarray(values).data)

@@ -236,6 +236,7 @@ def _require_one_size(config: ScanConfig, dims: int, facts: Mapping[str, Facts],
 
 
 def _one_scale(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
+    """Note by which rule values are scaled, and warn where it is not one for all."""
     names = Counter(rule_name(one, rules.window, rules.bit_depth) for one in items)
     if len(names) > 1:
         listed = ", ".join(f"{rule} {count:,}" for rule, count in names.most_common())
@@ -249,7 +250,7 @@ def _one_scale(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
 
 
 def _unusual(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
-    """What an axis stands for, where that is not plain."""
+    """Note what an axis stands for where that is not plain, and which frames are taken."""
     lying = [one.affine is not None for one in items if one.kind in ("nifti", "dicom")]
     unknown = lying.count(False)
     if any(lying) and unknown and any(not is_picture(one.spatial) for one in items):

@@ -1,1 +1,1 @@
-"""Reading image files, and looking at them before anything long begins."""
+"""Pictures that are read on demand, new items for a trained network, and downloads."""

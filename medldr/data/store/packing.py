@@ -17,10 +17,10 @@ import numpy as np
 from filelock import FileLock, Timeout
 from rich.console import Console
 
+from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import Images, ImageTable, LazyImages
 from medldr.data.loading.workers import ahead
-from medldr.data.reading.check import check_table
 from medldr.data.store.array import (
     IMAGES,
     Blocks,

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import EvaluationConfig
+from medldr.data.checks.table_checks import each_part
 from medldr.data.image_table import ImageTable
-from medldr.data.reading.check import each_part
 from medldr.data.spec import task_of
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.predictions.table import predictions_of

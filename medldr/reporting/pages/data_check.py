@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.checks.table_checks import count_rows
 from medldr.data.files.facts import Facts
 from medldr.data.image_table import ImageTable
 from medldr.data.inspection import Inspection
-from medldr.data.reading.check import count_rows
 from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.evaluation.inputs.simple_controls import METRICS, Control
 from medldr.evaluation.intervals.estimate import Estimate

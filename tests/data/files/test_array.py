@@ -84,12 +84,6 @@ def test_fortran_order_changes_nothing(tmp_path):
     assert scan.values.flags.c_contiguous
 
 
-def test_numbers_that_are_not_finite(tmp_path):
-    scan = _npy(tmp_path, np.array([[np.nan, -2.0], [np.inf, 5.0]]), 2)
-    np.testing.assert_array_equal(scan.values, [[[-2, -2], [-2, 5]]])
-    assert "2 of 4 numbers are not finite (1 NaN, 1 infinite)" in scan.warnings[0]
-
-
 def test_what_is_read_can_be_written_to_and_leaves_the_file_alone(tmp_path):
     grey = _numbers(4, 4)
     np.save(tmp_path / "a.npy", grey)

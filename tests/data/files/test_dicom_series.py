@@ -87,18 +87,6 @@ def test_other_files_are_left_out_and_counted(tmp_path, volume):
     )
 
 
-def test_two_series_are_not_guessed_between(tmp_path, volume):
-    files.series(tmp_path, volume, AFFINE, SeriesDescription="before")
-    names = [f"b{index}" for index in range(3)]
-    other = {"SeriesInstanceUID": OTHER, "SeriesDescription": "after contrast"}
-    files.series(tmp_path, volume[..., :3] + 1, AFFINE, names=names, **other)
-    told = _refused(tmp_path, "2 series of several slices")
-    assert "4 slices CT 'before'; 3 slices CT 'after contrast'" in told
-    assert "FOLDER#<SeriesInstanceUID>" in told
-    scan = read_dicom_series(tmp_path, OTHER)
-    np.testing.assert_array_equal(scan.values[0], volume[..., :3] + 1)
-
-
 def test_slices_that_make_up_no_volume_are_refused(tmp_path, volume):
     odd = {
         "4 of 5 x 6, 1 of 8 x 8 .rows x columns": _again(np.zeros((8, 8), np.int16)),

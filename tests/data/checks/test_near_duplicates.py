@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from scipy import ndimage
 
-from medldr.data.reading.near import near_pairs
+from medldr.data.checks.near_duplicates import near_pairs
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from medldr.data import check_table, count_rows, list_bad_files, stats, validate_table
+from medldr.data.checks.table_checks import _BLOCK_BYTES, look_at
 from medldr.data.image_table import Looks
-from medldr.data.reading.check import _BLOCK_BYTES, look_at
 from medldr.datasets.base import BadFile, LazyImages
 from medldr.errors import InputError
 
@@ -65,7 +65,7 @@ def test_equal_images_in_two_splits_are_counted_and_named(make_table):
 
 
 def test_large_tables_are_read_in_blocks(make_table, monkeypatch):
-    monkeypatch.setattr("medldr.data.reading.check._BLOCK_BYTES", 40)
+    monkeypatch.setattr("medldr.data.checks.table_checks._BLOCK_BYTES", 40)
     table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
     table.images[8] = 0
     table.images[7] = table.images[1]
@@ -117,7 +117,7 @@ class Shelf(LazyImages):
 
 
 def test_lazy_images_are_checked_as_an_array_is(make_table, monkeypatch):
-    monkeypatch.setattr("medldr.data.reading.check._PIECE_BYTES", 40)
+    monkeypatch.setattr("medldr.data.checks.table_checks._PIECE_BYTES", 40)
     table = make_table([0] * 9, splits=["train"] * 6 + ["test"] * 3)
     table.images[[0, 8]] = 0
     table.images[7] = table.images[1]
@@ -157,7 +157,7 @@ def test_looks_of_a_table_are_taken_and_no_image_is_read(make_table):
 
 
 def test_statistics_of_lazy_images_are_those_of_an_array(make_table, monkeypatch):
-    monkeypatch.setattr("medldr.data.reading.check._PIECE_BYTES", 40)
+    monkeypatch.setattr("medldr.data.checks.table_checks._PIECE_BYTES", 40)
     table = make_table([0, 1] * 5, splits=["train"] * 6 + ["test"] * 4)
     shelf = Shelf(table.images)
     assert stats(replace(table, images=shelf)) == stats(table)

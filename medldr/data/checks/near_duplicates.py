@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from medldr.data.checks.table_checks import each_part
 from medldr.data.image_table import Images
-from medldr.data.reading.check import each_part
 
 SIMILAR: Final = 0.99
 DIFFERENCE: Final = 0.15

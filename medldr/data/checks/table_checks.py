@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.checks.duplicates import Findings, duplicates
 from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look
-from medldr.data.reading.duplicates import Findings, duplicates
 from medldr.data.spec import task_of
 from medldr.data.threads import Made, in_threads
 from medldr.errors import InputError
