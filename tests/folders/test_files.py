@@ -93,19 +93,28 @@ def test_a_foreign_pickle_is_refused_and_not_run(tmp_path):
         files.load_checkpoint(path)
 
 
-def test_a_damaged_checkpoint_is_named(tmp_path):
-    path = tmp_path / "last.ckpt"
-    files.save_checkpoint(path, {"w": torch.arange(1000)})
-    path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(InputError, match=r"last\.ckpt"):
-        files.load_checkpoint(path)
-
-
-def test_weights_are_safetensors_only(tmp_path):
-    path = tmp_path / "model.safetensors"
-    torch.save({"w": torch.zeros(2)}, path)
-    with pytest.raises(InputError, match="safetensors"):
-        files.load_tensors(path)
+@pytest.mark.parametrize(
+    ("read", "name", "words"),
+    [
+        (files.read_json, "absent.json", "there is no file"),
+        (files.read_json, "half.json", "is not readable JSON"),
+        (files.load_checkpoint, "absent.ckpt", "there is no file"),
+        (files.load_checkpoint, "half.ckpt", "is damaged"),
+        (files.load_tensors, "absent.safetensors", "there is no file"),
+        (files.load_tensors, "half.safetensors", "only read from safetensors files"),
+        (files.load_tensors, "pickled.safetensors", "only read from safetensors files"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, read, name, words):
+    (tmp_path / "half.json").write_text("{")
+    torch.save({"w": torch.zeros(2)}, tmp_path / "pickled.safetensors")
+    files.save_checkpoint(tmp_path / "half.ckpt", {"w": torch.arange(1000)})
+    files.save_tensors(tmp_path / "half.safetensors", {"w": torch.arange(1000)})
+    for half in (tmp_path / "half.ckpt", tmp_path / "half.safetensors"):
+        half.write_bytes(half.read_bytes()[:500])
+    with pytest.raises(InputError, match=words) as error:
+        read(tmp_path / name)
+    assert name in str(error.value)
 
 
 def test_equal_tensors_give_equal_bytes_whatever_their_order(tmp_path):
@@ -120,14 +129,6 @@ def test_json_refuses_nan(tmp_path):
     with pytest.raises(ValueError, match="JSON compliant"):
         files.write_json(tmp_path / "a.json", {"auc": float("nan")})
     assert not (tmp_path / "a.json").exists()
-
-
-def test_unreadable_json_is_named(tmp_path):
-    with pytest.raises(InputError, match="there is no file"):
-        files.read_json(tmp_path / "none.json")
-    (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(InputError, match=r"bad\.json"):
-        files.read_json(tmp_path / "bad.json")
 
 
 def test_a_folder_appears_whole_and_takes_an_earlier_ones_place(tmp_path):

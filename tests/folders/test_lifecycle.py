@@ -8,7 +8,6 @@ import pytest
 from medldr.config import identify, load_config
 from medldr.errors import InputError
 from medldr.folders import lifecycle
-from medldr.folders.files import RunFolder
 from medldr.folders.owner import OwnedError, owned
 
 
@@ -22,6 +21,7 @@ def _run_json(config, out):
 
 
 def test_a_run_that_ends_well_is_done(config, tmp_path):
+    assert lifecycle.status(identify(config).folder(tmp_path)) is None
     with lifecycle.open_run(identify(config), tmp_path) as run:
         assert not run.resumed
         assert lifecycle.status(run.folder) == "running"
@@ -34,39 +34,33 @@ def test_a_run_that_ends_well_is_done(config, tmp_path):
     assert said["hash"] in run.folder.path.name
     assert said["times"]["starts"] == 1
     assert said["times"]["finished"]
+    # The written configuration repeats the run.
+    again = identify(load_config(run.folder.config)).folder(tmp_path)
+    assert again.path == run.folder.path
 
 
-def test_the_written_configuration_repeats_the_run(config, tmp_path):
-    with lifecycle.open_run(identify(config), tmp_path) as run:
-        pass
-    again = load_config(run.folder.config)
-    assert identify(again).folder(tmp_path).path == run.folder.path
-
-
-def test_a_failed_run_keeps_its_error(config, tmp_path):
-    def fail():
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (InputError("no class 'rare'"), "failed", "InputError: no class 'rare'"),
+        (lifecycle.Interrupted(signal.SIGTERM, True), "interrupted", "stopped by signal"),
+        (KeyboardInterrupt(), "interrupted", "interrupted from the keyboard"),
+    ],
+)
+def test_a_run_keeps_what_ended_it_until_the_next_start(config, tmp_path, error, status, words):
+    def end():
         with lifecycle.open_run(identify(config), tmp_path):
-            raise InputError("class 'rare' is missing")
+            raise error
 
-    with pytest.raises(InputError):
-        fail()
+    with pytest.raises(type(error)):
+        end()
     said = _run_json(config, tmp_path)
-    assert said["status"] == "failed"
-    assert said["error"] == "InputError: class 'rare' is missing"
+    assert said["status"] == status
+    assert said["error"].startswith(words)
     with lifecycle.open_run(identify(config), tmp_path):
         pass
     said = _run_json(config, tmp_path)
     assert (said["status"], said["error"], said["times"]["starts"]) == ("done", None, 2)
-
-
-def test_a_stopped_run_is_interrupted(config, tmp_path):
-    def stop():
-        with lifecycle.open_run(identify(config), tmp_path):
-            raise lifecycle.Interrupted(signal.SIGTERM, resumable=True)
-
-    with pytest.raises(lifecycle.Interrupted):
-        stop()
-    assert _run_json(config, tmp_path)["status"] == "interrupted"
 
 
 def test_a_killed_run_counts_as_interrupted(config, tmp_path):
@@ -124,15 +118,3 @@ def test_no_environment_variable_is_recorded(config, tmp_path, monkeypatch):
     for path in run.folder.path.rglob("*"):
         if path.is_file():
             assert "hunter2-secret" not in path.read_text()
-
-
-def test_there_is_no_status_where_there_is_no_run(tmp_path):
-    assert lifecycle.status(RunFolder(tmp_path)) is None
-
-
-@pytest.mark.parametrize("content", ["{}", '{"status": 5}', '{"status": "finished"}', "[]", "{"])
-def test_a_record_that_does_not_say_how_the_run_ended_names_the_cure(tmp_path, content):
-    folder = RunFolder(tmp_path)
-    folder.run.write_text(content)
-    with pytest.raises(InputError, match=r"run\.json.*--restart"):
-        lifecycle.status(folder)
