@@ -69,14 +69,6 @@ def test_the_same_plan_in_other_words_may_join(folder):
         refuse_others(folder, dataclasses.replace(PLAN, overrides=("training.epochs=1",)))
 
 
-def test_a_killed_sweep_keeps_nobody_out(folder):
-    with at_work(folder) as mine:
-        note_plan(mine, PLAN)
-        owner = json.loads((mine / "owner.json").read_text())
-        (mine / "owner.json").write_text(json.dumps(owner | {"start": "another process"}))
-        refuse_others(folder, OTHER)
-
-
 def test_finished_runs_that_a_plan_leaves_out_are_counted(folder, leave):
     assert left_behind(folder, OTHER) is None
     write_sweep(folder, PLAN)
@@ -101,35 +93,25 @@ def _is_launched(folder, name):
     return standing_of(folder, name).state == "launched"
 
 
-def test_a_member_is_launched_until_its_process_has_ended(folder):
-    assert not _is_launched(folder, "a")
+def test_a_run_is_launched_until_it_starts_or_its_process_or_its_sweep_has_ended(folder, leave):
+    leave(folder, "b", "interrupted", starts=2)
     with at_work(folder) as mine:
         assert not _is_launched(folder, "a")
         note_launch(mine, "a", 0)
-        assert _is_launched(folder, "a")
-        assert not _is_launched(folder, "b")
+        note_launch(mine, "b", 2)
+        note_launch(mine, "c", 0)
+        assert all(_is_launched(folder, name) for name in "abc")
         forget_launch(mine, "a")
         assert not _is_launched(folder, "a")
-
-
-def test_a_run_that_has_started_since_tells_for_itself(folder, leave):
-    leave(folder, "a", "interrupted", starts=2)
-    with at_work(folder) as mine:
-        note_launch(mine, "a", 2)
-        assert _is_launched(folder, "a")
-        leave(folder, "a", "interrupted", starts=3)
-        assert not _is_launched(folder, "a")
-
-
-def test_a_sweep_that_has_ended_leaves_nothing(folder):
-    with at_work(folder) as mine:
-        note_launch(mine, "a", 0)
-    assert not _is_launched(folder, "a")
+        leave(folder, "b", "interrupted", starts=3)
+        assert not _is_launched(folder, "b")
+    assert not _is_launched(folder, "c")
     assert not list((folder.logs / "sweeps").iterdir())
 
 
-def test_a_killed_sweep_launches_nothing_and_hides_no_living_one(folder):
+def test_a_killed_sweep_launches_nothing_and_keeps_nobody_out(folder):
     with at_work(folder) as one, at_work(folder) as two:
+        note_plan(one, PLAN)
         note_launch(one, "a", 0)
         note_launch(one, "b", 0)
         note_launch(two, "b", 0)
@@ -137,7 +119,8 @@ def test_a_killed_sweep_launches_nothing_and_hides_no_living_one(folder):
         assert owner["pid"] == os.getpid()
         (one / "owner.json").write_text(json.dumps(owner | {"start": "another process"}))
         assert not _is_launched(folder, "a")
-        assert _is_launched(folder, "b")
+        assert _is_launched(folder, "b")  # by the one that lives
+        refuse_others(folder, OTHER)
         with at_work(folder):
             assert two.exists()
             assert not one.exists()

@@ -31,6 +31,9 @@ def test_a_file_says_what_the_sweep_is(small):
     assert (sweep.table.rows, sweep.table.columns) == (("algorithm",), ("run",))
     assert sweep.table.contrasts == (("latentdr_pool", "erm_half_lr"),)
     assert (sweep.slurm, sweep.overrides, sweep.notes) == ({}, (), ())
+    # The parts have the lines of the file.
+    assert sweep.common.lines[("training", "epochs")] == 4
+    assert sweep.entries[1].document.lines[("training", "lr")] == 10
 
 
 def test_all_but_the_runs_may_be_left_out(write):
@@ -53,12 +56,6 @@ def test_all_but_the_runs_may_be_left_out(write):
 )
 def test_a_title_of_other_methods_gives_way_to_the_name(small, texts, title):
     assert load_sweep(small, texts).title == title
-
-
-def test_lines_of_a_part_are_lines_of_the_file(small):
-    sweep = load_sweep(small)
-    assert sweep.common.lines[("training", "epochs")] == 4
-    assert sweep.entries[1].document.lines[("training", "lr")] == 10
 
 
 def test_values_are_named_by_bare_words_by_keys_or_by_the_file():
