@@ -143,7 +143,7 @@ def stated(source: str) -> tuple[str, dict[str, Any]]:
         ('A method.', {'TITLE': 'Foo'})
     """
     tree = ast.parse(source)
-    found = {}
+    literals = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
@@ -153,14 +153,14 @@ def stated(source: str) -> tuple[str, dict[str, Any]]:
             continue
         if isinstance(target, ast.Name) and target.id.isupper() and node.value is not None:
             try:
-                found[target.id] = ast.literal_eval(node.value)
+                literals[target.id] = ast.literal_eval(node.value)
             except ValueError:  # computed, so it cannot be read as a literal
                 continue
-    return ast.get_docstring(tree) or "", found
+    return ast.get_docstring(tree) or "", literals
 
 
 @cache
 def _read(kind: Kind, name: str) -> tuple[str, Mapping[str, Any]]:
     path = Path(__file__).parent / kind / f"{name}.py"
-    text, found = stated(path.read_text(encoding="utf-8"))
-    return text, MappingProxyType(found)
+    text, literals = stated(path.read_text(encoding="utf-8"))
+    return text, MappingProxyType(literals)

@@ -57,7 +57,7 @@ def export(
         )
     (trained,) = load_runs(run, "cpu")
     place = out or run.resolve().with_name(f"{run.resolve().name}-{kind}")
-    real, said = _real(trained, check or ())
+    real, origin = _real(trained, check or ())
     made = write(
         load_model(run),  # as it was saved: kernels laid out for speed are saved with a warning
         trained.record,
@@ -71,7 +71,7 @@ def export(
     for name in made.files:
         console.print(str(made.folder / name), soft_wrap=True, markup=False)
     console.print(
-        f"checked on random images and {said}: probabilities differ by at most "
+        f"checked on random images and {origin}: probabilities differ by at most "
         f"{made.difference.probability:.1e}",
         soft_wrap=True,
         markup=False,
@@ -90,15 +90,15 @@ def _real(trained: Trained, paths: Any) -> tuple[Tensor | None, str]:
     from medldr.prediction.items import find_items
 
     if paths:
-        found = []
+        scans = []
         for item in find_items(paths, len(trained.shape) - 1)[:CHECKED]:
             if item.source is None:
                 raise InputError(f"--check: {item.name}: {item.reason}")
             try:
-                found.append(trained.reader.read(item.source).image)
+                scans.append(trained.reader.read(item.source).image)
             except ScanError as error:
                 raise InputError(f"--check: {item.name}: {error}") from error
-        return torch.from_numpy(np.stack(found)), f"{len(found)} of --check"
+        return torch.from_numpy(np.stack(scans)), f"{len(scans)} of --check"
     try:
         data = build_data(trained.config)
     except InputError:

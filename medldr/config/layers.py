@@ -110,12 +110,12 @@ class Layers:
     """Collects the layers of a configuration.
 
     Attributes:
-        found: The layers, the strongest last.
+        in_order: The layers, the strongest last.
         problems: What is wrong so far, one line each.
     """
 
     def __init__(self) -> None:
-        self.found: list[Layer] = []
+        self.in_order: list[Layer] = []
         self.problems: list[str] = []
         self._open: list[Path] = []
 
@@ -131,7 +131,7 @@ class Layers:
 
     def add_document(self, document: Document, folder: Path, part: str | None = None) -> None:
         """Add what a mapping extends, the parts its bare words refer to, then the mapping."""
-        first = len(self.found)
+        first = len(self.in_order)
         values = dict(document.values)
         layer = Layer(document.source, folder, values, document.lines, part)
         extends, pins = (_names(layer, key, values.pop(key, None)) for key in ("extends", "pins"))
@@ -143,9 +143,9 @@ class Layers:
                 values.pop(section, None)  # None: a section whose keys are all commented out
             if isinstance(value, str):
                 self._add_word(section, kind, value, layer)
-        self.found.append(layer)
+        self.in_order.append(layer)
         if pins:
-            self.found[-1] = replace(layer, pinned=_pinned(pins, self.found[first:]))
+            self.in_order[-1] = replace(layer, pinned=_pinned(pins, self.in_order[first:]))
 
     def add_overrides(self, overrides: Sequence[str], folder: Path) -> None:
         """Add ``KEY=VALUE`` texts: whole sections first, then names, then single keys."""
@@ -166,7 +166,7 @@ class Layers:
 
     def _add_entry(self, entry: str, by: Layer) -> None:
         """Add a file or a packaged part that a document extends."""
-        known = packaged_names()
+        parts = packaged_names()
         if _FILE_ENTRY.search(entry):
             path = by.folder / Path(entry).expanduser()
             if path.is_file():
@@ -174,32 +174,32 @@ class Layers:
                 return
             bare = re.sub(r"\.ya?ml$", "", entry)
             fault = f"there is no file {path}"
-            fault += f". The packaged part is {bare!r}" if bare in known else ""
-        elif entry in known:
+            fault += f". The packaged part is {bare!r}" if bare in parts else ""
+        elif entry in parts:
             self.add_file(packaged_configs() / f"{entry}.yaml", entry)
             return
         else:
-            near = did_you_mean(entry, known)
+            near = did_you_mean(entry, parts)
             if (by.folder / f"{entry}.yaml").is_file():
                 near = f" For the file next to it, write './{entry}.yaml'."
-            fault = f"there is no such packaged part.{near} Known: {', '.join(known)}"
+            fault = f"there is no such packaged part.{near} Known: {', '.join(parts)}"
         raise InputError(f"{by.source}: extends {entry!r}, but {fault}")
 
     def _add_word(self, section: str, kind: plugins.Kind, word: str, by: Layer) -> None:
         """Replace a section by the part or the plug-in that a bare word names."""
-        parts, known = packaged_names(section), plugins.names(kind)
-        if word not in parts and word not in known and "." not in word:
+        parts, names = packaged_names(section), plugins.names(kind)
+        if word not in parts and word not in names and "." not in word:
             self.problems.append(
                 f"{section} = {word!r} ({by.where((section,))}): there is no such part or "
-                f"{plugins.SINGULAR[kind]}.{did_you_mean(word, [*parts, *known])} "
+                f"{plugins.SINGULAR[kind]}.{did_you_mean(word, [*parts, *names])} "
                 f"Parts: {', '.join(parts)}"
             )
             return
-        self.found = [layer.without(section) for layer in self.found]
+        self.in_order = [layer.without(section) for layer in self.in_order]
         if word in parts:
             self.add_file(packaged_configs() / section / f"{word}.yaml", f"{section}/{word}")
         else:
-            self.found.append(replace(by, values={section: {"name": word}}))
+            self.in_order.append(replace(by, values={section: {"name": word}}))
 
 
 def nested(key: str, value: Any) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
     else:
         path = find_config(source)
         layers.add_file(path)
-        if "label" not in layers.found[-1].values:
+        if "label" not in layers.in_order[-1].values:
             label = "+".join([path.stem, *_replaced_sections(overrides)])
     layers.add_overrides(overrides, here)
     merged = merge(layers)
@@ -68,10 +68,10 @@ def merge(layers: Layers) -> Merged:
 
     Run files and members of a sweep both go through here, and then through `check`.
     """
-    merged = Merged(layers.found)
+    merged = Merged(layers.in_order)
     training = merged.values.get("training")
     if isinstance(training, dict) and None not in (training.get("epochs"), training.get("steps")):
-        order = [id(layer) for layer in layers.found]
+        order = [id(layer) for layer in layers.in_order]
         epochs, steps = (
             order.index(id(merged.origin(("training", key)))) for key in ("epochs", "steps")
         )
@@ -97,7 +97,7 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
         return None, [*layers.problems, *explain(error, merged)]
     if layers.problems:
         return None, list(layers.problems)
-    settled = settle(config, layers.found, merged.values)
+    settled = settle(config, layers.in_order, merged.values)
     return _finished(settled, merged.values, (), merged), []
 
 
@@ -127,7 +127,7 @@ def load_part(section: str, name: str) -> dict[str, Any]:
         )
     layers = Layers()
     layers.add_file(packaged_configs() / section / f"{name}.yaml", f"{section}/{name}")
-    return Merged(layers.found).values
+    return Merged(layers.in_order).values
 
 
 def find_config(source: str | Path) -> Path:

@@ -75,9 +75,9 @@ def _deferred(config: Config) -> bool:
 def _added(config: Config) -> list[tuple[str, str]]:
     """What changes the weights that the method has trained: parts of its id and of its title."""
     averaged = swad_form(config)
-    found = [(averaged, ADDED[averaged])] if averaged else []
+    averaging = [(averaged, ADDED[averaged])] if averaged else []
     first = section(config, "algorithm")
-    return found + [_stage(stage, first) for stage in later_stages(config)]
+    return averaging + [_stage(stage, first) for stage in later_stages(config)]
 
 
 def _stage(stage: Config, first: Config) -> tuple[str, str]:
@@ -249,10 +249,10 @@ def id_title(method: str) -> str:
         >>> id_title("latentdr_sa+balanced_softmax"), id_title("coral+swad")
         ('LatentDR (SA) on Balanced Softmax', 'CORAL + SWAD')
     """
-    first, *others = method.split("+")
-    layers = [first, *(other for other in others if other not in ADDED)]
-    title = " on ".join(row_titles().get(layer, layer) for layer in layers)
-    return " + ".join([title, *(ADDED[other] for other in others if other in ADDED)])
+    first, *parts = method.split("+")
+    algorithms = [first, *(part for part in parts if part not in ADDED)]
+    title = " on ".join(row_titles().get(name, name) for name in algorithms)
+    return " + ".join([title, *(ADDED[part] for part in parts if part in ADDED)])
 
 
 def augmentation_id(config: Config) -> str:

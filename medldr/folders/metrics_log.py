@@ -21,7 +21,7 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
     """
     if not path.is_file():
         return [], []
-    found: dict[tuple[Any, ...], LogRow] = {}
+    newest: dict[tuple[Any, ...], LogRow] = {}
     broken = 0
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         if not line.strip():
@@ -36,13 +36,13 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
         key: tuple[Any, ...] = (row.get("epoch"), row.get("step"))
         # Normalised weights are of the step at which they were trained in an earlier stage.
         key = (number,) if key == (None, None) else (*key, stage_of(row))
-        found.pop(key, None)
-        found[key] = row
+        newest.pop(key, None)
+        newest[key] = row
     problems = []
     if broken:
         lines = "line" if broken == 1 else "lines"
         problems.append(f"{broken} unreadable {lines} of metrics.jsonl left out of the curves.")
-    return list(found.values()), problems
+    return list(newest.values()), problems
 
 
 def stage_of(row: LogRow) -> int:
@@ -74,14 +74,14 @@ def while_training(rows: Sequence[LogRow]) -> list[LogRow]:
         ...                 {"step": 1, "stage": 2}, {"step": 3, "stage": 3}])
         [{'step': 1, 'stage': 1}, {'step': 2, 'stage': 1}, {'step': 3, 'stage': 3}]
     """
-    found: list[LogRow] = []
+    trained: list[LogRow] = []
     reached = -math.inf
     for row in rows:
-        known = _is_number(row.get("step"))
-        if not known or row["step"] > reached or stage_of(row) == stage_of(found[-1]):
-            found.append(row)
-            reached = row["step"] if known else reached
-    return found
+        has_step = _is_number(row.get("step"))
+        if not has_step or row["step"] > reached or stage_of(row) == stage_of(trained[-1]):
+            trained.append(row)
+            reached = row["step"] if has_step else reached
+    return trained
 
 
 def series(rows: Sequence[LogRow], key: str, axis: str) -> tuple[list[float], list[float]]:

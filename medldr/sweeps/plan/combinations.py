@@ -194,7 +194,7 @@ def _layers(
         _CaseError: If one of them cannot be read.
     """
     layers = Layers()
-    layers.found.extend(below.found)
+    layers.in_order.extend(below.in_order)
     layers.problems.extend(below.problems)
     try:
         for document, folder in documents:
@@ -221,7 +221,7 @@ def _method(sweep: SweepFile, case: Case, base: Layers, out: Path) -> _Method:
     whole = _layers(layers, (), sweep.run_overrides)  # which may say which method this is
     values = merge(whole).values
     variables = sweep.search.variables(values)
-    pinned = pinned_values(whole.found)
+    pinned = pinned_values(whole.in_order)
     pins = frozenset(
         key
         for key, variable in variables.items()
