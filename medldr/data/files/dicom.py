@@ -37,7 +37,7 @@ _HEADER: Final = (*DESCRIPTION, *SHAPE, *PLACE)
 
 
 class Slice(NamedTuple):
-    """A file of a series.
+    """One file of a series.
 
     Attributes:
         path: The file.
@@ -57,7 +57,7 @@ class Slice(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """What a folder holds.
+    """The DICOM series in a folder.
 
     Attributes:
         series: Files with a picture, by SeriesInstanceUID.

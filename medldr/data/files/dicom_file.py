@@ -59,7 +59,7 @@ _NOT_DICOM: Final = "not a DICOM file"
 
 
 def open_dicom(path: Path, tags: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
-    """What a file holds.
+    """Open a file, or read some of its elements.
 
     Args:
         path: The file.

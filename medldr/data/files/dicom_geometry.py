@@ -34,7 +34,7 @@ _NO_SPACING: Final = "its pixel spacing is unknown: the file has none, or zero"
 
 
 class Plane(NamedTuple):
-    """A slice.
+    """Where a slice lies.
 
     Attributes:
         position: ``(3,)``, mm, LPS, of its first pixel.
@@ -168,7 +168,7 @@ def _numbers(dataset: Any, name: str, count: int) -> NDArray[np.float64] | None:
 
 
 def stack(planes: Sequence[Plane]) -> Stack:
-    """Order slices.
+    """Put slices in order and find where their volume lies.
 
     Args:
         planes: Of each slice, in any order; at least one.

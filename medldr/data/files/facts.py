@@ -125,7 +125,7 @@ def warning_notes(facts: Iterable[Facts]) -> list[str]:
 
 
 def _together(parts: Sequence[str], texts: Sequence[str]) -> str:
-    """Texts of one kind as one, with ranges in place of numbers that differ."""
+    """Several warnings of one kind as one text, with ranges in place of numbers that differ."""
     sentences = [parts[0]]
     columns = zip(*map(_NUMBER.findall, texts), strict=True)
     for numbers, part in zip(columns, parts[1:], strict=True):

@@ -37,7 +37,7 @@ from medldr.data.image_table import FileImages
 from medldr.errors import InputError
 
 LARGEST: Final = 2**31
-"""Values of an image; a spacing far too fine would fill any memory."""
+"""Most values of an image: at a spacing far too fine it would fill any memory."""
 
 NO_SPACING: Final = (
     "it does not say its spacing, which data.spacing needs. Add it to the file (PixelSpacing in "
@@ -64,7 +64,7 @@ def make_image(source: Source, rules: Rules) -> NDArray[Any]:
 
 
 def image_of(scan: Scan, source: Source, rules: Rules) -> NDArray[Any]:
-    """The same, of a scan that was read.
+    """The image of a scan that was read.
 
     Args:
         scan: What the item holds.

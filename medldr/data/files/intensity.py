@@ -78,7 +78,7 @@ def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
 
 
 def rule_name(item: Scan | Facts, window: str | tuple[float, float], bit_depth: int | None) -> str:
-    """In a word, which rule `value_range` follows for a scan.
+    """Name of the rule that `value_range` follows for a scan.
 
     Args:
         item: The scan, or its facts.

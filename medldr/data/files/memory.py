@@ -44,7 +44,7 @@ _BLOCK: Final = 1 << 20
 
 
 class Examined(NamedTuple):
-    """What one look at a file found.
+    """What reading a file once found.
 
     Attributes:
         reason: Why it cannot be used; empty where it can.
@@ -164,7 +164,7 @@ def prove(
 
 
 class Entry(NamedTuple):
-    """An examined file.
+    """One file that was read, and its state when it was.
 
     Attributes:
         size: Its bytes.
@@ -386,5 +386,5 @@ def _place(folder: Path, rules: str) -> Path | None:
 
 
 def _say(text: str) -> None:
-    """One line for those who watch."""
+    """Print one line on the terminal."""
     Console(stderr=True).print(text, soft_wrap=True, markup=False, highlight=False)

@@ -153,7 +153,7 @@ def _absent(path: Path) -> str:
 
 
 def _why(error: BaseException) -> str:
-    """What is wrong, in our words: nibabel's name the file."""
+    """What is wrong, in our own words, because those of nibabel name the file."""
     if isinstance(error, EOFError):
         return "the file is truncated: its zipped content ends too early"
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
@@ -168,7 +168,7 @@ def _why(error: BaseException) -> str:
 
 
 def _channels(stored: NDArray[Any]) -> tuple[NDArray[Any], str, tuple[str, ...]]:
-    """Voxels with channels first, what the file calls them, and what was dropped."""
+    """Voxels with channels first, the name of their type, and a warning if any were dropped."""
     if not stored.size:
         raise ScanError("it holds no voxels")
     mode = str(stored.dtype.newbyteorder("="))

@@ -29,7 +29,7 @@ from medldr.data.files.scan import ABSENT, ScanError
 Made = TypeVar("Made")
 
 MOST_PIXELS: Final = 178_956_970
-"""Of a picture that is read, over all its frames."""
+"""The most pixels that a picture may have, over all its frames."""
 
 _CUT_OFF: Final = "the file is truncated"
 

@@ -1,4 +1,4 @@
-"""Every item of a data set read once before training, and why it cannot be used if so.
+"""Every item of a data set read once before training, and why it cannot be used where it cannot.
 
 What is wrong is told from facts that were remembered, so that nothing is read twice, and before any
 image is made, so that all such items are named at once.

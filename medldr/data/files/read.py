@@ -39,7 +39,7 @@ def read_scan(
     ground: Literal["white", "black"] = "white",
     exif: bool = True,
 ) -> Scan:
-    """What an item holds.
+    """Read one item, whatever its kind.
 
     Args:
         source: Where it is.
@@ -89,7 +89,7 @@ def read_scan(
 
 
 def of_mask(reason: str) -> str:
-    """Why an item cannot be used whose mask cannot."""
+    """Why an item cannot be used: its mask cannot."""
     return f"its mask cannot be used: {reason}"
 
 

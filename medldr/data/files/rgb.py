@@ -64,7 +64,7 @@ def decode(path: Path, size: tuple[int, int] | None, *, resize: bool = False) ->
 
 
 def whole(path: Path, size: tuple[int, int] | None) -> NDArray[np.uint8]:
-    """The same at its own size, if it is whole to its last checksum.
+    """One picture of a published benchmark at its own size, if it is whole to its last checksum.
 
     Args:
         path: The file.
@@ -103,7 +103,7 @@ def _rgb(
 
 
 class OwnRules(NamedTuple):
-    """How pictures of a tree become images.
+    """How pictures of a tree of one's own become 8-bit RGB.
 
     Attributes:
         ground: Colour behind transparent pixels.
@@ -136,7 +136,7 @@ def decode_own(path: Path, size: tuple[int, int] | None, rules: OwnRules) -> NDA
 
 
 def as_image(scan: Scan, size: tuple[int, int] | None, depth: Depth | None) -> NDArray[np.uint8]:
-    """The same, of a picture that was read.
+    """A picture that was read, as 8-bit RGB.
 
     Raises:
         ScanError: As `decode_own`.

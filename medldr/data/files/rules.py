@@ -214,7 +214,7 @@ def _per_axis(
 
 
 def _require_one_size(config: ScanConfig, dims: int, facts: Mapping[str, Facts], name: str) -> None:
-    """Without a size, all items must be alike; says which two are not.
+    """Refuse items of different sizes where no key says one; names two of them.
 
     What a crop or a spacing makes of them is only known from the pixels; it is checked there.
     """

@@ -48,7 +48,8 @@ class PictureFiles(FileImages):
         paths: ``(N,)`` relative paths with forward slashes.
         size: ``(H, W)`` in pixels that each picture must have.
         resize: Squash pictures of another size to it instead of refusing them.
-        own: How they are converted and squashed; None: as published benchmarks are, see `picture`.
+        own: How they are converted, as pictures of one's own; None: as published benchmarks are.
+            See `medldr.data.files.rgb`.
         own_size: Whether training sees them at their own sizes; then ``size`` is that of the whole
             pictures, which everything else sees.
 
@@ -175,7 +176,7 @@ class PictureFiles(FileImages):
             except ScanError as error:
                 return Examined(reason=str(error))
             if seen is not None:
-                # No depth yet: a second look once it is known.
+                # Without a depth for the tree some cannot be shown yet.
                 with contextlib.suppress(ScanError):
                     seen(row, image())
             return examined
