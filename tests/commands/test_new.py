@@ -245,6 +245,21 @@ def test_levels_of_folders(new, tmp_path, paths, levels):
     assert bool(sweep.axes) == ("domain" in levels)
 
 
+def test_levels_and_tables_may_be_named(new, tmp_path):
+    folder = _scans(tmp_path / "scans")
+    (folder / "scans.csv").rename(folder / "z.csv")
+    (folder / "a.csv").write_text((folder / "z.csv").read_text("utf-8"), "utf-8")
+    assert _data(new(folder, "--table", "z.csv")[0])[0][0].file == folder / "z.csv"
+    assert (
+        "no column 'paht'"
+        in new(folder, "--force", "--path", "paht", "--table", "z.csv", code=2).err
+    )
+    said = new(folder, "--force", "--folders", "lable", code=2).err
+    assert "--folders 'lable' is no meaning of a level. Did you mean 'label'?" in said
+    assert "leave out one" in new(folder / "z.csv", "--force", "--folders", "label", code=2).err
+    assert _data(new(folder, "--force", "--folders", "label")[0])[0][0].folders == ("label",)
+
+
 def test_a_folder_of_dicom_slices_is_one_scan(new, tmp_path):
     source = REAL_DATA / "scans" / "dicom" / "hippocampus_a"
     if not source.is_dir():
