@@ -40,34 +40,6 @@ def seen_split(splits: Collection[str], *, unseen: bool) -> str | None:
     return "id_val" if unseen and "id_val" in splits else None
 
 
-def optimism(
-    seen: str, selections: Iterable[Selection | None], *, shared: bool = False
-) -> str | None:
-    """A warning where the seen split influenced the weights; None where it did not.
-
-    Args:
-        seen: The seen split.
-        selections: What chose the weights of each run.
-        shared: Whether groups of the split are also among the training rows.
-
-    Example:
-        >>> from medldr.folders.run_record import Selection
-        >>> other, same = (Selection(rule="val_auc", split=name) for name in ("val", "id_val"))
-        >>> optimism("id_val", [other]), optimism("id_test", [same])
-        (None, None)
-        >>> optimism("id_val", [same])
-        'id_val chose the weights (val_auc), so the gap from it is biased upwards.'
-        >>> optimism("id_val", [other], shared=True)
-        'id_val shares groups with the training images, so the gap from it is biased upwards.'
-    """
-    rules = [s.rule for s in selections if s is not None and s.split == seen]
-    named = ", ".join(dict.fromkeys(rules))
-    why = [f"chose the weights ({named})"] if rules else []
-    why += ["shares groups with the training images"] if shared else []
-    end = "so the gap from it is biased upwards."
-    return f"{seen} {' and '.join(why)}, {end}" if why else None
-
-
 def notes(
     seen: str,
     selections: Iterable[Selection | None],
@@ -82,9 +54,22 @@ def notes(
         selections: What chose the weights of each run.
         shared: Whether groups of the split are also among the training rows.
         mix: How its class mix differs from that of the unseen split, if it does.
+
+    Example:
+        >>> from medldr.folders.run_record import Selection
+        >>> other, same = (Selection(rule="val_auc", split=name) for name in ("val", "id_val"))
+        >>> notes("id_val", [other]), notes("id_test", [same])
+        (None, None)
+        >>> notes("id_val", [same])
+        'id_val chose the weights (val_auc), so the gap from it is biased upwards.'
+        >>> notes("id_val", [other], shared=True)
+        'id_val shares groups with the training images, so the gap from it is biased upwards.'
     """
-    said = (optimism(seen, selections, shared=shared), mix)
-    return " ".join(filter(None, said)) or None
+    rules = dict.fromkeys(s.rule for s in selections if s is not None and s.split == seen)
+    influences = [f"chose the weights ({', '.join(rules)})"] if rules else []
+    influences += ["shares groups with the training images"] if shared else []
+    biased = f"{seen} {' and '.join(influences)}, so the gap from it is biased upwards."
+    return " ".join(filter(None, (biased if influences else None, mix))) or None
 
 
 def difference(

@@ -65,8 +65,8 @@ def table(right, split="test"):
     return predictions_of("binary", label, np.stack([1 - prob, prob], 1), split=split)
 
 
-@pytest.fixture
-def study(run_folder):
+@pytest.fixture(scope="module")
+def study(kept_run_folder):
     """A reference, a method much like it, a worse one, and one that was selected on the test."""
     made = []
     for label, right, seeds, oracle in (
@@ -76,8 +76,8 @@ def study(run_folder):
         for seed in range(seeds):
             selection = {"rule": "last", "oracle": oracle}
             made.append(
-                run_folder(f"{label}-{seed}", {"test": table(right + seed)}, label=label,
-                           identity=label, seed=seed, selection=selection)
+                kept_run_folder(f"{label}-{seed}", {"test": table(right + seed)}, label=label,
+                                identity=label, seed=seed, selection=selection)
             )  # fmt: skip
     return made
 
