@@ -170,31 +170,21 @@ def make_comparison(
     compared = methods(loaded)
     base = compared[0] if reference is None else _named(compared, reference)
     pairs = [(_named(compared, one), _named(compared, other)) for one, other in contrasts]
-    ordered = [run for method in compared for run in method.runs]
-    shared = [s for s in splits if all(s in run.predictions for run in ordered)]
-    # Seen items that depend on the seed must not block the comparison on the unseen domain.
-    moving = [s for s in shared if s != gap.UNSEEN and follows_seed(ordered, s)]
-    if gap.UNSEEN not in shared:
-        moving = []
-    if not shared:
-        raise InputError(
-            f"none of the splits {', '.join(splits)} is in the predictions of every run: "
-            + "; ".join(f"{run.name} has {', '.join(run.predictions)}" for run in ordered)
-        )
+    shared, moving = _splits([run for method in compared for run in method.runs], splits)
+    settings = Settings.of(loaded[0], loaded[1:])
+    by_split = {s: SplitComparison(s, compared, base, settings) for s in shared if s not in moving}
     notes = [
         f"{s} is left out because some runs do not have it."
         for s in splits
-        if s not in shared and any(s in run.predictions for run in ordered)
+        if s not in shared and any(s in run.predictions for run in loaded)
     ]
-    settings = Settings.of(loaded[0], loaded[1:])
-    by_split = {s: SplitComparison(s, compared, base, settings) for s in shared if s not in moving}
     notes += [
         f"{split}: the worst group is left out because some runs were not scored by group."
         for split, one in by_split.items()
         if not one.per_group and one.some_by_group
     ]
     notes += other_positive_class(loaded)
-    if all("id_val" in run.predictions for run in ordered) and not same_items(ordered, "id_val"):
+    if all("id_val" in run.predictions for run in loaded) and not same_items(loaded, "id_val"):
         moving = ["id_val", *moving]
     notes += [
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
@@ -226,6 +216,23 @@ def make_comparison(
         notes=tuple(notes),
     )
     return made if margin is None else _judged(made, metric, margin)
+
+
+def _splits(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Splits that all runs have, and those not compared since their items follow the seed.
+
+    Seen items that depend on the seed must not block the comparison on the unseen domain.
+    """
+    shared = [s for s in asked if all(s in run.predictions for run in runs)]
+    if not shared:
+        raise InputError(
+            f"none of the splits {', '.join(asked)} is in the predictions of every run: "
+            + "; ".join(f"{run.name} has {', '.join(run.predictions)}" for run in runs)
+        )
+    moving = []
+    if gap.UNSEEN in shared:
+        moving = [s for s in shared if s != gap.UNSEEN and follows_seed(runs, s)]
+    return shared, moving
 
 
 def _judged(made: Comparison, metric: str, margin: float) -> Comparison:
@@ -289,9 +296,7 @@ def _gaps(
     split = gap.seen_split(splits, unseen=unseen)
     if split is None:
         return
-    inside = (
-        by_split[split] if split in by_split else SplitComparison(split, compared, base, settings)
-    )
+    inside = by_split.get(split) or SplitComparison(split, compared, base, settings)
     outside = by_split[gap.UNSEEN]
     one, other = inside.per_run[0], outside.per_run[0]
     sizes = len(one.table), len(other.table)
