@@ -12,8 +12,7 @@ from medldr.data.counting import counted, some
 from medldr.data.files.rgb import decode
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.kinds import PICTURES
-from medldr.data.listing.trees import Tree as FolderTree
-from medldr.data.listing.trees import list_tree
+from medldr.data.listing.trees import Tree, list_tree
 from medldr.data.threads import in_threads
 from medldr.datasets._cifar.official import EDGE
 from medldr.datasets._cifar.published import Published
@@ -25,7 +24,7 @@ _SHOWN: Final = 5
 _STEP: Final = 64
 
 
-class Tree(NamedTuple):
+class ClassTree(NamedTuple):
     """A tree, read.
 
     Attributes:
@@ -46,7 +45,7 @@ def is_tree(folder: Path) -> bool:
     return all((folder / part).is_dir() for part in PARTS)
 
 
-def read_tree(folder: Path, known: Published) -> Tree:
+def read_tree(folder: Path, known: Published) -> ClassTree:
     """Read all pictures of a tree.
 
     Raises:
@@ -70,10 +69,10 @@ def read_tree(folder: Path, known: Published) -> Tree:
                 )
             paths += pictures
             labels += [label] * len(pictures)
-    return Tree(names, _decoded(folder, paths), np.array(labels, dtype=np.int64), paths)
+    return ClassTree(names, _decoded(folder, paths), np.array(labels, dtype=np.int64), paths)
 
 
-def _class_names(folder: Path, known: Published, tree: FolderTree) -> tuple[str, ...]:
+def _class_names(folder: Path, known: Published, tree: Tree) -> tuple[str, ...]:
     train, test = ({name for at, name in tree.folders if at == part} for part in PARTS)
     if train != test:
         only = sorted(train ^ test)
