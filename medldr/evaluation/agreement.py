@@ -156,18 +156,18 @@ def _gap(recorded: GapRecord, splits: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
     """The values and counts of an evaluation that follow from predictions alone, by key."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for row in evaluation.scores.rows:
         place = row.place
-        found[f"{place}/{row.metric}"] = row.value
+        numbers[f"{place}/{row.metric}"] = row.value
         if row.n is not None:
-            found[f"{place}/n"] = row.n
+            numbers[f"{place}/n"] = row.n
     if evaluation.positive_class is not None:
-        found["positive_class"] = evaluation.positive_class
+        numbers["positive_class"] = evaluation.positive_class
     if evaluation.operating_point is not None:
-        found["operating_point/threshold"] = evaluation.operating_point.threshold
+        numbers["operating_point/threshold"] = evaluation.operating_point.threshold
     if evaluation.gap is not None:
-        found |= {f"gap/{name}": number.value for name, number in evaluation.gap.metrics.items()}
+        numbers |= {f"gap/{name}": of.value for name, of in evaluation.gap.metrics.items()}
     for split, of in evaluation.splits.items():
         counts: dict[str, Any] = {"n": of.n, **_cells(of.confusion)}
         if of.n_groups is not None:
@@ -181,8 +181,8 @@ def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
         if of.worst_group is not None:
             counts |= {"worst_group/name": of.worst_group.name, "worst_group/n": of.worst_group.n}
         counts |= {f"group/{name}/correct": group.correct for name, group in of.groups.items()}
-        found |= {f"{split}/{key}": value for key, value in counts.items()}
-    return found
+        numbers |= {f"{split}/{key}": value for key, value in counts.items()}
+    return numbers
 
 
 def _cells(confusion: Any, key: str = "confusion") -> dict[str, Any]:

@@ -129,10 +129,10 @@ def curves(scores: SplitScores) -> dict[str, Any]:
         label = table.label.astype(np.int64)
         out["risk_coverage"] = selective.curve(label, table.prob, table.task)
     if table.task == "binary":
-        found, prob = truth[:, scores.positive], table.prob[:, scores.positive]
-        out["decision_curve"] = decision_curve.curve(found, prob)
+        positive, prob = truth[:, scores.positive], table.prob[:, scores.positive]
+        out["decision_curve"] = decision_curve.curve(positive, prob)
         if len(scores.domains) > 1:
-            by_domain = {d: ranking.roc(found[r], prob[r]) for d, r in scores.domains.items()}
+            by_domain = {d: ranking.roc(positive[r], prob[r]) for d, r in scores.domains.items()}
             out["roc_by_domain"] = _defined(by_domain)
     return out
 

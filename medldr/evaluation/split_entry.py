@@ -54,7 +54,7 @@ class SplitEntry:
             seen: Names of the domains that training rows came from.
         """
         scores, names = self.scores, self.scores.table.class_names
-        found = {
+        entry = {
             "n": len(scores.table),
             "n_groups": scores.units.count,
             "unit": scores.units.kind,
@@ -74,9 +74,9 @@ class SplitEntry:
             **self._groups(),
         }
         if self.config is None:
-            return {**found, **self._decided(), "confusion": confusion(scores)}
+            return {**entry, **self._decided(), "confusion": confusion(scores)}
         return {
-            **found,
+            **entry,
             **self._subgroups(),
             "class_counts": class_counts(scores),
             **({} if scores.why_not() else calibration_of_classes(scores)),
@@ -92,10 +92,10 @@ class SplitEntry:
         if self.config is None:
             return {"value": None if undefined else value}
         reason = self.scores.reason(name) if undefined else None
-        found = number(metric, value, self.draws.get(name), self.scores.sample(name), reason)
+        written = number(metric, value, self.draws.get(name), self.scores.sample(name), reason)
         if metric.biased and not undefined:
-            found["noise"] = list(self.scores.noise(name, self.config.draws, self.noise))
-        return found
+            written["noise"] = list(self.scores.noise(name, self.config.draws, self.noise))
+        return written
 
     def numbers(self, metrics: Iterable[str], prefix: str = "") -> dict[str, dict[str, Any]]:
         """Several metrics of one place, which the prefix names as `SplitScores` does."""
@@ -119,32 +119,33 @@ class SplitEntry:
         if WORST_DOMAIN not in values:
             return None
         names = {d: f"domain/{d}/accuracy" for d in self.scores.domains}
-        known = {d: values[name] for d, name in names.items() if name in values}
-        return {"name": min(known, key=lambda d: known[d]), "accuracy": self.number(WORST_DOMAIN)}
+        accuracies = {d: values[name] for d, name in names.items() if name in values}
+        worst = min(accuracies, key=accuracies.__getitem__)
+        return {"name": worst, "accuracy": self.number(WORST_DOMAIN)}
 
     def _parts(self) -> dict[str, Any]:
         """Each part of the held-out domains, evaluated like a split; empty where there is none."""
-        found = {}
+        parts = {}
         for name in dict.fromkeys(sorted(self.scores.table.part.tolist())):
             if name:
                 entry = SplitEntry(self.scores.of_part(name), f"{self.split}/{name}", self.config)
                 metrics = entry.numbers(self.scores.headline)
-                found[name] = {"items": len(entry.scores.table), "metrics": metrics}
-        return {"parts": found} if found else {}
+                parts[name] = {"items": len(entry.scores.table), "metrics": metrics}
+        return {"parts": parts} if parts else {}
 
     def _groups(self) -> dict[str, Any]:
         """Each group and the worst one; empty where groups were not requested."""
-        scores, found = self.scores, self.scores.groups
-        if not scores.per_group:
+        groups = self.scores.groups
+        if not self.scores.per_group:
             return {}
-        if found is None or found.worst is None:
-            return {"groups": {} if found is None else found.content(), "worst_group": None}
+        if groups is None or groups.worst is None:
+            return {"groups": {} if groups is None else groups.content(), "worst_group": None}
         worst = {
-            "name": found.names[found.worst],
-            "n": int(found.items[found.worst]),
+            "name": groups.names[groups.worst],
+            "n": int(groups.items[groups.worst]),
             "accuracy": self.number(WORST_GROUP),
         }
-        return {"groups": found.content(), "worst_group": worst}
+        return {"groups": groups.content(), "worst_group": worst}
 
     def _subgroups(self) -> dict[str, Any]:
         """The subgroups of each divided column; empty without any."""
@@ -169,7 +170,7 @@ class SplitEntry:
         for column, rows in small.items():
             if rows.any():
                 values[column][OTHER] = _of_small(*scores.size(rows))
-        found = {
+        columns = {
             division.column: {
                 "how": division.how,
                 "edges": list(division.edges),
@@ -179,24 +180,24 @@ class SplitEntry:
             }
             for division in scores.divisions
         }
-        return {"subgroups": found} if found else {}
+        return {"subgroups": columns} if columns else {}
 
     def _decided(self) -> dict[str, Any]:
         """Errors when unsure images are referred, and what a binary test decides."""
-        scores, found = self.scores, dict[str, Any]()
+        scores, entry = self.scores, dict[str, Any]()
         if scores.why_not():
-            return found
+            return entry
         if scores.table.task != "multi-label":
-            found["error_at_coverage"] = {
+            entry["error_at_coverage"] = {
                 str(percent): self.number(f"coverage/{percent}/error") for percent in COVERAGES
             }
         if scores.called is not None:
             truth = scores.table.label == scores.positive
-            found["decisions"] = operating_point.decisions(truth, scores.called)
+            entry["decisions"] = operating_point.decisions(truth, scores.called)
             if scores.point.prevalence is not None:
                 names = ("ppv_at_prevalence", "npv_at_prevalence")
-                found["at_prevalence"] = self.numbers(names)
-        return found
+                entry["at_prevalence"] = self.numbers(names)
+        return entry
 
     def minus(self, other: SplitEntry, name: str) -> dict[str, Any]:
         """A metric here minus that of another split."""
@@ -238,13 +239,13 @@ def _gaps(values: Mapping[str, Mapping[str, Any]], metrics: Iterable[str]) -> di
     """Largest minus smallest of each metric over the subgroups that have one."""
     gaps = {}
     for metric in metrics:
-        known = {
+        defined = {
             name: of["metrics"][metric]["value"]
             for name, of in values.items()
             if of["metrics"] and of["metrics"][metric]["value"] is not None
         }
-        if len(known) > 1:
-            low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-            value = known[high] - known[low]
-            gaps[metric] = {"value": value, "lowest": low, "highest": high, "of": len(known)}
+        if len(defined) > 1:
+            low, high = min(defined, key=defined.__getitem__), max(defined, key=defined.__getitem__)
+            value = defined[high] - defined[low]
+            gaps[metric] = {"value": value, "lowest": low, "highest": high, "of": len(defined)}
     return gaps

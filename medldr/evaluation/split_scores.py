@@ -37,13 +37,13 @@ def headline_metrics(task: Task, *, shots: bool = False) -> list[str]:
         task: Kind of labels.
         shots: Whether frequent and rare classes are scored apart.
     """
-    found = [
+    fitting = [
         m
         for m in METRICS.values()
         if task in m.tasks and "split" in m.levels and (shots or not m.shots)
     ]
-    common = [m.name for m in found if m.tasks == TASKS]
-    own = [m for m in found if m.tasks != TASKS]
+    common = [m.name for m in fitting if m.tasks == TASKS]
+    own = [m for m in fitting if m.tasks != TASKS]
     return common + [m.name for m in sorted(own, key=lambda m: not m.calibration)]
 
 
@@ -221,19 +221,19 @@ class SplitScores:
     def parts(self) -> list[tuple[str, Sums]]:
         """Prefix of the names and metrics: the whole split, then each domain and subgroup."""
         whole = [] if self.why_not() is not None else self._measures(slice(None))
-        found = [("", sums) for sums in whole]
+        sums_by_prefix = [("", sums) for sums in whole]
         for name, rows in self.domains.items():
             if self.why_not(name) is None:
                 # A domain that is the whole split has its sums; draws of all would take longer.
                 same = bool(rows.all()) and not self.for_draws
                 of_domain = whole if same else self._measures(rows, "domain")
-                found += [(f"domain/{name}/", sums) for sums in of_domain]
+                sums_by_prefix += [(f"domain/{name}/", sums) for sums in of_domain]
         for number, subgroup in enumerate(self.subgroups):
             rows = subgroup.rows
             if self.why_not() is None and min(self.size(rows)) >= subgroups.FEWEST:
                 measures = self._measures(rows, "domain")
-                found += [(f"subgroup/{number}/", sums) for sums in measures]
-        return found
+                sums_by_prefix += [(f"subgroup/{number}/", sums) for sums in measures]
+        return sums_by_prefix
 
     def whole(self, metric: str) -> list[Sums]:
         """What computes one metric of the whole split; empty where nothing can be measured."""
@@ -242,7 +242,7 @@ class SplitScores:
     def _measures(
         self, rows: NDArray[np.bool_] | slice, level: str = "", only: str = ""
     ) -> list[Sums]:
-        found = metrics.measures(
+        measured = metrics.measures(
             self.table.label[rows],
             self.table.prob[rows],
             self.table.task,
@@ -257,25 +257,25 @@ class SplitScores:
             only=only,
         )
         if not self.for_draws:
-            return found
+            return measured
         number, count = self.units.number[rows], self.units.count
-        return [sums.by_group(number, count) for sums in found]
+        return [sums.by_group(number, count) for sums in measured]
 
     @cached_property
     def values(self) -> dict[str, float]:
         """Every metric, NaN where undefined."""
-        found = {
+        values = {
             prefix + name: value
             for prefix, sums in self.parts
             for name, value in sums.value().items()
         }
         names = [f"domain/{domain}/accuracy" for domain in self.domains]
-        of_domains = [found[name] for name in names if name in found]
+        of_domains = [values[name] for name in names if name in values]
         if of_domains:  # undefined where that of any domain is
-            found[WORST_DOMAIN] = float(np.min(of_domains))
+            values[WORST_DOMAIN] = float(np.min(of_domains))
         if self.groups is not None and self.groups.worst is not None:
-            found[groups.WORST_GROUP] = float(self.groups.accuracy[self.groups.worst])
-        return found
+            values[groups.WORST_GROUP] = float(self.groups.accuracy[self.groups.worst])
+        return values
 
     def draws(self, draws: int, seed: int, split: str) -> dict[str, Array]:
         """Every metric in every draw ``(draws,)``, NaN where undefined."""

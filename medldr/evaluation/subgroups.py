@@ -128,7 +128,7 @@ def divide(
         The divisions, and a note that names the columns that have none.
     """
     wanted = columns if config.subgroups is None else metadata_columns.named(config)
-    found, left_out = [], []
+    divisions, left_out = [], []
     for name in wanted:
         values = _distinct(columns[name])
         named = config.subgroups is not None
@@ -136,9 +136,9 @@ def divide(
         if division is None:
             left_out.append(f"{name} ({len(values)} value{'' if len(values) == 1 else 's'})")
         else:
-            found.append(division)
+            divisions.append(division)
     notes = [f"not divided into subgroups: {', '.join(left_out)}"] if left_out else []
-    return found, notes
+    return divisions, notes
 
 
 def _division(

@@ -143,8 +143,8 @@ class ScoreFrame:
 
     def value(self, split: str, metric: str, **place: str) -> float | None:
         """The value of that row; None also where it is undefined."""
-        found = self.row(split, metric, **place)
-        return None if found is None else found.value
+        row = self.row(split, metric, **place)
+        return None if row is None else row.value
 
     def flat(self) -> dict[str, float | None]:
         """Every value by its key, None where undefined."""
