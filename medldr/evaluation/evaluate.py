@@ -109,14 +109,12 @@ def evaluate(
     binary = first.task == "binary"
     positive = positive_class(first, config.positive_class)
     _check_prevalence(first.task, config)
-    point = operating_point.OperatingPoint(config.specificity)
-    if binary:
-        point = operating_point.find(
-            predictions,
-            positive=positive,
-            specificity=config.specificity,
-            prevalence=config.prevalence,
-        )
+    point = operating_point.find(
+        predictions,
+        positive=positive,
+        specificity=config.specificity,
+        prevalence=config.prevalence,
+    )
     drawn = thresholds_of(predictions, point, positive, config.draws, config.bootstrap_seed)
     columns = join(list(tables.values())).columns
     subgroups.check_subgroups(config, columns)

@@ -69,15 +69,13 @@ class Settings:
 def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:
     """Score a run with the settings of the first one and its own threshold."""
     positive, wanted = positive_class(table, settings.positive_class), settings.specificity
-    point, drawn = operating_point.OperatingPoint(wanted), None
-    if table.task == "binary":
-        point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-        made = (settings, positive)
-        if made not in run.thresholds:  # a run is scored on several splits
-            run.thresholds[made] = thresholds_of(
-                run.predictions, point, positive, settings.draws, settings.seed
-            )
-        drawn = run.thresholds[made]
+    point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
+    made = (settings, positive)
+    if made not in run.thresholds:  # a run is scored on several splits
+        run.thresholds[made] = thresholds_of(
+            run.predictions, point, positive, settings.draws, settings.seed
+        )
+    drawn = run.thresholds[made]
     return SplitScores(
         table, settings.bins, positive, point, per_group, drawn, shots=settings.shots
     )

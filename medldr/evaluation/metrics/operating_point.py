@@ -48,11 +48,13 @@ def find(
     """Operating point from ``val``, or from ``id_val`` where there is no ``val``.
 
     Args:
-        predictions: Tables by split, of a binary task.
+        predictions: Tables by split; only those of a binary task have a threshold.
         positive: Column of the positive class.
         specificity: Requested specificity.
         prevalence: Stated prevalence, if any.
     """
+    if any(table.task != "binary" for table in predictions.values()):
+        return OperatingPoint(specificity)
     split = next((s for s in ("val", "id_val") if s in predictions), None)
     if split is None:
         absent = "no threshold, because no validation split was scored"
