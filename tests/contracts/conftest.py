@@ -1,3 +1,4 @@
+import functools
 import importlib.util
 import sys
 from pathlib import Path
@@ -18,3 +19,17 @@ def standins():
         sys.modules[name] = module
         spec.loader.exec_module(module)
     return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def planned():
+    """A packaged sweep and all its runs, expanded once for each set of changes."""
+    from medldr.sweeps.plan.expand import expand
+    from medldr.sweeps.plan.file import load_sweep
+
+    @functools.cache
+    def of(name, keys=()):
+        sweep = load_sweep(name, list(keys))
+        return sweep, expand(sweep, "out")
+
+    return of

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from medldr.config import load_config
-from medldr.sweeps.plan.expand import expand
-from medldr.sweeps.plan.file import load_sweep
 
 ROOT = Path(__file__).parents[2]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -35,11 +33,11 @@ def test_the_guides_have_commands():
 
 
 @pytest.mark.parametrize(("kind", "name", "keys"), documented())
-def test_a_command_names_a_packaged_run_or_sweep_and_its_keys(kind, name, keys):
+def test_a_command_names_a_packaged_run_or_sweep_and_its_keys(kind, name, keys, planned):
     if kind == "train":
         assert load_config(name, list(keys)).label.startswith(name)
     else:
-        assert expand(load_sweep(name, list(keys)), "out")
+        assert planned(name, keys)[1]
 
 
 def test_the_stages_of_the_guide_are_stages():

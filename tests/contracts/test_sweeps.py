@@ -14,16 +14,15 @@ NAMES = packaged_names("sweep")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_sweep_expands_to_runs_of_different_labels_at_different_places(name, tmp_path):
-    sweep = load_sweep(name)
-    planned = expand(sweep, tmp_path)
-    members = [p.member for p in planned]
+def test_a_sweep_expands_to_runs_of_different_labels_at_different_places(name, tmp_path, planned):
+    sweep, runs = planned(name)
+    members = [p.member for p in runs]
     assert len(members) > 1
     assert sweep.notes == ()
     assert len({(m.label, m.seed) for m in members}) == len(members)
     assert len({(m.row, m.column, m.seed) for m in members}) == len(members)
-    assert [m.run for m in members] == [run_name(p.config) for p in planned]
-    record = as_record(sweep, planned)
+    assert [m.run for m in members] == [run_name(p.config) for p in runs]
+    record = as_record(sweep, runs)
     # Once a report has chosen among settings, a row is what is left without them.
     settings = record.layout.search
     of_methods = [{k: v for k, v in m.row_values.items() if k not in settings} for m in members]

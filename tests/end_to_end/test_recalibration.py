@@ -18,9 +18,9 @@ from medldr.reporting.sections.run.recalibration import recalibration
 RULES = ("val_loss", "last", "swad")
 SETTINGS = (
     f"training.select=[{','.join(RULES)}]",
-    "training.averaging=swad",
-    "training.epochs=4",
-    "training.lr=0.02",
+    "training.averaging={name: swad, bn_batches: 6}",
+    "training.epochs=3",
+    "training.lr=0.01",
 )
 
 

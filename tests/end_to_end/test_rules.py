@@ -20,7 +20,7 @@ from medldr.reporting.writers.cells import printed
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
 SETTINGS = (
     f"training.select=[{','.join(RULES)}]",
-    "training.averaging=swad",
+    "training.averaging={name: swad, bn_batches: 6}",
     "evaluation.oracle=true",
     "training.epochs=4",
 )

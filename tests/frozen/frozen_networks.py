@@ -75,7 +75,7 @@ def mappings(parent):
         ),
         "swad_pictures": run(
             flat,
-            training={"steps": 6, "averaging": {"name": "swad"}, "evaluate_every": 1,
+            training={"steps": 6, "averaging": {"name": "swad", "bn_batches": 6},
                       "select": ["val_accuracy"]},
         ),
         "ema_volumes": run(
