@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from medldr.data.files.scan import Scan, ScanError, times
 
 if TYPE_CHECKING:
+    from PIL import Image
+
     from medldr.data.files.config import CropConfig
     from medldr.data.files.facts import Facts
     from medldr.data.files.rules import Rules
@@ -265,6 +266,8 @@ def squashed(pixels: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uin
     """
     if pixels.shape[1:] == size:
         return pixels
+    from PIL import Image  # with a run's first picture, not with its start
+
     picture = Image.fromarray(as_shown(pixels))
     return as_stored(picture.resize(size[::-1], Image.Resampling.BILINEAR))
 

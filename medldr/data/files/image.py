@@ -18,7 +18,6 @@ from typing import Any, Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 
 from medldr import offline
 from medldr.data.files.geometry import (
@@ -108,6 +107,8 @@ def _eight_bit(scan: Scan, rules: Rules) -> NDArray[np.uint8]:
         return np.ascontiguousarray(pixels)
     if not rules.pad:
         return squashed(pixels, (rules.size[0], rules.size[1]))
+    from PIL import Image  # with a run's first picture, not with its start
+
     height, width = rules.size
     picture = Image.fromarray(as_shown(pixels))
     padded = Image.new(picture.mode, (width, height))
