@@ -52,12 +52,19 @@ class BatchLine(NamedTuple):
         points: In ascending order of the size.
         reference: Whether it is the one that others are compared with.
         control: Whether it is a control.
+        incomplete: Sizes that lack some of the held-out domains; they have no point.
+        repeated: Sizes with several different results of the same held-out domain; the point is of
+            the first.
+        domains: Held-out domains that a point is a mean over; 0 or 1 where it is none.
     """
 
     name: str
     points: tuple[BatchPoint, ...]
     reference: bool = False
     control: bool = False
+    incomplete: tuple[int, ...] = ()
+    repeated: tuple[int, ...] = ()
+    domains: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,15 +103,6 @@ class _Cell(NamedTuple):
     point: BatchPoint
 
 
-class _Made(NamedTuple):
-    """A line, its sizes as in `BatchCurve`, and its held-out domains."""
-
-    line: BatchLine
-    incomplete: tuple[int, ...]
-    repeated: tuple[int, ...]
-    domains: int
-
-
 def batch_curves(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> list[BatchCurve]:
@@ -137,7 +135,7 @@ def batch_curves(
             key = (dataset_name(files.config, files.facts), _method(files.config))
             point = BatchPoint(*size, estimate)
             lines.setdefault(key, []).append(_Cell(row, _name(study, row, files), domains, point))
-    by_data: dict[str, list[_Made]] = {}
+    by_data: dict[str, list[BatchLine]] = {}
     for (data, _), cells in lines.items():
         made = _line(study, cells, metric)
         if made is not None:
@@ -145,28 +143,26 @@ def batch_curves(
     return [_curve(data, metric, split, of_data) for data, of_data in by_data.items()]
 
 
-def _curve(data: str, metric: str, split: str, made: Sequence[_Made]) -> BatchCurve:
-    names = [each.line.name for each in made]
-    counts = {name: names.count(name) for name in names}
-    numbered: dict[str, int] = {}
-    lines = list[BatchLine]()
-    incomplete, repeated = dict[str, tuple[int, ...]](), dict[str, tuple[int, ...]]()
-    for each in made:
-        name = each.line.name
-        if counts[name] > 1:
-            numbered[name] = numbered.get(name, 0) + 1
-            name = f"{name} [{numbered[name]}]"
-        lines.append(each.line._replace(name=name))
-        if each.incomplete:
-            incomplete[name] = each.incomplete
-        if each.repeated:
-            repeated[name] = each.repeated
-    lines.sort(key=lambda line: not line.reference)
-    domains = max(each.domains for each in made)
-    return BatchCurve(data, metric, split, tuple(lines), incomplete, domains, repeated)
+def _curve(data: str, metric: str, split: str, methods: Sequence[BatchLine]) -> BatchCurve:
+    names = [line.name for line in methods]
+    lines = [
+        line._replace(name=f"{line.name} [{names[: place + 1].count(line.name)}]")
+        if names.count(line.name) > 1
+        else line
+        for place, line in enumerate(methods)
+    ]
+    return BatchCurve(
+        data,
+        metric,
+        split,
+        lines=tuple(sorted(lines, key=lambda line: not line.reference)),
+        incomplete={line.name: line.incomplete for line in lines if line.incomplete},
+        domains=max(line.domains for line in lines),
+        repeated={line.name: line.repeated for line in lines if line.repeated},
+    )
 
 
-def _line(study: Study, cells: Sequence[_Cell], metric: str) -> _Made | None:
+def _line(study: Study, cells: Sequence[_Cell], metric: str) -> BatchLine | None:
     """The points of a method; None for fewer than three."""
     by_size: dict[int, dict[str, BatchPoint]] = {}
     repeated = set[int]()
@@ -180,16 +176,20 @@ def _line(study: Study, cells: Sequence[_Cell], metric: str) -> _Made | None:
         estimate = mean_of([of_size[h].estimate if h in of_size else None for h in every], metric)
         if estimate is None:
             lost.append(size)
-            continue
-        points.append(next(iter(of_size.values()))._replace(estimate=estimate))
+        else:
+            points.append(next(iter(of_size.values()))._replace(estimate=estimate))
     if len(points) < FEWEST:
         return None
-    reference = any(cell.row == study.reference for cell in cells)
     rows = {cell.row for cell in cells}
-    name = cells[0].row if len(rows) == 1 else cells[0].name
-    control = rows <= set(study.layout.controls)
-    line = BatchLine(name, tuple(points), reference, control)
-    return _Made(line, tuple(lost), tuple(sorted(repeated - set(lost))), len(every))
+    return BatchLine(
+        cells[0].row if len(rows) == 1 else cells[0].name,
+        tuple(points),
+        reference=study.reference in rows,
+        control=rows <= set(study.layout.controls),
+        incomplete=tuple(lost),
+        repeated=tuple(sorted(repeated - set(lost))),
+        domains=len(every),
+    )
 
 
 def _size(files: RunFiles) -> tuple[int, int | None, int | None] | None:
