@@ -133,10 +133,12 @@ def test_a_run_of_another_reader_is_refused(finished):
 def test_a_sweep_refuses_finished_members_whose_data_has_changed(tmp_path, medldr):
     scans = tmp_path / "scans"
     file = table(scans, volumes(scans))
-    run_file(tmp_path, file, size=[4, 4, 4])
+    run = run_file(tmp_path, file, size=[4, 4, 4])
     sweep = tmp_path / "sweep.yaml"
     sweep.write_text("common: {extends: [run.yaml]}\nruns: [{label: one}]\nseeds: [0, 1]\n")
-    assert medldr("sweep", sweep, "--out", tmp_path / "out").code == 0
+    for seed in (0, 1):  # as the sweep would, without a process for each
+        words = ("label=one", f"seed={seed}", "--out", tmp_path / "out")
+        assert medldr("train", run, *words).code == 0
     assert medldr("sweep", sweep, "--out", tmp_path / "out").code == 0
     rows = [line.split(",") for line in file.read_text().split()[1:]]
     table(scans, [(path, {"a": "b", "b": "a"}[label]) for path, label in rows])
