@@ -86,9 +86,13 @@ _ELSEWHERE: Final = {
 def explain(error: ValidationError, merged: Merged) -> list[str]:
     """One line per mistake: key, value, file and line, what is allowed, the nearest name."""
     keys = known_keys(merged.values)
-    mistakes = (mistake for e in error.errors() for mistake in _mistakes(e, merged, keys))
+    lines = (
+        f"{_head(path, merged, whole=e['type'] in (*_IN_OUR_WORDS, 'missing'))}: {text}"
+        for e in error.errors()
+        for path, text in _mistakes(e, merged, keys)
+    )
     # Each branch of a choice ("a number, or null") fails by itself, with one and the same line.
-    return list(dict.fromkeys(f"{_head(path, merged)}: {text}" for path, text in mistakes))
+    return list(dict.fromkeys(lines))
 
 
 def _mistakes(error: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[tuple[KeyPath, str]]:
@@ -119,10 +123,16 @@ def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[K
     return path, text
 
 
-def _head(path: KeyPath, merged: Merged) -> str:
-    """A key with its value and its line; of a section, with the files that set its keys."""
+def _head(path: KeyPath, merged: Merged, *, whole: bool) -> str:
+    """A key with its value and its line; of a section, with the files that set its keys.
+
+    Args:
+        path: The key.
+        merged: The configuration.
+        whole: Whether a mapping is the section that is meant, and no value of a wrong kind.
+    """
     value = _value(path, merged.values)
-    if isinstance(value, dict) or trimmed(path, merged.values) != path:
+    if (whole and isinstance(value, dict)) or trimmed(path, merged.values) != path:
         sources = merged.sources(path)
         return (dotted(path) or "the whole") + (f" ({', '.join(sources)})" if sources else "")
     shown = repr(value) if isinstance(value, str) else str(value)
