@@ -11,7 +11,7 @@ MESSAGES = {
     "training.lr=true": "training.lr = true (command line): should be a number > 0",
     "training.lr=.nan": "training.lr = .nan (command line): should be a number > 0",
     "training.lr='.inf'": "training.lr = '.inf' (command line): should be a number > 0",
-    "training={lr: {deep: [1, {deeper: 2}]}}": "{'deep': [1, {'deeper': 2}]} (command line): should be a number > 0",
+    "training={lr: {deep: [1, {deeper: 2}]}}": "'deeper': 2}]} (command line): should be a number",
     "training.momentum=2": "training.momentum = 2 (command line): should be a number >= 0 and < 1",
     "training.clip_norm=true": "clip_norm = true (command line): should be a number > 0 or null",
     "machine.threads=0": "threads = 0 (command line): should be a whole number >= 1 or null",
