@@ -1,10 +1,12 @@
-"""Keys of a `data` section that say how scans become images of one size on a scale from 0 to 1."""
+"""How scans become images of one size on a scale from 0 to 1: keys of a section, and rules."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, TypeAdapter, field_validator, model_validator
 
 from medldr.config import Section
 from medldr.data.config import DatasetConfig
@@ -125,3 +127,54 @@ class ScanConfig(DatasetConfig):
         if not 0 <= value[0] < value[1] <= 100:
             raise ValueError(f"needs two percentiles from 0 to 100, not {list(value)}")
         return value
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How every scan of a data set becomes an image, with nothing left to be decided per file.
+
+    Attributes:
+        dims: 2 for pictures, 3 for volumes.
+        channels: Of each image.
+        size: Pixels along each axis; None: as recorded.
+        spacing: mm between pixels; None: as recorded.
+        pad: Whether borders are added or cut to reach `size`; else the image is stretched.
+        window: A name or two numbers; see `ScanConfig.window`.
+        percentiles: See `ScanConfig.percentiles`.
+        bit_depth: Bits in use of what is stored with 16; None: percentiles of each image.
+        frame: See `ScanConfig.frame`.
+        ground: Colour behind transparent pixels.
+        exif: Whether photographs are turned upright.
+        crop: Part that is kept.
+        eight_bit: Whether images stay uint8 from 0 to 255, because all files are 8-bit pictures;
+            else they are float32 from 0 to 1.
+    """
+
+    dims: Literal[2, 3]
+    channels: int
+    size: tuple[int, ...] | None
+    spacing: tuple[float, ...] | None
+    pad: bool
+    window: str | tuple[float, float]
+    percentiles: tuple[float, float]
+    bit_depth: Literal[8, 12, 16] | None
+    frame: Literal["error", "first", "middle"]
+    ground: Literal["white", "black"]
+    exif: bool
+    crop: CropConfig | None
+    eight_bit: bool
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Rules:
+        """Rules as `as_dict` wrote them, also after they were JSON.
+
+        Raises:
+            ValueError: If a key is missing, unknown, or has a value of another type.
+        """
+        return TypeAdapter(cls).validate_python(dict(values))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values, for records and for the key of a cache."""
+        values = asdict(self)
+        values["crop"] = None if self.crop is None else self.crop.model_dump(mode="json")
+        return values

@@ -30,7 +30,7 @@ from medldr.data.files.dicom_geometry import (
 )
 from medldr.data.files.dicom_pixels import Frames, frames_of
 from medldr.data.files.nifti import canonical, spacing_of
-from medldr.data.files.read import quiet
+from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import Scan, ScanError
 
 _HEADER: Final = (*DESCRIPTION, *SHAPE, *PLACE)

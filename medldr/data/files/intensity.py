@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from medldr.data.files.scan import Scan, ScanError
 
 if TYPE_CHECKING:
+    from medldr.data.files.config import Rules
     from medldr.data.files.facts import Facts
-    from medldr.data.files.rules import Rules
 
 WINDOWS: Final[Mapping[str, tuple[float, float]]] = {
     "ct": (-1000.0, 1000.0),

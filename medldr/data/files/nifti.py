@@ -27,7 +27,7 @@ from nibabel.openers import ImageOpener
 from nibabel.spatialimages import HeaderDataError
 from numpy.typing import NDArray
 
-from medldr.data.files.read import quiet
+from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import (
     ABSENT,
     PAIRS,

@@ -1,4 +1,4 @@
-"""How every scan of a data set becomes an image, with nothing left to be decided per file.
+"""From the keys of a data set and the facts of all its files to rules that hold for each.
 
 Source:
     Our choice: whatever is decided by looking at files is decided once, for the whole set, so that
@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
-from pydantic import TypeAdapter
 
-from medldr.data.files.config import CropConfig, ScanConfig
+from medldr.data.files.config import Rules as Rules
+from medldr.data.files.config import ScanConfig
 from medldr.data.files.facts import Facts, warning_notes
 from medldr.data.files.geometry import is_picture
 from medldr.data.files.intensity import depth_of, rule_name
@@ -34,57 +33,6 @@ PICTURE: Final = "picture"
 
 PACK: Final = "pack"
 """Images from a pack without its original files: how they were read is not known."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a scan becomes an image.
-
-    Attributes:
-        dims: 2 for pictures, 3 for volumes.
-        channels: Of each image.
-        size: Pixels along each axis; None: as recorded.
-        spacing: mm between pixels; None: as recorded.
-        pad: Whether borders are added or cut to reach `size`; else the image is stretched.
-        window: A name or two numbers; see `ScanConfig.window`.
-        percentiles: See `ScanConfig.percentiles`.
-        bit_depth: Bits in use of what is stored with 16; None: percentiles of each image.
-        frame: See `ScanConfig.frame`.
-        ground: Colour behind transparent pixels.
-        exif: Whether photographs are turned upright.
-        crop: Part that is kept.
-        eight_bit: Whether images stay uint8 from 0 to 255, because all files are 8-bit pictures;
-            else they are float32 from 0 to 1.
-    """
-
-    dims: Literal[2, 3]
-    channels: int
-    size: tuple[int, ...] | None
-    spacing: tuple[float, ...] | None
-    pad: bool
-    window: str | tuple[float, float]
-    percentiles: tuple[float, float]
-    bit_depth: Literal[8, 12, 16] | None
-    frame: Literal["error", "first", "middle"]
-    ground: Literal["white", "black"]
-    exif: bool
-    crop: CropConfig | None
-    eight_bit: bool
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Rules:
-        """Rules as `as_dict` wrote them, also after they were JSON.
-
-        Raises:
-            ValueError: If a key is missing, unknown, or has a value of another type.
-        """
-        return TypeAdapter(cls).validate_python(dict(values))
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values, for records and for the key of a cache."""
-        values = asdict(self)
-        values["crop"] = None if self.crop is None else self.crop.model_dump(mode="json")
-        return values
 
 
 def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[Rules, list[str]]:
