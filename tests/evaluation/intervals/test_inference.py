@@ -1,13 +1,11 @@
-"""Variances of test units and seeds: worked values, and a second implementation.
-
-How often equal methods differ is told by `benchmarks/coverage.py`, which slow tests run.
-"""
+"""Variances of test units and seeds: worked values, a second implementation, false positives."""
 
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from scipy.stats import t as student
 
 from medldr.evaluation.intervals.bootstrap import group_weights
@@ -416,3 +414,45 @@ def test_ends_of_a_difference_stay_within_what_a_difference_can_be():
     assert (found.low, found.high) == (-1.0, 1.0)
     assert found.p == inferred(0.2, wide).p
     assert metric_facts("quadratic_kappa").span == 2.0
+
+
+# False positives.
+
+
+def equal_methods(generator, k, items=2000, points=0.05):
+    """Answers of two methods that are equally good, with seeds that spread."""
+    difficulty = generator.normal(0, 1.5, items)
+    found = []
+    for _ in range(2):
+        accuracy = np.clip(0.75 + points * generator.standard_normal((k, 1)), 0.001, 0.999)
+        level = (1.5**2 + 0.3**2 + 0.7**2) ** 0.5 * ndtri(accuracy)
+        own = generator.normal(0, 0.3, items)
+        found.append((level + own - difficulty + generator.normal(0, 0.7, (k, items)) > 0) * 1.0)
+    return found
+
+
+def seeds_and_items_together(generator, one, other):
+    """The negative control: p of a percentile bootstrap of seeds and items at once."""
+    drawn = []
+    for _, draws in (one, other):
+        k, count = draws.shape
+        picked = generator.integers(0, k, (k, count))
+        drawn.append(np.take_along_axis(draws, picked, axis=0).mean(axis=0))
+    difference = drawn[0] - drawn[1]
+    tail = min((difference <= 1e-12).sum(), (difference >= -1e-12).sum())
+    return min(1.0, 2 * (tail + 1) / (count + 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [2, 3])
+def test_equal_methods_whose_seeds_spread_rarely_differ(k):
+    generator = np.random.default_rng(k)
+    weights = real_weights(2000, 200)
+    new, old = [], []
+    for _ in range(300):
+        one, other = (drawn(right, weights) for right in equal_methods(generator, k))
+        found = inferred(one.mean - other.mean, of_difference(one, other, 2000))
+        new.append(found.p < 0.05)
+        old.append(seeds_and_items_together(generator, one, other) < 0.05)
+    assert np.mean(new) <= 0.10
+    assert np.mean(old) > 0.12
