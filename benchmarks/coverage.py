@@ -196,7 +196,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     if args.quick:
-        args.replicates = 20
+        args.replicates = 3
     rows = list(plan())
     cells = sum(len(row[2]) for row in rows)
     print(f"{len(rows)} rows, {cells} cells of {args.replicates} replicates, seed {args.seed}")

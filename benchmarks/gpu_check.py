@@ -31,7 +31,10 @@ from medldr.run import evaluate_run
 from medldr.training.machine.fabric import has_fast_bfloat16
 
 SMALL = ("data.patients=60", "model.width=0.25", "training.epochs=3", "evaluation.draws=100")
-QUICK = ("data.patients=24", "model.width=0.0625", "training.epochs=2", "evaluation.draws=100")
+QUICK = (
+    *("data.patients=24", "model.width=0.0625", "training.epochs=2", "evaluation.draws=100"),
+    "machine.report=false",
+)
 METHODS = ("erm", "latentdr_sa", "latentdr_pool")
 
 

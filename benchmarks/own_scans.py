@@ -1,7 +1,7 @@
 """Own scans from files: the check, the start of a run, and its epochs, each beside its floor.
 
     python benchmarks/own_scans.py [--pictures 5000] [--volumes 400] [--rounds 5] [--workers 2]
-    python benchmarks/own_scans.py --quick    # 160 pictures and 32 volumes, to check that it runs
+    python benchmarks/own_scans.py --quick    # 96 pictures and 32 volumes, to check that it runs
 
 Pictures (RGB PNGs of 96 pixels) and volumes (NIfTI, zipped int16, 64 x 64 x 48) of four hospitals,
 and a table of each, are written to a temporary folder, where `$MEDLDR_CACHE` is too. Then:
@@ -224,22 +224,30 @@ def start(kind, root):
     return seconds(build_data, settings(kind, root))
 
 
-def measure_starts(kind, root):
-    """Seconds of the check and of the start of a run, cold and warm, in processes of their own."""
+def measure_starts(kind, root, quick):
+    """Seconds of the check and of the start of a run, cold and warm, in processes of their own.
+
+    A quick look is cold only, and starts the run in this process.
+    """
     found = {}
     program = [sys.executable, "-m", "medldr.cli"]
     check = [*program, "data", "check", "table", f"data.file={root / kind.name}.csv"]
     check += ["data.domain=domain", "data.group=group", "--page", str(root / "page.html")]
-    imports = [sys.executable, "-c", "import torch, torchvision, sklearn.linear_model"]
-    found[IMPORTS] = seconds(in_a_process, imports)
     for title, work in (
         ("check", lambda: seconds(in_a_process, check)),
-        ("start", lambda: in_new_process(start, kind, root)),
+        ("start", lambda: start(kind, root) if quick else in_new_process(start, kind, root)),
     ):
         os.environ["MEDLDR_CACHE"] = str(root / f"cache_{kind.name}_{title}")
         found[f"{title}, at first"] = work()
-        found[f"{title}, again"] = work()
+        if not quick:
+            found[f"{title}, again"] = work()
     return found
+
+
+def measure_imports():
+    """Seconds of the imports of the check."""
+    imports = [sys.executable, "-c", "import torch, torchvision, sklearn.linear_model"]
+    return seconds(in_a_process, imports)
 
 
 def in_new_process(work, *given):
@@ -342,7 +350,7 @@ def train(model, batch):
     torch.nn.functional.cross_entropy(model(batch.image), batch.label).backward()
 
 
-def measure(kind, root, given, cores, console):
+def measure(kind, root, given, cores, imports, console):
     """Everything of one kind of scan, and its floors, in seconds per image or of the whole set."""
     count = getattr(given, kind.name)
     paths = write(kind, root, count, cores)
@@ -356,7 +364,7 @@ def measure(kind, root, given, cores, console):
         + f"; decoded in {1e3 * floors['decode']:.2f} ms each by one core; memory is copied at "
         f"{floors['copy_rate'] / 1e9:.1f} GB/s"
     )
-    starts = measure_starts(kind, root)
+    starts = {IMPORTS: imports, **measure_starts(kind, root, given.quick)}
     (kept,) = (Path(os.environ["MEDLDR_CACHE"]) / "scans").glob("*/images.npy")
     array = min(seconds(read_all, [kept]) for _ in range(3))
     once = count * (floors["read"] + floors["decode"] / cores)
@@ -440,15 +448,17 @@ def main():
     parser.add_argument("--json", type=Path, help="write all numbers there too")
     given = parser.parse_args()
     if given.quick:
-        given.pictures, given.volumes, given.rounds = 160, 32, 1
+        given.pictures, given.volumes, given.rounds = 96, 32, 1
     torch.set_num_threads(given.threads)
     console = Console(highlight=False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     console.print(f"{platform.machine()}, {cores} cores{busy()}")
     found, good = {}, True
+    imports = measure_imports()
     with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
         for kind in (Pictures, Volumes):
-            found[kind.name] = measure(kind, Path(temporary), given, cores, console)
+            root = Path(temporary)
+            found[kind.name] = measure(kind, root, given, cores, imports, console)
             good &= show(kind, found[kind.name], console)
             console.print(f"done{busy()}")
     if given.json is not None:

@@ -181,7 +181,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     if args.quick:
-        args.replicates = 5
+        args.replicates = 3
     print(f"{len(ROWS)} rows of {args.replicates} replicates, {DRAWS} draws, seed {args.seed}")
     print("nominal 95, at least 90; none: no interval was given\n")
     start = time.perf_counter()

@@ -55,7 +55,7 @@ def main() -> int:
     asked = parser.parse_args()
     if asked.sweep:
         return sweeps(4 if asked.quick else 20, asked.against, scored=not asked.quick)
-    return imports(3 if asked.quick else 7)
+    return imports(1 if asked.quick else 7)
 
 
 def imports(repeats: int) -> int:
