@@ -45,6 +45,7 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import nibabel
 import numpy as np
@@ -53,6 +54,7 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from medldr import cli
 from medldr.config import load_config
 from medldr.data import build_data
 from medldr.models import build_model
@@ -210,11 +212,22 @@ def measure_floors(kind, paths, quick):
     }
 
 
-def in_a_process(command):
-    """Run a program to its end."""
+def in_a_process(words, program=("-m", "medldr.cli")):
+    """Run a program of Python, medldr unless told otherwise, to its end."""
+    command = [sys.executable, *program, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def here(words):
+    """Run medldr to its end in this process."""
+    with mock.patch.object(sys, "argv", ["medldr", *words]):
+        try:
+            cli.main()
+        except SystemExit as end:
+            if end.code:
+                raise
 
 
 def start(kind, root):
@@ -227,14 +240,13 @@ def start(kind, root):
 def measure_starts(kind, root, quick):
     """Seconds of the check and of the start of a run, cold and warm, in processes of their own.
 
-    A quick look is cold only, and starts the run in this process.
+    A quick look is cold only, and does both in this process.
     """
     found = {}
-    program = [sys.executable, "-m", "medldr.cli"]
-    check = [*program, "data", "check", "table", f"data.file={root / kind.name}.csv"]
+    check = ["data", "check", "table", f"data.file={root / kind.name}.csv"]
     check += ["data.domain=domain", "data.group=group", "--page", str(root / "page.html")]
     for title, work in (
-        ("check", lambda: seconds(in_a_process, check)),
+        ("check", lambda: seconds(here if quick else in_a_process, check)),
         ("start", lambda: start(kind, root) if quick else in_new_process(start, kind, root)),
     ):
         os.environ["MEDLDR_CACHE"] = str(root / f"cache_{kind.name}_{title}")
@@ -246,8 +258,7 @@ def measure_starts(kind, root, quick):
 
 def measure_imports():
     """Seconds of the imports of the check."""
-    imports = [sys.executable, "-c", "import torch, torchvision, sklearn.linear_model"]
-    return seconds(in_a_process, imports)
+    return seconds(in_a_process, ["import torch, torchvision, sklearn.linear_model"], ["-c"])
 
 
 def in_new_process(work, *given):
@@ -454,7 +465,7 @@ def main():
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     console.print(f"{platform.machine()}, {cores} cores{busy()}")
     found, good = {}, True
-    imports = measure_imports()
+    imports = 0.0 if given.quick else measure_imports()
     with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
         for kind in (Pictures, Volumes):
             root = Path(temporary)

@@ -60,7 +60,7 @@ def main() -> int:
 
 def imports(repeats: int) -> int:
     measured: dict[str, list[float]] = {"torch": [], "medldr.run": []}
-    for name in measured:
+    for name in measured if repeats > 1 else ():
         cost([sys.executable, "-c", f"import {name}"])  # files come into memory once
     for _ in range(repeats):
         for name, times in measured.items():

@@ -134,7 +134,7 @@ def plain_bfloat16(net, images, labels, batch):
     return step
 
 
-def medldr_loop(run, method, root, folder, batch, precision):
+def medldr_loop(run, method, root, folder, batch, precision, width):
     """medldr's own loop: its loader, its step, its means, without evaluations in between."""
     config = load_config(
         f"{run}_erm",
@@ -146,6 +146,7 @@ def medldr_loop(run, method, root, folder, batch, precision):
             "training.epochs=100000",
             "training.schedule=constant",
             f"training.precision={precision}",
+            f"model.width={width}",
         ],
     )
     data = build_data(config)
@@ -198,13 +199,14 @@ OTHERS = {
 }
 
 
-def measure(case, batch, pairs, rates, asked, methods, say):
+def measure(case, batch, pairs, rates, asked, methods, width, say):
     """Time the loops in turns and relate them.
 
     Args:
         rates: Operations per second of each precision that this machine shall be measured in.
         asked: `training.precision` of medldr's loops.
         methods: Algorithms besides ERM, by title.
+        width: Of medldr's networks.
         say: Called with what is about to be done.
     """
     volumes = case == "3d"
@@ -223,7 +225,8 @@ def measure(case, batch, pairs, rates, asked, methods, say):
             own = build_model(config.model, build_data(config).spec, seed=0)
             loops["plain bfloat16, medldr layers"] = plain_bfloat16(own, images, labels, batch)
         for title, method in {"medldr ERM": "erm", **methods}.items():
-            loops[title], precision = medldr_loop(name, method, root, root / method, batch, asked)
+            folder = root / method
+            loops[title], precision = medldr_loop(name, method, root, folder, batch, asked, width)
         for title, step in loops.items():
             say(f"{case}: warming up {title}")
             step()  # allocate, choose kernels
@@ -366,8 +369,10 @@ def main():
     found = []
     for case, batch in (("2d", given.batch_2d), ("3d", given.batch_3d)):
         if given.only in (None, case):
+            width = 0.125 if given.quick else 1.0
+            asked = given.precision
             found.append(
-                measure(case, batch, given.pairs, rates, given.precision, methods, console.print)
+                measure(case, batch, given.pairs, rates, asked, methods, width, console.print)
             )
             show(found[-1], console)
     given.json.write_text(json.dumps({"matrix_rate": rates, "cases": found}, indent=1) + "\n")

@@ -39,19 +39,6 @@ def test_importing_a_run_loads_only_what_every_run_needs():
     assert done.stdout.split() == []
 
 
-@pytest.mark.slow  # all of medldr in a fresh process
-def test_importing_opens_no_socket():
-    code = (
-        "import sys\n"
-        "def refuse(event, details):\n"
-        "    assert event not in ('socket.connect', 'socket.getaddrinfo'), event\n"
-        "sys.addaudithook(refuse)\n"
-        "import medldr\n"
-        "for name in medldr.__all__: getattr(medldr, name)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_every_public_name_is_there():
     for name in medldr.__all__:
         assert getattr(medldr, name) is not None

@@ -67,14 +67,6 @@ def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
     assert float(line["value"]) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.slow
-def test_the_same_runs_give_the_same_numbers(written, erm, latentdr, tmp_path):
-    again = module.analyze([erm, latentdr], tmp_path, QUICK)
-    for one, other in zip(written.tables, again.tables, strict=True):
-        assert one.read_bytes() == other.read_bytes()
-    assert again.verdict == written.verdict
-
-
 @pytest.mark.parametrize("images", [pytest.param(12, marks=pytest.mark.slow), 3, 1])
 def test_few_images_and_latents_that_are_not_finite_cost_no_page(
     latentdr, tmp_path, monkeypatch, images
@@ -115,8 +107,13 @@ def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_
 
 
 @pytest.mark.slow
-def test_an_earlier_analysis_leaves_nothing_behind(erm, latentdr, tmp_path):
-    module.analyze([erm, latentdr], tmp_path, QUICK)
+def test_the_same_runs_give_the_same_numbers_and_leave_nothing_to_the_next_analysis(
+    written, erm, latentdr, tmp_path
+):
+    again = module.analyze([erm, latentdr], tmp_path, QUICK)
+    for one, other in zip(written.tables, again.tables, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert again.verdict == written.verdict
     own = tmp_path / "mine.csv"
     own.write_text("kept")
     assert (tmp_path / "queries.csv").is_file()

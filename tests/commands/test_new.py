@@ -461,7 +461,7 @@ def test_the_file_runs_as_it_is(new, medldr, tmp_path):
     out, _ = new(_scans(tmp_path / "scans", domains=["a", "Köln: Süd"], each=40))
     ended = medldr(
         "sweep", out, "--out", tmp_path / "runs", "model.width=0.125", "training.epochs=1",
-        "seeds=0", "axes.data.held_out=[Koln_Sud]", "machine.device=cpu",
+        "seeds=0", "axes.data.held_out=[Koln_Sud]", "machine.device=cpu", "machine.report=false",
     )  # fmt: skip
     assert ended.code == 0, ended.err + ended.out
     assert len(list((tmp_path / "runs").glob("*/run.json"))) == len(METHODS)

@@ -331,8 +331,9 @@ def test_a_run_of_the_papers_table_trains_on_files_in_the_published_format(label
         "data.md5": "any",
         "training.epochs": 2,
         "training.warmup": 1,
-        "model.width": 0.25,
+        "model.width": 0.125,
         "evaluation.draws": 100,
+        "machine.report": "false",
     }
     sweep = load_sweep("cifar100lt_table", [f"{key}={value}" for key, value in changes.items()])
     planned = {(each.member.label, each.member.seed): each for each in expand(sweep, tmp_path)}

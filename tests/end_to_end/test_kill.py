@@ -9,11 +9,14 @@ import time
 
 import pytest
 
+import medldr as package
+
 METHOD = "retinamnist_latentdr_pool"
+SETTINGS = ("training.epochs=4", "machine.threads=1", "machine.report=false")
 
 
 def _start(small, out):
-    words = ["train", METHOD, *small, "training.epochs=4", "machine.threads=1", "--out", str(out)]
+    words = ["train", METHOD, *small, *SETTINGS, "--out", str(out)]
     return subprocess.Popen(
         [sys.executable, "-m", "medldr.cli", *words],
         stdout=subprocess.PIPE,
@@ -36,11 +39,7 @@ def _wait_for_rows(out, count):
 @pytest.fixture(scope="module")
 def undisturbed(small, tmp_path_factory):
     out = tmp_path_factory.mktemp("undisturbed")
-    process = _start(small, out)
-    said, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, said
-    (folder,) = out.iterdir()
-    return folder
+    return package.train(METHOD, [*small, *SETTINGS], out=out).folder
 
 
 @pytest.mark.slow
@@ -50,8 +49,9 @@ def undisturbed(small, tmp_path_factory):
     ids=["SIGKILL", "SIGTERM", "SIGINT"],
 )
 def test_a_run_stopped_in_epoch_3_ends_as_one_left_alone(
-    number, code, undisturbed, small, tmp_path
+    number, code, undisturbed, small, tmp_path, medldr
 ):
+    """The run that is stopped is a process of its own; the same command then goes on with it."""
     process = _start(small, tmp_path)
     _wait_for_rows(tmp_path, 2)
     process.send_signal(number)
@@ -61,10 +61,9 @@ def test_a_run_stopped_in_epoch_3_ends_as_one_left_alone(
     (folder,) = tmp_path.iterdir()
     rows = (folder / "metrics.jsonl").read_text().splitlines()
     assert len(rows) < 4
-    process = _start(small, tmp_path)
-    said, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, said
-    assert "resumed" in said
+    ended = medldr("train", METHOD, *small, *SETTINGS, "--out", tmp_path)
+    assert ended.code == 0, ended.err
+    assert "resumed" in ended.err
     for name in ("model.safetensors", "predictions.csv", "evaluation.json"):
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes(), name
     timeless = [

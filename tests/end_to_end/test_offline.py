@@ -35,6 +35,8 @@ asked.clear()
 
 import medldr
 
+for name in medldr.__all__:
+    getattr(medldr, name)
 for module in pkgutil.walk_packages(medldr.__path__, "medldr."):
     importlib.import_module(module.name)
 overrides = [

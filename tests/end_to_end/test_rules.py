@@ -112,7 +112,7 @@ def test_a_run_that_was_stopped_between_two_rules_is_scored_by_all_when_it_goes_
         write(files, content, rule)
 
     monkeypatch.setattr(rules, "write_evaluation", stopped)
-    words = "retinamnist_erm", [*small, *SETTINGS]
+    words = "retinamnist_erm", [*small, *SETTINGS, "machine.report=false"]
     with pytest.raises(lifecycle.Interrupted):
         package.train(*words, out=tmp_path)
     folder = RunFolder(tmp_path / trained[0].path.name)

@@ -26,11 +26,12 @@ record = json.load(open("out/preprocessing.json"))
 assert record["reading"]["kind"] == "scan" and record["stored"]["dtype"] == "uint8"
 height, width = record["stored"]["spatial_size"]
 mode = {1: "L", 3: "RGB"}[record["stored"]["channels"]]
-picture = Image.open(sys.argv[1]).convert(mode)
-picture = picture.resize((width, height), Image.Resampling.BILINEAR)
-image = np.atleast_3d(np.asarray(picture, np.float32)).transpose(2, 0, 1)
 session = onnxruntime.InferenceSession("out/model.onnx")
-print(json.dumps(session.run(["probabilities"], {"image": image[None]})[0][0].tolist()))
+for file in sys.argv[1:]:
+    picture = Image.open(file).convert(mode)
+    picture = picture.resize((width, height), Image.Resampling.BILINEAR)
+    image = np.atleast_3d(np.asarray(picture, np.float32)).transpose(2, 0, 1)
+    print(json.dumps(session.run(["probabilities"], {"image": image[None]})[0][0].tolist()))
 """
 
 VOLUME_PROGRAM = """
@@ -39,15 +40,16 @@ import nibabel, numpy as np, onnxruntime
 record = json.load(open("out/preprocessing.json"))
 rules = record["reading"]
 assert rules["kind"] == "scan" and rules["spacing"] is None and record["stored"]["channels"] == 1
-volume = np.asarray(nibabel.as_closest_canonical(nibabel.load(sys.argv[1])).dataobj, np.float64)
-assert list(volume.shape) == record["stored"]["spatial_size"]
-if rules["window"] == "percentile":
-    low, high = np.percentile(volume, rules["percentiles"])
-else:
-    low, high = rules["window"]
-image = np.clip((volume - low) / (high - low), 0, 1).astype(np.float32)
 session = onnxruntime.InferenceSession("out/model.onnx")
-print(json.dumps(session.run(["probabilities"], {"image": image[None, None]})[0][0].tolist()))
+for file in sys.argv[1:]:
+    volume = np.asarray(nibabel.as_closest_canonical(nibabel.load(file)).dataobj, np.float64)
+    assert list(volume.shape) == record["stored"]["spatial_size"]
+    if rules["window"] == "percentile":
+        low, high = np.percentile(volume, rules["percentiles"])
+    else:
+        low, high = rules["window"]
+    image = np.clip((volume - low) / (high - low), 0, 1).astype(np.float32)
+    print(json.dumps(session.run(["probabilities"], {"image": image[None, None]})[0][0].tolist()))
 """
 
 
@@ -71,13 +73,10 @@ def test_onnx_and_pillow(tmp_path, tiny, record_of, elsewhere, pictures, channel
     record = record_of(channels, (28, 24), transform={"name": "medmnist"}, temperature=1.4)
     model = tiny(channels)
     export(model, record, tmp_path / "out", "onnx", card=CARD)
-    for name in ("colour.png", "grey.png", "more/palette.png"):
-        said = elsewhere(
-            "-c", PICTURE_PROGRAM, pictures / name, blocked="medldr torch monai nibabel"
-        )
-        np.testing.assert_allclose(
-            json.loads(said), ours(model, record, pictures / name), rtol=0, atol=1e-6
-        )
+    files = [pictures / name for name in ("colour.png", "grey.png", "more/palette.png")]
+    said = elsewhere("-c", PICTURE_PROGRAM, *files, blocked="medldr torch monai nibabel")
+    for line, file in zip(said.splitlines(), files, strict=True):
+        np.testing.assert_allclose(json.loads(line), ours(model, record, file), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("window", ["percentile", (100.0, 2500.0)])
@@ -85,13 +84,12 @@ def test_onnx_and_nibabel(tmp_path, network, record_of, rules, elsewhere, volume
     size = (20, 22, 18)  # once turned to RAS+
     reading = {"kind": "scan", **rules(size, 1, "float32", window=window).as_dict()}
     record = record_of(1, size, dtype="float32", reading=reading)
-    model = network("resnet18", 1, 3, size)
+    model = network("resnet18", 1, 3, size, conv="3d")
     export(model, record, tmp_path / "out", "onnx", card=CARD)
-    for name in ("c.nii.gz", "b.nii.gz"):
-        said = elsewhere("-c", VOLUME_PROGRAM, volumes / name, blocked="medldr torch monai PIL")
-        np.testing.assert_allclose(
-            json.loads(said), ours(model, record, volumes / name), rtol=0, atol=1e-6
-        )
+    files = [volumes / name for name in ("c.nii.gz", "b.nii.gz")]
+    said = elsewhere("-c", VOLUME_PROGRAM, *files, blocked="medldr torch monai PIL")
+    for line, file in zip(said.splitlines(), files, strict=True):
+        np.testing.assert_allclose(json.loads(line), ours(model, record, file), rtol=0, atol=1e-6)
 
 
 BUNDLES = {

@@ -167,11 +167,19 @@ def test_a_run_stopped_in_a_window_and_resumed_averages_the_same(stops, train, w
 
 
 @pytest.mark.slow  # kills
-@pytest.mark.parametrize("call", [1, 6, 15])
-@pytest.mark.parametrize("when", ["before the checkpoint", "after it"])
-def test_a_kill_around_a_checkpoint_is_harmless(train, watched, monkeypatch, tmp_path, call, when):
+def test_a_kill_around_a_checkpoint_is_harmless(train, watched, monkeypatch, tmp_path):
     watched(SHORT)
-    whole = train(SWAD, "whole")
+    whole = train(SWAD, "whole").folder.selected("swad").read_bytes()
+    for when in ("before the checkpoint", "after it"):
+        for call in (1, 6, 15):
+            name = f"killed at save {call}, {when}"
+            run = _killed(train, monkeypatch, tmp_path / name, call, when)
+            assert run.folder.selected("swad").read_bytes() == whole, name
+            assert not (run.folder.checkpoints / "swad").exists(), name
+
+
+def _killed(train, monkeypatch, folder, call, when):
+    """A run that went on after it was killed at the n-th checkpoint."""
     calls = []
     save, tidy = trainer_module.Trainer.save, ValleyAverage.tidy
 
@@ -193,12 +201,9 @@ def test_a_kill_around_a_checkpoint_is_harmless(train, watched, monkeypatch, tmp
         else:
             patch.setattr(trainer_module.Trainer, "save", killed_before)
         with pytest.raises(KeyboardInterrupt):
-            train(SWAD, "killed")
-    assert (tmp_path / "killed" / "checkpoints" / "swad").is_dir()
-    run = train(SWAD, "killed")
-    ours = run.folder.selected("swad").read_bytes()
-    assert ours == whole.folder.selected("swad").read_bytes()
-    assert not (run.folder.checkpoints / "swad").exists()
+            train(SWAD, folder.name)
+    assert (folder / "checkpoints" / "swad").is_dir()
+    return train(SWAD, folder.name)
 
 
 def test_a_finished_run_is_left_as_it_is_and_a_kill_while_publishing_is_harmless(

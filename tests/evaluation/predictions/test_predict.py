@@ -1,17 +1,12 @@
 """Prediction: every item once and in order, the model as it was before."""
 
 import copy
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-import medldr
 from medldr.datasets.base import ImageTable
 from medldr.evaluation.predictions.predict import predict, predict_each, probabilities
 from medldr.types import Batch, DataSpec
@@ -134,69 +129,6 @@ def test_probabilities_are_float64_of_float32_logits():
     assert found[1].tolist() == [0.0, 1.0]
     each = probabilities(np.array([[0.0, 90.0, -90.0]], dtype=np.float32), "multi-label")
     assert each[0].tolist() == pytest.approx([0.5, 1.0, np.exp(-90.0)], rel=1e-12)
-
-
-TWO_PROCESSES = """
-import sys
-import numpy as np
-import torch
-from lightning_fabric import Fabric
-from medldr.datasets.base import ImageTable
-from medldr.evaluation import score, write_predictions
-from medldr.evaluation.predictions.predict import predict
-from medldr.types import Batch, DataSpec
-
-torch.set_num_threads(1)
-fabric = Fabric(accelerator="cpu", devices=2, strategy="ddp")
-fabric.launch()
-# Item 0 alone is wrong; the image is its own logits.
-logits = torch.tensor([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0], [4.0, 0.0], [0.0, 5.0]])
-label = np.array([0, 0, 1, 0, 1])
-text = np.array(["a", "b", "c", "d", "e"])
-none = np.full(5, "")
-pixels = np.zeros((5, 1, 1, 2), dtype=np.uint8)
-table = ImageTable("t", "binary", ("no", "yes"), pixels, label, text, none, none, none)
-spec = DataSpec("binary", ("no", "yes"), (3, 2), 1, (1, 2))
-for name, rows in {"part": [[0, 2, 4], [1, 3]], "padded": [[0, 2, 4], [1, 3, 0]]}.items():
-    index = torch.tensor(rows[fabric.global_rank])
-    batch = Batch(logits[index], torch.tensor(label)[index], index, index, index)
-    found = predict(
-        torch.nn.Identity(), [batch], spec=spec, table=table, split="test", fabric=fabric
-    )
-    write_predictions(f"{sys.argv[1]}/{name}-{fabric.global_rank}.csv", found)
-"""
-
-
-@pytest.mark.slow  # two interpreters import torch
-def test_two_processes_give_the_table_of_one(tmp_path):
-    """Five items on two processes, with and without a padded duplicate: 0.8, not 4/6."""
-    from lightning_fabric.plugins.environments.lightning import find_free_network_port
-
-    from medldr.evaluation import auc, read_predictions, score
-
-    package = str(Path(medldr.__file__).parents[1])
-    env = {**os.environ, "PYTHONPATH": package, "OMP_NUM_THREADS": "1", "NODE_RANK": "0"}
-    env |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(find_free_network_port())}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", TWO_PROCESSES, str(tmp_path)],
-            env={**env, "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    said = [process.communicate(timeout=120)[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0], said
-    tables = [read_predictions(tmp_path / f"{n}-{r}.csv") for n in ("part", "padded") for r in "01"]
-    for table in tables:
-        assert table.id.tolist() == ["a", "b", "c", "d", "e"]
-        assert score(table)["accuracy"] == 0.8
-        alone = np.array([0.0, 2.0, 0.0, 4.0, 0.0]), np.array([1.0, 0.0, 3.0, 0.0, 5.0])
-        prob = probabilities(np.stack(alone, axis=1), "binary")
-        np.testing.assert_array_equal(table.prob, prob)
-        assert score(table)["auc"] == auc(table.label, prob, "binary")
 
 
 def test_several_models_see_the_images_once_and_predict_as_each_does_alone(model):

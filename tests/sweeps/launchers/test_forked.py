@@ -345,10 +345,15 @@ def test_our_own_plugins_are_shared_and_those_from_outside_are_not(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_forked_run_has_the_numbers_of_one_by_itself_to_the_last_bit(tmp_path, until):
+def test_a_forked_run_has_the_numbers_of_one_by_itself_to_the_last_bit(
+    tmp_path, until, monkeypatch
+):
+    # Two threads that wait by spinning would take the core from each other.
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     server = ForkServer()
     words = "train phantom_fracture_erm data.patients=16 data.size=8 model.width=0.125"
     words += " training.epochs=2 training.batch_size=16 machine.device=cpu machine.threads=2"
+    words += " machine.report=false"
     runs = []
     for name, fork in (("forked", server), ("again", server), ("plain", None)):
         out = ("--out", str(tmp_path / name))

@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 
+from medldr.evaluation import auc, read_predictions, score
+from medldr.evaluation.predictions.predict import probabilities
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.training.machine.fabric import make_fabric
 
@@ -78,6 +81,18 @@ def test_no_padded_row_counts_in_evaluation(two):
         assert saw["metrics"]["rows"] == 5
         assert saw["metrics"]["accuracy"] == pytest.approx(0.8)
     assert two[1][0]["metrics"] == two[1][1]["metrics"]
+
+
+def test_two_processes_give_the_table_of_one(two):
+    """Five items on two processes, with and without a padded duplicate: 0.8, not 4/6."""
+    for name in ("part-0", "part-1", "padded-0", "padded-1"):
+        table = read_predictions(two[0] / f"{name}.csv")
+        assert table.id.tolist() == ["a", "b", "c", "d", "e"]
+        assert score(table)["accuracy"] == 0.8
+        alone = np.array([0.0, 2.0, 0.0, 4.0, 0.0]), np.array([1.0, 0.0, 3.0, 0.0, 5.0])
+        prob = probabilities(np.stack(alone, axis=1), "binary")
+        np.testing.assert_array_equal(table.prob, prob)
+        assert score(table)["auc"] == auc(table.label, prob, "binary")
 
 
 def test_a_signal_to_one_process_stops_both_and_they_go_on_exactly(two, runs):

@@ -4,10 +4,12 @@ import contextlib
 import json
 from pathlib import Path
 
+import numpy as np
 import torch
 from tiny_lab import poisoned, runs
 
-from medldr.evaluation import score
+from medldr.datasets.base import ImageTable
+from medldr.evaluation import score, write_predictions
 from medldr.evaluation.predictions.predict import predict
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
@@ -15,6 +17,7 @@ from medldr.training.machine.fabric_parts import has_unused_parameters
 from medldr.training.machine.processes import Processes
 from medldr.training.step import TrainStep
 from medldr.training.weights.ema import reestimate
+from medldr.types import Batch, DataSpec
 
 EXACT = {"data.train": 22, "model.norm": False, "model.dropout": 0.0, "training.momentum": 0.9}
 """No randomness and no statistics of a process's own rows."""
@@ -107,6 +110,25 @@ def only_sample_zero_is_wrong(fabric):
     return {"rows": len(predictions), "accuracy": found["accuracy"], "auc": found["auc"]}
 
 
+def write_five_items(fabric, out):
+    """Predictions of five items, the first of them wrong, as each process has the whole of them.
+
+    ``part``: one process has three items and the other two. ``padded``: the first item also fills
+    the other's batch.
+    """
+    logits = torch.tensor([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0], [4.0, 0.0], [0.0, 5.0]])
+    label, ids = np.array([0, 0, 1, 0, 1]), np.array(["a", "b", "c", "d", "e"])
+    pixels, none = np.zeros((5, 1, 1, 2), dtype=np.uint8), np.full(5, "")
+    table = ImageTable("t", "binary", ("no", "yes"), pixels, label, ids, none, none, none)
+    keys = {"spec": DataSpec("binary", ("no", "yes"), (3, 2), 1, (1, 2)), "table": table}
+    for name, rows in {"part": [[0, 2, 4], [1, 3]], "padded": [[0, 2, 4], [1, 3, 0]]}.items():
+        index = torch.tensor(rows[fabric.global_rank])
+        # An image is its own logits.
+        batch = Batch(logits[index], torch.tensor(label)[index], index, index, index)
+        found = predict(torch.nn.Identity(), [batch], split="test", fabric=fabric, **keys)
+        write_predictions(out / f"{name}-{fabric.global_rank}.csv", found)
+
+
 def work(fabric, out):
     """Run all checks, and leave what each process saw in a file of its own."""
     out = Path(out)
@@ -126,6 +148,7 @@ def work(fabric, out):
         seen[name] = {"facts": dict(fitted.facts), "selected": fitted.reported.as_dict()}
         seen[name]["notes"] = list(fitted.notes)
     seen["metrics"] = only_sample_zero_is_wrong(fabric)
+    write_five_items(fabric, out)
 
     whole = runs.train({**NOISY, **machine}, out / "whole", fabric=fabric)
     seen["notes"] = list(whole.fitted.notes)
