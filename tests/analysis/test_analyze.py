@@ -27,6 +27,12 @@ def written(erm, latentdr, tmp_path_factory):
     return module.analyze([erm, latentdr], tmp_path_factory.mktemp("out"), QUICK)
 
 
+@pytest.fixture
+def blank_figures(monkeypatch):
+    """Files of figures that are empty: drawing them anew for a paper takes most of the time."""
+    monkeypatch.setattr("medldr.reporting.writers.paper.for_paper", lambda drawing, kind: b"")
+
+
 def test_the_page_has_every_topic_and_names_no_image_or_patient(written, latentdr):
     page = written.page.read_text()
     for anchor in ("result", "geometry", "operators", "probes", "neighbours", "pictures",
@@ -69,7 +75,7 @@ def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
 
 @pytest.mark.parametrize("images", [pytest.param(12, marks=pytest.mark.slow), 3, 1])
 def test_few_images_and_latents_that_are_not_finite_cost_no_page(
-    latentdr, tmp_path, monkeypatch, images
+    latentdr, tmp_path, monkeypatch, images, blank_figures
 ):
     """t-SNE's perplexity of 30 needs more images; the rest of the page is written all the same."""
 
@@ -98,7 +104,9 @@ def test_few_images_and_latents_that_are_not_finite_cost_no_page(
 
 
 @pytest.mark.slow
-def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_path, medldr):
+def test_the_command_prints_the_conclusions_and_where_the_page_is(
+    latentdr, tmp_path, medldr, blank_figures
+):
     ended = medldr("analyze", latentdr, "--out", tmp_path / "a", "--items", "60")
     assert ended.code == 0, ended.err
     assert "by a linear probe" in " ".join(ended.out.split())
@@ -108,7 +116,7 @@ def test_the_command_prints_the_conclusions_and_where_the_page_is(latentdr, tmp_
 
 @pytest.mark.slow
 def test_the_same_runs_give_the_same_numbers_and_leave_nothing_to_the_next_analysis(
-    written, erm, latentdr, tmp_path
+    written, erm, latentdr, tmp_path, blank_figures
 ):
     again = module.analyze([erm, latentdr], tmp_path, QUICK)
     for one, other in zip(written.tables, again.tables, strict=True):

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -175,9 +176,13 @@ def three_steps(name):
 
 
 def analysed(folders, out, **settings):
-    """`medldr analyze` of run folders, with settings that make it quick: page and csv files."""
+    """`medldr analyze` of run folders, with settings that make it quick: page and csv files.
+
+    Its figures for papers are left empty, because drawing them takes most of the time.
+    """
     from medldr.analysis.analyze import analyze
     from medldr.evaluation.representation.options import Options
 
-    written = analyze(folders, out, Options(**settings))
+    with mock.patch("medldr.reporting.writers.paper.for_paper", return_value=b""):
+        written = analyze(folders, out, Options(**settings))
     return written.page, written.tables
