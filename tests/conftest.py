@@ -234,3 +234,8 @@ def write_domain_tree():
 def pytest_collect_file():
     """Examples are those of the package: looking for some in tests costs a third of collection."""
     return [one for one in (yield) if not isinstance(one, DoctestModule)]
+
+
+def pytest_collection_modifyitems(items):
+    """Whole programs first: type checks and notebooks must not begin when all else has ended."""
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)

@@ -118,38 +118,48 @@ def test_resuming_equals_going_on_bit_for_bit(name, harness, alone, trained, tmp
     assert [n for n in changed if n.startswith("model.")]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_two_processes_resume_bit_for_bit(name, two, harness):
-    for rank, results in enumerate(two):
-        unbroken, resumed = results[name]["trained"], results[name]["resumed"]
-        if rank and harness.CASES[name].norm:
-            # The first process's statistics are the run's: the other takes them over before each
-            # pass, and only it may have begun an update with older ones of its own.
-            unbroken, resumed = without_statistics(unbroken), without_statistics(resumed)
-        assert not differing(unbroken, resumed)
+# These are one test each for all cases: workers share tests out in the middle of the list, and each
+# of them would start the two processes for its half of the cases.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_two_processes_hold_the_same_weights(name, two, harness):
-    ranks = [results[name]["trained"] for results in two]
-    if harness.CASES[name].norm:  # torch shares normalisation statistics on CUDA only
-        ranks = [without_statistics(r) for r in ranks]
-    assert not differing(*ranks)
-    assert not differing(*(results[name]["gradients"] for results in two))
+def test_two_processes_resume_bit_for_bit(two, harness):
+    wrong = {}
+    for name, case in harness.CASES.items():
+        for rank, results in enumerate(two):
+            unbroken, resumed = results[name]["trained"], results[name]["resumed"]
+            if rank and case.norm:
+                # The first process's statistics are the run's: the other takes them over before
+                # each pass, and only it may have begun an update with older ones of its own.
+                unbroken, resumed = without_statistics(unbroken), without_statistics(resumed)
+            wrong[name, rank] = differing(unbroken, resumed)
+    assert len(wrong) == 2 * len(CASES)
+    assert not {key: names for key, names in wrong.items() if names}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_two_processes_and_one_follow_the_same_protocol(name, two, harness, alone, trained):
-    case = harness.CASES[name]
-    gradient = harness.gradients(harness.prepare(case, *alone))
-    if case.one_equals_two:
-        assert not far(two[0][name]["gradients"], gradient, rtol=1e-4, atol=1e-6)
-        assert not far(two[0][name]["trained"], trained(name), rtol=1e-4, atol=1e-5)
-    else:
-        assert far(two[0][name]["gradients"], gradient, rtol=1e-4, atol=1e-6)
+def test_two_processes_hold_the_same_weights(two, harness):
+    wrong = {}
+    for name, case in harness.CASES.items():
+        ranks = [results[name]["trained"] for results in two]
+        if case.norm:  # torch shares normalisation statistics on CUDA only
+            ranks = [without_statistics(r) for r in ranks]
+        wrong[name] = differing(*ranks) + differing(*(each[name]["gradients"] for each in two))
+    assert not {name: names for name, names in wrong.items() if names}
+
+
+@pytest.mark.slow
+def test_two_processes_and_one_follow_the_same_protocol(two, harness, alone, trained):
+    wrong = {}
+    for name, case in harness.CASES.items():
+        gradient = harness.gradients(harness.prepare(case, *alone))
+        apart = far(two[0][name]["gradients"], gradient, rtol=1e-4, atol=1e-6)
+        if case.one_equals_two:
+            both = two[0][name]["trained"]
+            wrong[name] = apart + far(both, trained(name), rtol=1e-4, atol=1e-5)
+        else:
+            wrong[name] = [] if apart else ["nothing differs"]
+    assert not {name: names for name, names in wrong.items() if names}
 
 
 def test_turns_of_two_losses_leave_the_other_side_untouched(harness, alone):

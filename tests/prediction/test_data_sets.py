@@ -28,11 +28,14 @@ def _same(run, kept, place_of, count=12):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["retinamnist", "vesselmnist3d"])
 def test_items_of_an_archive(medmnist_root, tmp_path, kept, name):
-    file = medmnist_root / f"{name}.npz"
-    if not file.exists():
-        pytest.skip(f"real data is absent: {file}")
-    given = [*SMALL, f"data.root={medmnist_root}", "data.md5=any", "data.train_fraction=0.2"]
-    run = Path(medldr.train(f"{name}_erm", given, tmp_path).folder)
+    real = medmnist_root / f"{name}.npz"
+    if not real.exists():
+        pytest.skip(f"real data is absent: {real}")
+    file = tmp_path / real.name
+    with np.load(real) as arrays:
+        np.savez(file, **{key: arrays[key][:60] for key in arrays})
+    given = [*SMALL, f"data.root={tmp_path}", "data.md5=any"]
+    run = Path(medldr.train(f"{name}_erm", given, tmp_path / "runs").folder)
 
     def place(item):
         part, row = item.split("/")
