@@ -331,7 +331,7 @@ def test_a_run_of_the_papers_table_trains_on_files_in_the_published_format(label
         "data.md5": "any",
         "training.epochs": 2,
         "training.warmup": 1,
-        "model.width": 0.125,
+        "model.width": 0.0625,
         "evaluation.draws": 100,
         "machine.report": "false",
     }
