@@ -20,6 +20,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from unittest import mock
 
+from frozen_adapter import figures_left_empty
 from frozen_text import AbsentError, settled
 
 from medldr import cli
@@ -126,6 +127,7 @@ def command(*words):
         mock.patch.object(sys, "argv", ["medldr", *words]),
         contextlib.redirect_stdout(said),
         contextlib.redirect_stderr(said),
+        figures_left_empty(),
     ):
         code = 0
         try:

@@ -150,6 +150,20 @@ def write_answers(path, tables):
     write_predictions(path, join(list(answers(tables).values())))
 
 
+# Pages
+
+
+@contextlib.contextmanager
+def figures_left_empty():
+    """Pages and papers without drawings, which take most of their time and are not frozen."""
+    blank = '<svg viewBox="0 0 1 1"></svg>'
+    with (
+        mock.patch("medldr.reporting.figures.drawing._render", return_value=blank),
+        mock.patch("medldr.reporting.writers.paper.for_paper", return_value=b""),
+    ):
+        yield
+
+
 # Networks
 
 
@@ -176,13 +190,10 @@ def three_steps(name):
 
 
 def analysed(folders, out, **settings):
-    """`medldr analyze` of run folders, with settings that make it quick: page and csv files.
-
-    Its figures for papers are left empty, because drawing them takes most of the time.
-    """
+    """`medldr analyze` of run folders, with settings that make it quick: page and csv files."""
     from medldr.analysis.analyze import analyze
     from medldr.evaluation.representation.options import Options
 
-    with mock.patch("medldr.reporting.writers.paper.for_paper", return_value=b""):
+    with figures_left_empty():
         written = analyze(folders, out, Options(**settings))
     return written.page, written.tables

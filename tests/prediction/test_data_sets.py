@@ -33,7 +33,8 @@ def test_items_of_an_archive(medmnist_root, tmp_path, kept, name):
         pytest.skip(f"real data is absent: {real}")
     file = tmp_path / real.name
     with np.load(real) as arrays:
-        np.savez(file, **{key: arrays[key][:60] for key in arrays})
+        # One row in ten, as its classes may follow one another.
+        np.savez(file, **{key: arrays[key][::10] for key in arrays})
     given = [*SMALL, f"data.root={tmp_path}", "data.md5=any"]
     run = Path(medldr.train(f"{name}_erm", given, tmp_path / "runs").folder)
 
