@@ -15,6 +15,7 @@ from _pytest.doctest import DoctestModule
 from PIL import Image
 
 from medldr import cli
+from medldr.reporting.figures import drawing
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -41,6 +42,25 @@ def _no_waiting_for_the_disk():
     """No test can see whether a file would outlive a power cut, and each sync waits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+_render = drawing._render
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _blank_figures():
+    """Drawing takes most of the time of a page, and few tests of pages look at figures."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
+        yield
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """For tests that look at figures, which are else left blank."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "_render", _render)
         yield
 
 

@@ -15,6 +15,8 @@ from medldr.folders.files import RunFolder, load_tensors
 
 METHOD = "retinamnist_latentdr_pool"
 
+pytestmark = pytest.mark.usefixtures("drawn")  # a whole run, as users have it
+
 
 def record_of_another(folder, **changes):
     """Write the record that a run of other facts would have, with the checksum of its content."""

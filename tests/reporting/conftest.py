@@ -17,7 +17,6 @@ from medldr.evaluation import checked, evaluate
 from medldr.evaluation.predictions.table import by_split, read_predictions, write_predictions
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read_sweep, write_sweep
-from medldr.reporting.figures import drawing as figures
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.grid import make_grid
 from medldr.types import Predictions
@@ -270,18 +269,6 @@ def sweep(tmp_path):
     return functools.partial(write_sweep_folder, tmp_path / "S")
 
 
-@pytest.fixture
-def drawn():
-    """For tests of a page that look at its figures, which are else left blank."""
-
-
-@pytest.fixture(autouse=True)
-def _blank_figures(request, monkeypatch):
-    """Drawing takes most of the time of a page; the tests in `figures` draw each of them."""
-    if "drawn" not in request.fixturenames and "figures" not in request.path.parts:
-        monkeypatch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
-
-
 @pytest.fixture(scope="session")
 def whole_folder(tmp_path_factory):
     """A sweep of two sets with controls, an oracle, a failed run and two that never ran.
@@ -317,9 +304,7 @@ def whole_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def whole(whole_folder):
     """The numbers and the page of `whole_folder`; its figures are blank."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
-        return sweep_page(whole_folder)
+    return sweep_page(whole_folder)
 
 
 @pytest.fixture
