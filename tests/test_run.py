@@ -8,6 +8,8 @@ from medldr import run
 from medldr.config import identify, load_config
 from medldr.folders import lifecycle
 
+pytestmark = pytest.mark.auto_precision
+
 
 @pytest.fixture
 def config():

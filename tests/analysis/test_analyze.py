@@ -19,6 +19,8 @@ from medldr.folders.latents_record import View
 from medldr.reporting.document import Document
 from medldr.run import unchanged_data
 
+pytestmark = pytest.mark.auto_precision
+
 QUICK = Options(draws=50, items=150, points=60, queries=2, batches=3)
 
 

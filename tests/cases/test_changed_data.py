@@ -9,6 +9,8 @@ from PIL import Image
 from medldr.folders.files import RunFolder
 from medldr.folders.run_record import add_to_run_record
 
+pytestmark = pytest.mark.auto_precision
+
 
 def scans_of(folder, affine):
     """A table of volumes of equal voxels, and of a point in mm of each."""

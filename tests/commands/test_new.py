@@ -457,6 +457,7 @@ def test_real_data(new, name):
 
 
 @pytest.mark.slow
+@pytest.mark.auto_precision
 def test_the_file_runs_as_it_is(new, medldr, tmp_path, monkeypatch):
     blank = '<svg viewBox="0 0 1 1"></svg>'  # the numbers of the report are what is looked at
     monkeypatch.setattr("medldr.reporting.figures.drawing._render", lambda *_: blank)

@@ -7,6 +7,8 @@ from medldr.errors import InputError
 from medldr.folders.files import RunFolder, read_json
 from medldr.reporting import DEMONSTRATION
 
+pytestmark = pytest.mark.auto_precision
+
 TINY = (
     "data.patients=16",
     "data.size=16",

@@ -324,6 +324,7 @@ def test_a_run_without_validation_is_told_which_selection_it_needs(balanced):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("label", ["balanced_softmax_latentdr", "bcl_batchformer"])
+@pytest.mark.auto_precision
 def test_a_run_of_the_papers_table_trains_on_files_in_the_published_format(label, tmp_path):
     write(tmp_path / "data", each=100, test=1)  # the full factor: from 100 images to 1
     changes = {

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.auto_precision
+
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 SMALL = ("training.epochs=1", "model.width=0.125", "data.patients=60", "evaluation.draws=100")
 

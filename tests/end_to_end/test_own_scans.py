@@ -32,6 +32,7 @@ def real():
 
 
 @pytest.mark.slow
+@pytest.mark.auto_precision
 def test_volumes_of_several_spacings_and_kinds_become_a_study(real, medldr, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert write_scans(real("lidcshape3d.npz"), tmp_path / "lungs", 14) == 70

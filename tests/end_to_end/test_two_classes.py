@@ -7,6 +7,8 @@ import pytest
 import medldr as package
 from medldr.errors import InputError
 
+pytestmark = pytest.mark.auto_precision
+
 TREE = {hospital: {"atypical": 12, "normal": 16} for hospital in ("north", "south", "west")}
 
 

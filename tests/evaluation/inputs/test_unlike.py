@@ -86,6 +86,7 @@ def test_features_are_the_averages_of_the_first_stages(name):
 
 
 @pytest.mark.slow
+@pytest.mark.auto_precision
 def test_a_third_laboratory_is_noticed_and_held_back_images_are_not(tmp_path):
     """Real blood cells: all of an unseen laboratory, hardly any of those that were trained on."""
     source = REAL_DATA / "wbc3"

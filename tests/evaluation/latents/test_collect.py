@@ -21,6 +21,8 @@ from medldr.models import build_model
 from medldr.run import recorded_spec, trained_network
 from medldr.training import make_single_fabric
 
+pytestmark = pytest.mark.auto_precision
+
 SMALL = [
     "training.epochs=2", "training.batch_size=24", "model.width=0.125", "data.patients=48",
     "data.size=12",
