@@ -18,6 +18,7 @@ from medldr import cli
 from medldr.reporting.figures import drawing
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that tests start
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

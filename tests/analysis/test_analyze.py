@@ -30,7 +30,7 @@ def written(erm, latentdr, tmp_path_factory):
 
 
 @pytest.fixture
-def blank_figures(monkeypatch):
+def blank_papers(monkeypatch):
     """Files of figures that are empty: drawing them anew for a paper takes most of the time."""
     monkeypatch.setattr("medldr.reporting.writers.paper.for_paper", lambda drawing, kind: b"")
 
@@ -77,7 +77,7 @@ def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
 
 @pytest.mark.parametrize("images", [pytest.param(12, marks=pytest.mark.slow), 3, 1])
 def test_few_images_and_latents_that_are_not_finite_cost_no_page(
-    latentdr, tmp_path, monkeypatch, images, blank_figures
+    latentdr, tmp_path, monkeypatch, images, blank_papers
 ):
     """t-SNE's perplexity of 30 needs more images; the rest of the page is written all the same."""
 
@@ -107,7 +107,7 @@ def test_few_images_and_latents_that_are_not_finite_cost_no_page(
 
 @pytest.mark.slow
 def test_the_command_prints_the_conclusions_and_where_the_page_is(
-    latentdr, tmp_path, medldr, blank_figures
+    latentdr, tmp_path, medldr, blank_papers
 ):
     ended = medldr("analyze", latentdr, "--out", tmp_path / "a", "--items", "60")
     assert ended.code == 0, ended.err
@@ -118,7 +118,7 @@ def test_the_command_prints_the_conclusions_and_where_the_page_is(
 
 @pytest.mark.slow
 def test_the_same_runs_give_the_same_numbers_and_leave_nothing_to_the_next_analysis(
-    written, erm, latentdr, tmp_path, blank_figures
+    written, erm, latentdr, tmp_path, blank_papers
 ):
     again = module.analyze([erm, latentdr], tmp_path, QUICK)
     for one, other in zip(written.tables, again.tables, strict=True):

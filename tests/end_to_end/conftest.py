@@ -17,19 +17,6 @@ def write_medmnist(path, *, counts=(48, 16, 24), size=28, classes=5, channels=3,
     np.savez(path, **arrays)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _blank_figures(request):
-    """Pages have empty figures here, except those of own scans: drawing takes most of their time.
-
-    What figures show is tested with reporting.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        if not request.module.__name__.endswith("test_own_scans"):
-            blank = '<svg viewBox="0 0 1 1"></svg>'
-            patch.setattr("medldr.reporting.figures.drawing._render", lambda *_: blank)
-        yield
-
-
 @pytest.fixture(scope="session")
 def data_root(tmp_path_factory):
     root = tmp_path_factory.mktemp("medmnist")

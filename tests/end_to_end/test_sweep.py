@@ -25,7 +25,7 @@ common:
   model: {{width: 0.0625}}
   training: {{epochs: {epochs}, precision: float32}}
   evaluation: {{draws: 100}}
-  machine: {{report: false, device: cpu}}
+  machine: {{report: false, device: cpu, threads: 1}}
 runs:
   - label: tiny
 axes:
