@@ -16,6 +16,8 @@ if HERE not in sys.path:
 
 from lung_scans import write_scans  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 REAL_DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
