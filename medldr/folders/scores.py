@@ -95,7 +95,7 @@ class ScoreRow(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the number, as `medldr.evaluation.flat` and messages have it.
+        """The name of the number, as `flat` and messages have it.
 
         Example:
             >>> ScoreRow("test", "auc", 0.9, part="target_out").key
