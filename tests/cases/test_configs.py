@@ -78,6 +78,7 @@ def test_excluded_groups_are_named_by_their_zeros(medldr, tmp_path, write, out):
     assert kept == ["item02", "item03", "item04", "item05"]
 
 
+@pytest.mark.usefixtures("drawn")
 def test_yes_and_no_stay_words_to_the_end(medldr, tmp_path, write, rows, out):
     given = [
         row for domain in ("on", "off", "mid") for row in rows(domain, train="0011", test="01")

@@ -178,3 +178,21 @@ def test_an_archive_that_would_write_elsewhere_or_holds_a_link_is_refused(
         camelyon17.load(config(root))
     assert not list(tmp_path.rglob("evil.txt"))
     assert not (root / "camelyon17_v1.0").exists()
+
+
+def test_an_http_error_is_one_message_with_address_and_places(server, root):
+    server.status = 404
+    with pytest.raises(InputError) as told:
+        camelyon17.load(config(root))
+    for word in ("404", server.url, str(root / "camelyon17_v1.0.tar.gz"), "By hand"):
+        assert word in str(told.value)
+    assert left(root) == []
+
+
+def test_half_an_archive_leaves_no_folder(server, archive, root):
+    root.mkdir(parents=True)
+    content = archive.read_bytes()
+    (root / "camelyon17_v1.0.tar.gz").write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="cannot be extracted"):
+        camelyon17.load(config(root))
+    assert left(root) == ["camelyon17_v1.0.tar.gz"]

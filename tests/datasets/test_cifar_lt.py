@@ -347,3 +347,22 @@ def test_a_run_of_the_papers_table_trains_on_files_in_the_published_format(label
     assert record.epochs == 2
     assert len(record.data.written()["subset_hash"]) == 64
     assert record.protocol.endswith("+modified")
+
+
+def test_an_array_by_columns_has_the_same_pixels(tmp_path):
+    files = contents()
+    write(tmp_path / "rows", files=files)
+    write(tmp_path / "columns", files=files, form=lambda v: python2(v, column_major=True))
+    rows, columns = (load(section(tmp_path / name)) for name in ("rows", "columns"))
+    assert np.array_equal(rows.images, columns.images)
+
+
+def test_a_cut_archive_is_named(tmp_path):
+    write(tmp_path / "loose")
+    known = SETS["cifar100_lt"]
+    with tarfile.open(tmp_path / known.archive, "w:gz") as archive:
+        archive.add(tmp_path / "loose" / known.folder, known.folder)
+    whole = (tmp_path / known.archive).read_bytes()
+    (tmp_path / known.archive).write_bytes(whole[: len(whole) // 2])
+    found = refusal(section(tmp_path))
+    assert found.startswith(f"{tmp_path / known.archive} cannot be read")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from medldr.data import check_table, validate_table
 from medldr.datasets._medmnist import catalogue
-from medldr.datasets.medmnist import Config, load
+from medldr.datasets.medmnist import Config, folders, load, present
 from medldr.errors import InputError
 
 REAL = ["retinamnist", "breastmnist", "adrenalmnist3d", "vesselmnist3d"]
@@ -352,3 +352,44 @@ def contract_files(root, request):
         arrays[f"{part}_images"] = generator.integers(0, 256, (8, 28, 28), dtype=np.uint8)
         arrays[f"{part}_labels"] = np.arange(8, dtype=np.uint8)[:, None] % 2
     np.savez(root / "breastmnist.npz", **arrays)
+
+
+def test_nodules_at_64_are_reported_as_enlarged(tmp_path, medmnist_file):
+    medmnist_file("nodulemnist3d", 64, counts=(2, 2, 2))
+    notes = " ".join(any_md5(tmp_path, "nodulemnist3d", size=64).notes)
+    assert "enlarged from the 28-voxel" in notes
+
+
+def test_half_a_file_is_named_even_where_any_checksum_goes(tmp_path, medmnist_file):
+    medmnist_file("breastmnist")
+    path = tmp_path / "breastmnist.npz"
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(InputError, match=r"breastmnist\.npz: wrong checksum"):
+        load(Config(flag="breastmnist", root=tmp_path))
+    with pytest.raises(InputError, match=r"breastmnist\.npz: not a readable npz"):
+        any_md5(tmp_path, "breastmnist")
+
+
+def test_folders_in_order(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("MEDLDR_DATA", raising=False)
+    assert folders(tmp_path / "x") == [tmp_path / "x"]
+    assert folders(None) == [tmp_path / ".cache" / "medldr", tmp_path / ".medmnist"]
+    monkeypatch.setenv("MEDLDR_DATA", str(tmp_path / "env"))
+    assert folders(None) == [tmp_path / "env", tmp_path / ".medmnist"]
+
+
+def test_present_tells_where_a_file_is_or_that_it_is_absent(tmp_path, medmnist_file):
+    medmnist_file("breastmnist")
+    assert present(Config(flag="breastmnist", root=tmp_path)) == f"in {tmp_path}"
+    assert present(Config(flag="octmnist", size=64, root=tmp_path)) == "missing (octmnist_64.npz)"
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path, medmnist_file, monkeypatch):
+    def refuse(path, kind):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    medmnist_file("breastmnist")
+    monkeypatch.setattr("medldr.datasets.medmnist.checksum", refuse)
+    with pytest.raises(InputError, match=r"breastmnist\.npz cannot be read: .*Permission denied"):
+        any_md5(tmp_path, "breastmnist")

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from scipy.ndimage import binary_dilation, gaussian_filter
 
 from medldr.datasets import phantom_fracture
@@ -269,3 +270,9 @@ def test_the_same_patient_is_the_same_rib_whatever_the_size():
     small, large = (clean(item, size, fractured=False).density for size in (12, 24))
     pooled = large.reshape(12, 2, 12, 2, 12, 2).mean((1, 3, 5))
     assert np.corrcoef(small.ravel(), pooled.ravel())[0, 1] > 0.97
+
+
+def test_too_few_patients_or_voxels_are_refused():
+    for keys in ({"patients": 3}, {"size": 4}, {"phantom_seed": -1}):
+        with pytest.raises(ValidationError, match=next(iter(keys))):
+            Config(name="phantom_fracture", **keys)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
+from pydantic import ValidationError
 from scipy.ndimage import label as components
 
 from medldr.data import load_table
@@ -347,3 +348,40 @@ def test_a_tile_without_a_nest_has_no_tumour():
     assert not scene.tumour.any()
     assert scene.haematoxylin.min() >= 0
     assert scene.eosin.min() >= 0
+
+
+def test_a_nucleus_across_the_edge_is_cut_there():
+    whole = one_nucleus(0.0, 0.0, 5.0, 5.0).density(96).sum()
+    cut = one_nucleus(0.0, 48.0, 5.0, 5.0).density(96)
+    assert cut.sum() == pytest.approx(whole / 2, rel=0.02)
+    assert one_nucleus(55.9, -55.9, 5.0, 5.0).density(96).sum() == 0
+
+
+def test_lobes_make_the_outline_irregular_and_keep_its_area():
+    smooth, lobed = (one_nucleus(0, 0, 6.0, 6.0, lobes).density(192) for lobes in (0.0, 0.2))
+    assert lobed.sum() == pytest.approx(smooth.sum(), rel=0.04)
+    assert np.abs(lobed - smooth).sum() > 0.1 * smooth.sum()
+
+
+def test_waves_have_mean_0_and_deviation_1():
+    rng = np.random.default_rng(0)
+    values = np.stack([Waves.draw(rng, (5, 12)).on(grid(48)) for _ in range(40)])
+    assert values.mean() == pytest.approx(0, abs=0.03)
+    assert values.std() == pytest.approx(1, abs=0.05)
+
+
+def test_slides_vary_a_little_around_their_hospital():
+    for hospital in HOSPITALS:
+        slides = [Slide.draw(hospital, np.random.default_rng(n)) for n in range(200)]
+        lengths = np.linalg.norm([slide.dyes for slide in slides], axis=2)
+        middle_of = np.exp(np.log(lengths).mean(0))
+        np.testing.assert_allclose(middle_of, hospital.strengths, rtol=0.03)
+        np.testing.assert_allclose(np.log(lengths).std(0), 0.1, rtol=0.2)
+        white = np.array([slide.white for slide in slides])
+        np.testing.assert_allclose(white.mean(0), hospital.white, rtol=0.005)
+
+
+def test_too_few_tiles_or_pixels_are_refused():
+    for keys in ({"tiles": 1}, {"size": 31}, {"phantom_seed": -1}, {"split_scheme": "mixed"}):
+        with pytest.raises(ValidationError, match=next(iter(keys))):
+            Config(name="phantom_histology", **keys)
