@@ -1,7 +1,7 @@
 """Messages about mistakes in a configuration: the key, its file, what is allowed, what is near.
 
-pydantic finds and locates the mistakes. What a key allows is told from its JSON Schema, so that one
-message says all of it: pydantic's own says only what failed first.
+pydantic finds and locates the mistakes. What a key allows comes from its JSON Schema, so that one
+message lists everything that is allowed; pydantic's own names only the first check that failed.
 """
 
 from __future__ import annotations

@@ -226,8 +226,9 @@ def _without_copies(files: Sequence[Slice]) -> tuple[list[Slice], tuple[str, ...
             alike.append(file)
             unlike.append(file)
     copies = len(files) - len(unlike)
-    told = (f"{copies} of its {len(files)} files repeat a slice and are left out",)
-    return unlike, told if copies else ()
+    if not copies:
+        return unlike, ()
+    return unlike, (f"{copies} of its {len(files)} files repeat a slice and are left out",)
 
 
 def _is_copy(file: Slice, other: Slice) -> bool:
