@@ -1,5 +1,6 @@
 """Fixtures for every test: few threads, no network, the command, the real data where it is."""
 
+import functools
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import typer
 from _pytest.doctest import DoctestModule
 from PIL import Image
 
@@ -47,6 +49,14 @@ def _no_waiting_for_the_disk():
 
 
 _render = drawing._render
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _commands_are_built_once():
+    """typer builds the whole tree of commands at each call, which takes longer than many do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", functools.cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
