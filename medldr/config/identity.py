@@ -66,26 +66,19 @@ def run_hash(config: RunConfig) -> str:
 
 def _manifest_ids(path: Path) -> str:
     """The hash of its splits that a manifest states; a run that reads the file checks it."""
-    try:
-        facts = path.stat()
-    except OSError as error:
-        raise InputError(
-            f"data.manifest: {path} cannot be read ({error.strerror}), and its content is part of "
-            "what identifies the run. Put the file back, or set data.manifest to where it is"
-        ) from error
-    return _stated_ids(path, facts.st_mtime_ns, facts.st_size)
+    return _stated_ids(path, path.stat().st_mtime_ns if path.exists() else None)
 
 
 @functools.lru_cache(maxsize=16)  # all runs of a sweep name the same file
-def _stated_ids(path: Path, changed: int, size: int) -> str:
-    content = read_json(path)
-    stated = content.get("ids_sha256") if isinstance(content, dict) else None
-    if not isinstance(stated, str):
+def _stated_ids(path: Path, changed: int | None) -> str:
+    del changed
+    try:
+        return str(read_json(path)["ids_sha256"])
+    except (InputError, LookupError, TypeError) as error:
         raise InputError(
-            f"data.manifest: {path} is no manifest of splits. Give a file that `medldr data split` "
-            "wrote"
-        )
-    return stated
+            f"data.manifest: {path} is missing or no manifest of splits, which is part of what "
+            "identifies the run. Set it to a file that `medldr data split` wrote"
+        ) from error
 
 
 def identify(config: RunConfig) -> RunIdentity:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from medldr import plugins
 from medldr.config.packaged import packaged_configs, packaged_names
@@ -21,6 +21,7 @@ from medldr.config.yaml import Document, KeyPath, parse_value, read_yaml
 from medldr.errors import InputError, did_you_mean
 
 COMMAND_LINE: Final = "command line"
+T = TypeVar("T")
 _FILE_ENTRY: Final = re.compile(r"^[./~]|\.ya?ml$")
 
 
@@ -52,9 +53,14 @@ class Layer:
 
     def where(self, path: KeyPath) -> str:
         """The file and the line of a key, or of the nearest enclosing one that has a line."""
-        ends = (path[:end] for end in range(len(path), 0, -1))
-        line = next((self.lines[end] for end in ends if end in self.lines), None)
+        line = nearest(path, self.lines)
         return self.source if line is None else f"{self.source}:{line}"
+
+
+def nearest(path: KeyPath, table: Mapping[KeyPath, T]) -> T | None:
+    """What a table holds for a key, or for the nearest enclosing one that it has."""
+    ends = (path[:end] for end in range(len(path), 0, -1))
+    return next((table[end] for end in ends if end in table), None)
 
 
 class Merged:
@@ -68,8 +74,7 @@ class Merged:
 
     def origin(self, path: KeyPath) -> Layer | None:
         """The layer that set this key, or the nearest enclosing one."""
-        ends = (path[:end] for end in range(len(path), 0, -1))
-        return next((self.origins[end] for end in ends if end in self.origins), None)
+        return nearest(path, self.origins)
 
     def where(self, path: KeyPath) -> str:
         """File and line of a value, or ``command line``."""
@@ -172,17 +177,13 @@ class Layers:
             if path.is_file():
                 self.add_file(path)
                 return
-            bare = re.sub(r"\.ya?ml$", "", entry)
             fault = f"there is no file {path}"
-            fault += f". The packaged part is {bare!r}" if bare in parts else ""
         elif entry in parts:
             self.add_file(packaged_configs() / f"{entry}.yaml", entry)
             return
         else:
-            near = did_you_mean(entry, parts)
-            if (by.folder / f"{entry}.yaml").is_file():
-                near = f" For the file next to it, write './{entry}.yaml'."
-            fault = f"there is no such packaged part.{near} Known: {', '.join(parts)}"
+            known = f"{did_you_mean(entry, parts)} Known: {', '.join(parts)}"
+            fault = f"there is no such packaged part (a file beside it is ./{entry}.yaml).{known}"
         raise InputError(f"{by.source}: extends {entry!r}, but {fault}")
 
     def _add_word(self, section: str, kind: plugins.Kind, word: str, by: Layer) -> None:

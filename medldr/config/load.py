@@ -144,13 +144,9 @@ def find_config(source: str | Path) -> Path:
         return path / "config.yaml"
     if path.is_file():
         return path
-    if path.is_dir():
-        raise InputError(f"{source} is a folder without a config.yaml: give a file or a run folder")
-    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        raise InputError(f"there is no file {source}{did_you_mean(path.stem, runs)}")
     raise InputError(
-        f"there is no packaged configuration named {str(source)!r}, nor a file of that name."
-        f"{did_you_mean(str(source), runs)} `medldr list` lists them all"
+        f"there is no file {source}, no run folder with a config.yaml and no packaged "
+        f"configuration of that name.{did_you_mean(path.stem, runs)} `medldr list` lists them"
     )
 
 

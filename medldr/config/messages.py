@@ -1,7 +1,6 @@
 """Messages about mistakes in a configuration: the key, its file, what is allowed, what is near.
 
-pydantic finds and locates the mistakes. What a key allows comes from its JSON Schema, so that one
-message lists everything that is allowed; pydantic's own names only the first check that failed.
+pydantic finds and locates the mistakes, and says what a key allows.
 """
 
 from __future__ import annotations
@@ -23,29 +22,10 @@ from medldr.config.yaml import KeyPath
 from medldr.errors import InputError, did_you_mean
 
 Schema = Mapping[str, Any]
-Keys = Mapping[str, Schema]
-"""The part of the JSON Schema of each dotted key."""
 
 _ABOUT_A_NAME: Final = ("plugin_unknown", "plugin_name")
-_IN_OUR_WORDS: Final = ("value_error", "assertion_error", "plugin_mapping", *_ABOUT_A_NAME)
+_IN_OUR_WORDS: Final = ("value_error", "assertion_error", *_ABOUT_A_NAME)
 _NAMES_A_KEY: Final = re.compile(r"([a-z_]+(?:\.[a-z_]+)+)(?:\[\d+\])?: ")
-_TYPES: Final = {
-    "integer": "a whole number",
-    "number": "a number",
-    "string": "text",
-    "boolean": "true or false",
-    "null": "null",
-    "object": "a mapping",
-}
-_PLURALS: Final = {"integer": "whole numbers", "number": "numbers", "string": "texts"}
-_BOUNDS: Final = {
-    "exclusiveMinimum": "> {}",
-    "minimum": ">= {}",
-    "exclusiveMaximum": "< {}",
-    "maximum": "<= {}",
-    "maxLength": "of at most {} characters",
-    "pattern": "of the form {}",
-}
 _ALIKE: Final = 0.7
 """Likeness of two names from which on one may be meant by the other."""
 # Names of the same thing in other tools; they serve suggestions only and are never accepted.
@@ -86,27 +66,28 @@ _ELSEWHERE: Final = {
 def explain(error: ValidationError, merged: Merged) -> list[str]:
     """One line per mistake: key, value, file and line, what is allowed, the nearest name."""
     keys = known_keys(merged.values)
-    lines = (
-        f"{_head(path, merged, whole=e['type'] in (*_IN_OUR_WORDS, 'missing'))}: {text}"
-        for e in error.errors()
-        for path, text in _mistakes(e, merged, keys)
-    )
-    # Each branch of a choice ("a number, or null") fails by itself, with one and the same line.
-    return list(dict.fromkeys(lines))
+    texts: dict[KeyPath, str] = {}
+    for details in error.errors():
+        for path, text in _mistakes(details, merged, keys):
+            # Each branch of a choice ("a number, or null") fails by itself; the first says enough.
+            texts.setdefault(path, f"{_head(path, merged)}: {text}")
+    return list(texts.values())
 
 
-def _mistakes(error: ErrorDetails, merged: Merged, keys: Keys) -> Iterator[tuple[KeyPath, str]]:
+def _mistakes(
+    error: ErrorDetails, merged: Merged, keys: list[str]
+) -> Iterator[tuple[KeyPath, str]]:
     kind, path = error["type"], trimmed(error["loc"], merged.values)
     if kind == "missing":
-        yield error["loc"], _missing(error["loc"], keys)
+        yield error["loc"], _missing(error["loc"])
     elif kind == "extra_forbidden":
         # A section of a wrong name: each of its keys may be meant for another section.
         for leaf in _leaves(path, error["input"]) if len(path) == 1 else [path]:
             yield leaf, _unknown(leaf, keys)
-    elif kind not in _IN_OUR_WORDS:
-        yield path, _not_allowed(path, error, keys)
-    else:
+    elif kind in _IN_OUR_WORDS:
         yield _in_our_words(path, error, merged)
+    else:
+        yield path, _not_allowed(error)
 
 
 def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[KeyPath, str]:
@@ -123,16 +104,10 @@ def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[K
     return path, text
 
 
-def _head(path: KeyPath, merged: Merged, *, whole: bool) -> str:
-    """A key with its value and its line; of a section, with the files that set its keys.
-
-    Args:
-        path: The key.
-        merged: The configuration.
-        whole: Whether a mapping is the section that is meant, and no value of a wrong kind.
-    """
+def _head(path: KeyPath, merged: Merged) -> str:
+    """A key with its value and its line; of a section, with the files that set its keys."""
     value = _value(path, merged.values)
-    if (whole and isinstance(value, dict)) or trimmed(path, merged.values) != path:
+    if isinstance(value, dict) or trimmed(path, merged.values) != path:
         sources = merged.sources(path)
         return (dotted(path) or "the whole") + (f" ({', '.join(sources)})" if sources else "")
     shown = repr(value) if isinstance(value, str) else str(value)
@@ -142,108 +117,42 @@ def _head(path: KeyPath, merged: Merged, *, whole: bool) -> str:
     return f"{dotted(path)} = {shown} ({merged.where(path)})"
 
 
-def _missing(path: KeyPath, keys: Keys) -> str:
+def _missing(path: KeyPath) -> str:
     section = str(path[0])
     if len(path) == 1 and section in PLUGIN_SECTIONS:
         parts = ", ".join(packaged_names(section))
         return f"this section is missing; extend a part such as {section}/NAME. Parts: {parts}"
-    allowed = describe(keys.get(dotted(path), {}))
-    return "this key is missing" + (f"; it should be {allowed}" if allowed else "")
+    return "this key is missing"
 
 
-def _unknown(path: KeyPath, keys: Keys) -> str:
-    full, parent = dotted(path), dotted(path[:-1])
-    if full in keys:
+def _unknown(path: KeyPath, keys: list[str]) -> str:
+    key, parent = dotted(path), dotted(path[:-1])
+    if key in keys:
         return "dotted keys are for the command line; in a file, indent the key in its section"
-    section, nested = full.partition(".")[0], len(path) > 1
-    if nested and section not in keys and "[" not in full:
-        text = f"there is no section {section!r}."
-    else:
-        text = "there is no such key."
-    near = nearest_key(full, keys)
-    if near:
-        text += f" Did you mean {near}?"
-    prefix = f"{parent}." if nested else ""
-    siblings = [key[len(prefix) :] for key in keys if key.startswith(prefix)]
-    if nested and parent in keys and siblings:
-        text += f" Keys of {parent}: {', '.join(_plain(siblings))}"
-    elif not near:
-        text += f" Known: {', '.join(_plain(keys))}"
-    return text
+    near = nearest_key(key, keys)
+    hint = f" Did you mean {near}?" if near else ""
+    if parent and parent not in keys:
+        known = ", ".join(_directly_below("", keys))
+        return f"there is no section {path[0]!r}.{hint} Known: {known}"
+    prefix = f"{parent}." if parent else ""
+    known = ", ".join(_directly_below(prefix, keys))
+    return f"there is no such key.{hint} Keys of {parent or 'a run'}: {known}"
 
 
-def _plain(keys: Iterable[str]) -> list[str]:
-    return [key for key in keys if "." not in key and "[" not in key]
+def _directly_below(prefix: str, keys: Iterable[str]) -> list[str]:
+    names = (key.removeprefix(prefix) for key in keys if key.startswith(prefix))
+    return [name for name in names if "." not in name and "[" not in name]
 
 
-def _not_allowed(path: KeyPath, error: ErrorDetails, keys: Keys) -> str:
-    schema = keys.get(dotted(path), {})
-    allowed = describe(schema)
-    if not allowed:
-        return error["msg"].replace("Input should", "should").replace("dictionary", "mapping")
-    words = map(str, literals(schema))
-    near = did_you_mean(error["input"], words) if isinstance(error["input"], str) else ""
-    return f"should be {allowed}" + (f".{near}" if near else "")
+def _not_allowed(error: ErrorDetails) -> str:
+    text = error["msg"].replace("Input should", "should")
+    text = re.sub(r"a valid dictionary( or instance of \w+)?", "a mapping", text)
+    expected = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
+    return f"{text}.{did_you_mean(str(error['input']), expected)}".removesuffix(".")
 
 
-def describe(schema: Schema) -> str:
-    """What a piece of JSON Schema allows; empty if it cannot be said briefly.
-
-    Example:
-        >>> describe({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
-        'a number > 0 and < 1'
-        >>> describe({"anyOf": [{"enum": ["sgd", "adam"]}, {"type": "null"}]})
-        'sgd, adam or null'
-        >>> describe({"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}]})
-        'a list of 2 numbers'
-    """
-    if PLUGIN_MARK in schema:
-        return "a mapping with a key 'name', or a bare name"
-    branches = schema.get("anyOf", [schema])
-    types = [_type(branch) for branch in branches if not literals(branch)]
-    if not all(types):
-        return ""
-    *others, last = dict.fromkeys([*map(str, literals(schema)), *types])
-    return f"{', '.join(others)} or {last}" if others else last
-
-
-def literals(schema: Schema) -> list[Any]:
-    """The values that are allowed as such."""
-    if "const" in schema:
-        return [schema["const"]]
-    branches = [literals(branch) for branch in schema.get("anyOf", ())]
-    return [*schema.get("enum", ()), *(word for words in branches for word in words)]
-
-
-def _type(schema: Schema) -> str:
-    if "anyOf" in schema or PLUGIN_MARK in schema:
-        return describe(schema)
-    if "$ref" in schema:
-        return _TYPES["object"]  # only sections are referred to
-    kind = str(schema.get("type"))
-    if kind == "array":
-        fixed = schema.get("prefixItems", [])
-        items = _item_schema(schema, 0)
-        count = f"{len(fixed)} " if fixed else ""
-        words = ", ".join(map(str, literals(items)))
-        return f"a list of {words or count + _PLURALS.get(str(items.get('type')), 'values')}"
-    bounds = [text.format(schema[key]) for key, text in _BOUNDS.items() if key in schema]
-    # Bounds of a number are joined by "and"; a text has a form or a length.
-    return f"{_TYPES[kind]} {' and '.join(bounds)}".strip() if kind in _TYPES else ""
-
-
-def _item_schema(schema: Schema, position: int) -> Schema:
-    """The schema of one item of a list."""
-    for branch in [schema, *schema.get("anyOf", ())]:
-        if branch.get("type") == "array":
-            fixed = branch.get("prefixItems", [])
-            item: Schema = fixed[position] if position < len(fixed) else branch.get("items", {})
-            return item
-    return {}
-
-
-def known_keys(values: Mapping[str, Any]) -> dict[str, Schema]:
-    """Every dotted key that exists with these plug-ins and list items, with its JSON Schema.
+def known_keys(values: Mapping[str, Any]) -> list[str]:
+    """Every dotted key that exists with these plug-ins and list items.
 
     Example:
         >>> keys = known_keys({"training": {"stages": [{"name": "tau_norm", "ta": 1}]}})
@@ -251,20 +160,22 @@ def known_keys(values: Mapping[str, Any]) -> dict[str, Schema]:
         ['training.stages[0]', 'training.stages[0].name', 'training.stages[0].tau']
     """
     schema = RunConfig.model_json_schema(mode="validation")
-    return dict(_keys_below("", schema, schema["$defs"], values))
+    return list(_keys_below("", schema, schema["$defs"], values))
 
 
 def _keys_below(
     prefix: str, schema: Schema, definitions: Schema, values: Mapping[str, Any]
-) -> Iterator[tuple[str, Schema]]:
-    for name, inner in schema.get("properties", {}).items():
-        places = [(prefix + name, inner, values.get(name))]
-        for i, item in enumerate(places[0][2] if isinstance(places[0][2], list) else ()):
-            places.append((f"{prefix}{name}[{i}]", _item_schema(inner, i), item))
-        for key, part, value in places:
-            yield key, part
-            section = _section_schema(part, definitions, value)
-            below = value if isinstance(value, dict) else {}
+) -> Iterator[str]:
+    for name, part in schema.get("properties", {}).items():
+        value = values.get(name)
+        places = [(prefix + name, part, value)]
+        if isinstance(value, list):
+            of_items = part.get("items", {})
+            places += [(f"{prefix}{name}[{i}]", of_items, item) for i, item in enumerate(value)]
+        for key, allowed, given in places:
+            yield key
+            section = _section_schema(allowed, definitions, given)
+            below = given if isinstance(given, dict) else {}
             yield from _keys_below(f"{key}.", section, section.get("$defs", definitions), below)
 
 

@@ -19,20 +19,7 @@ from medldr.types import SplitName
 CONFIG_VERSION: Final = 1
 """Raised whenever a default changes, which changes the identity of runs too."""
 
-
-def _at_least_one(what: str) -> AfterValidator:
-    def check(values: tuple[str, ...]) -> tuple[str, ...]:
-        if not values:
-            raise ValueError(f"needs at least one {what}")
-        return values
-
-    return AfterValidator(check)
-
-
-def _two_decays(betas: tuple[float, float]) -> tuple[float, float]:
-    if not all(0 <= beta < 1 for beta in betas):
-        raise ValueError("should be two numbers >= 0 and < 1")
-    return betas
+Decay = Annotated[float, Field(ge=0, lt=1)]
 
 
 def _ascending(edges: tuple[float, ...]) -> tuple[float, ...]:
@@ -72,9 +59,7 @@ class TrainingConfig(Section):
     lr: float = Field(0.001, gt=0, description="multiplied by algorithm.lr_scale")
     momentum: float = Field(0.9, ge=0, lt=1, description="sgd only")
     nesterov: bool = Field(False, description="sgd only")
-    betas: Annotated[tuple[float, float], AfterValidator(_two_decays)] = Field(
-        (0.9, 0.999), description="adam and adamw only"
-    )
+    betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="adam and adamw only")
     eps: float = Field(1e-8, gt=0, description="adam and adamw only")
     weight_decay: float = Field(0.0, ge=0)
     schedule: Literal["constant", "multistep", "cosine"] = "multistep"
@@ -115,8 +100,8 @@ class TrainingConfig(Section):
         "or tau_norm; such as [{name: retrain_head, epochs: 10}]",
     )
 
-    select: Annotated[tuple[str, ...], _at_least_one("rule, such as val_auc or last")] = Field(
-        ("val_auc",), description="selection rules; the first one is reported"
+    select: tuple[str, ...] = Field(
+        ("val_auc",), min_length=1, description="selection rules; the first one is reported"
     )
     evaluate_every: int = Field(1, ge=1, description="epochs (or steps) between validations")
     evaluate_offset: int = Field(
@@ -139,21 +124,18 @@ class TrainingConfig(Section):
 
     @model_validator(mode="after")
     def _one_length(self) -> TrainingConfig:
-        if self.steps is not None and self.epochs is not None:
+        if (self.steps is None) == (self.epochs is None):
             raise ValueError(
-                f"epochs ({self.epochs}) and steps ({self.steps}) are both set; "
-                "set one of them to null (training.epochs=null)"
+                "set either training.epochs or training.steps, the other to null, such as "
+                "training.epochs=null"
             )
-        if self.steps is None and self.epochs is None:
-            raise ValueError("set training.epochs or training.steps")
         return self
 
     @model_validator(mode="after")
     def _blocks_of_domains(self) -> TrainingConfig:
         if self.batch_per_domain is not None and self.sampler in ("shuffle", "weighted"):
             raise ValueError(
-                f"batch_per_domain ({self.batch_per_domain}) needs batches in blocks of domains, "
-                f"but sampler: {self.sampler} makes none. Set training.sampler: domains"
+                f"batch_per_domain needs sampler: domains, but training.sampler is {self.sampler}"
             )
         return self
 
@@ -167,8 +149,9 @@ class TrainingConfig(Section):
 class EvaluationConfig(Section):
     """What is scored at the end, and with what uncertainty."""
 
-    splits: Annotated[tuple[SplitName, ...], _at_least_one("split, such as test")] = Field(
+    splits: tuple[SplitName, ...] = Field(
         ("id_val", "val", "id_test", "test"),
+        min_length=1,
         description="splits to score; missing ones are skipped",
     )
     draws: int = Field(2000, ge=100, description="bootstrap draws for each 95% CI")

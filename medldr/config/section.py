@@ -153,16 +153,11 @@ class Plugin:
             return value
         if isinstance(value, str):
             value = {"name": value}
-        if not isinstance(value, dict):
-            raise PydanticCustomError(
-                "plugin_mapping", "should be a mapping with a key 'name', or a bare name"
-            )
-        name = value.get("name")
+        name = value.get("name") if isinstance(value, dict) else None
         if not isinstance(name, str):
+            text = "should be a mapping with a key 'name', one of: {known}"
             known = ", ".join(plugins.names(self.kind))
-            raise PydanticCustomError(
-                "plugin_name", "needs a key 'name', one of: {known}", {"known": known}
-            )
+            raise PydanticCustomError("plugin_name", text, {"known": known})
         try:
             config = load_plugin_config(self.kind, name)
         except InputError as error:

@@ -1,6 +1,7 @@
 """Group f of the cases: keys that are ignored elsewhere, numbers and words that change type."""
 
 import json
+import re
 
 import pytest
 
@@ -51,8 +52,8 @@ def test_exponents_are_numbers_and_words_are_none(extended, medldr, out):
     for word in ("abc", "'1e-3x'", "true", "[0.1]", ".nan", "-1e-3", "0"):
         ended = medldr("train", path, f"training.lr={word}", "--out", out)
         assert ended.code == 2, word
-        assert "training.lr" in ended.err
-        assert "should be a number > 0" in ended.err
+        assert "training.lr = " in ended.err
+        assert re.search("should be (a valid number|a finite number|greater than 0)", ended.err)
 
 
 def test_ids_with_leading_zeros_stay_text(write, rows, medldr, out, tmp_path):
@@ -156,17 +157,17 @@ OVERRIDES = {
     "=3": "should be KEY=VALUE",
     "training..lr=3": "should be KEY=VALUE",
     "training=3": "training = 3 (command line)",
-    "training.lr.x=3": "training.lr = {'x': 3}",
+    "training.lr.x=3": "training.lr (command line): should be a valid number",
     "data=[1]": "a mapping with a key 'name'",
     "label=a/b": "label = 'a/b'",
     "label=..": "label = '..'",
     f"label={'x' * 300}": "at most 200 characters",
     "seed=-1": "seed = -1",
-    f"seed={10**30}": "<= 4294967295",
-    "training.epochs=1.5": "a whole number >= 1",
-    "training.betas=[1, 1]": "two numbers >= 0 and < 1",
-    "training.select=[]": "at least one rule",
-    "evaluation.splits=[]": "at least one split",
+    f"seed={10**30}": "less than or equal to 4294967295",
+    "training.epochs=1.5": "should be a valid integer",
+    "training.betas=[1, 1]": "should be less than 1",
+    "training.select=[]": "at least 1 item",
+    "evaluation.splits=[]": "at least 1 item",
     "evaluation.splits=[tset]": "evaluation.splits",
     "config_version=2": "should be 1",
 }

@@ -48,14 +48,10 @@ def test_every_packaged_file_and_a_resolved_configuration_are_valid(validator):
     [
         {"train": {}},
         {"training": {"lr": "fast"}},
-        {"training": {"lr": 0}},
         {"training": {"learning_rate": 1}},
         {"algorithm": {"name": "latentdr", "kep": 1}},
         {"algorithm": "latentdr_pol"},
-        {"model": {"stem": "smal"}},
         {"algorithm": {"name": "erm", "loss": {"name": "cross_entropy", "x": 1}}},
-        {"seed": -1},
-        {"extends": 3},
     ],
 )
 def test_a_typo_is_seen(validator, values):
@@ -67,8 +63,6 @@ def test_a_typo_is_seen(validator, values):
     [
         {"algorithm": {"name": "mylab.methods.foo", "anything": 1}},
         {"algorithm": "latentdr_pool"},
-        {"model": "resnet50"},
-        {"algorithm": {"keep": 0.5}},
         {"extends": "run/octmnist_erm", "pins": ["training.lr"]},
         {"training": {"steps": 5, "epochs": None}},
     ],

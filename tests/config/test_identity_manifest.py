@@ -54,7 +54,7 @@ def test_folds_are_different_runs_and_a_number_is_a_name(manifest):
     assert hash_of(manifest, "data.fold=0") == hash_of(manifest, "data.fold='0'")
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, "cannot be read"), ("[1]", "no manifest")])
+@pytest.mark.parametrize(("text", "said"), [(None, "is missing"), ("[1]", "no manifest")])
 def test_without_a_manifest_there_is_no_identity(tmp_path, text, said):
     path = tmp_path / "absent.json"
     if text is not None:

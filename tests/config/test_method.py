@@ -176,19 +176,11 @@ def test_reading_a_title_imports_no_plug_in():
 RETRAINED = {
     "crt": ({}, "cRT"),
     "head_shuffle": ({"sampler": "shuffle"}, "classifier retrained (plain batches)"),
-    "head_domains": ({"sampler": "domains"}, "classifier retrained (batches by domain)"),
-    "head_weighted_further": (
-        {"restart": False}, "classifier trained further (class-balanced batches)",
-    ),
     "head_shuffle_further": (
         {"restart": False, "sampler": "shuffle"}, "classifier trained further (plain batches)",
     ),
     "head_weighted_latentdr_sa": (
         {"algorithm": LATENTDR}, "classifier retrained by LatentDR (SA) (class-balanced batches)",
-    ),
-    "head_weighted_ldam": (
-        {"algorithm": {"name": "erm", "loss": "ldam"}},
-        "classifier retrained by LDAM (class-balanced batches)",
     ),
     "head_weighted_further_balms": (
         {"restart": False, "algorithm": "balms"},
@@ -226,10 +218,6 @@ def test_crt_has_plain_cross_entropy_whatever_the_network_was_trained_with(first
 
     assert found(algorithm=erm("cross_entropy")) == "crt"
     assert found() == f"head_weighted_{loss}"
-
-
-def test_a_stage_counts_as_often_as_it_is_there():
-    assert method_id({"algorithm": "erm", "training": {"stages": [RETRAIN] * 2}}) == "erm+crt+crt"
 
 
 @pytest.mark.parametrize("part", ["crt", "balms_stage"])

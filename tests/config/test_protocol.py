@@ -16,15 +16,10 @@ def test_a_recipe_followed_is_its_protocol():
     "override",
     [
         "training.epochs=2",
-        "training.lr=0.01",
-        "training.select=[last]",
         "training.class_weights=balanced",
         "model=resnet50",
-        "model.name=densenet121",
-        "model.width=0.5",
         "transform=none",
         "transform.shape_transform=true",
-        "data.train_fraction=0.5",
         "data.size=64",
         "data=phantom_fracture",
     ],
@@ -37,10 +32,7 @@ def test_overriding_a_pinned_key_is_a_modification(override):
     "override",
     [
         "transform=augment3d",
-        "training.weight_decay=0",
-        "training.drop_last=false",
         "data.held_out=[scanner_a]",
-        "data.patients=100",
         "data=retinamnist",
     ],
 )
@@ -57,22 +49,12 @@ def test_the_phantom_is_fixed_in_all_that_its_files_state(override):
         "algorithm=latentdr_pool",
         "algorithm.lr_scale=0.5",
         "seed=9",
-        "label=x",
-        "machine.threads=1",
         "data.root=files",
         "training.precision=float32",
-        "evaluation.draws=500",
-        "data.download=true",
     ],
 )
 def test_everything_else_is_not(override):
     assert load_config("fracturemnist3d_erm", [override]).protocol == "medmnist-28"
-
-
-def test_a_file_can_modify_too(write):
-    assert load_config(write("a.yaml", RUN + "training: {epochs: 5}\n")).protocol.endswith(
-        "+modified"
-    )
 
 
 def test_the_written_configuration_keeps_its_protocol_and_its_pins(tmp_path):

@@ -6,23 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from medldr.config import RunConfig, TrainingConfig
+from medldr.config import RunConfig
 from medldr.config.section import load_plugin_config
 from medldr.errors import InputError
-
-
-def test_sections_cannot_be_changed():
-    with pytest.raises(ValidationError, match="frozen"):
-        TrainingConfig().lr = 1.0
-
-
-def test_steps_put_the_default_epochs_away():
-    assert TrainingConfig(steps=5).epochs is None
-    assert TrainingConfig().epochs == 100
-    with pytest.raises(ValidationError, match="both set"):
-        TrainingConfig(steps=5, epochs=2)
-    with pytest.raises(ValidationError, match="set training"):
-        TrainingConfig(epochs=None)
 
 
 def test_errors_inside_a_plug_in_carry_the_whole_place(whole):

@@ -180,9 +180,8 @@ def test_a_bare_name_is_enough_and_no_name_is_the_moving_average():
     ("override", "said"),
     [
         ("training.averaging=swda", "Did you mean 'swad'"),
-        ("training.averaging=3", "should be ema, swad"),
         ("training.averaging={name: swad, n_convrge: 2}", "n_converge"),
-        ("training.averaging={name: swad, n_tolerance: 0}", ">= 1"),
+        ("training.averaging={name: swad, n_tolerance: 0}", "greater than or equal to 1"),
         ("training.averaging={name: swad, decay: 0.9}", "Keys of training.averaging: name, n_con"),
     ],
 )
