@@ -74,7 +74,7 @@ def images(stored: Stored, real: Tensor | None) -> Iterator[tuple[str, Tensor]]:
         image = torch.rand(batch, *shape, generator=generator)
         if stored.dtype == "uint8":
             image = image.mul(255).round()
-        yield f"{batch} random image{'s' if batch > 1 else ''}", image
+        yield "random images", image
     if real is None:
         return
     if tuple(real.shape[1:]) != shape:
@@ -112,13 +112,12 @@ def check(
     for word, image in images(stored, real):
         with torch.no_grad():
             ours = module(image)
-        found = difference(ours, run(image))
-        if not found.within:
+        here = difference(ours, run(image))
+        if not here.within:
             raise InputError(
                 f"{what} does not answer as the network does: on {word} a logit differs by "
-                f"{found.logit:.2g} (relative above 1) and a probability by "
-                f"{found.probability:.2g}, and at most {TOLERANCE:g} is allowed. Nothing was "
-                "kept. Export in another format, or choose another network"
+                f"{here.logit:.2g} and a probability by {here.probability:.2g}, more than "
+                f"{TOLERANCE:g}. Export in another format"
             )
-        worst = Difference(max(worst.logit, found.logit), max(worst.probability, found.probability))
+        worst = Difference(max(worst.logit, here.logit), max(worst.probability, here.probability))
     return worst

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from medldr.export.agreement import Difference
 from medldr.export.bundle_reading import Steps
+from medldr.export.card import Card
 from medldr.export.exportable import Exportable
 from medldr.export.torch_program import write_torch
 from medldr.folders.files import write_json, write_text
@@ -39,10 +40,9 @@ def write_bundle(
     folder: Path,
     real: Tensor | None,
     *,
-    label: str,
-    intended_use: str,
+    card: Card,
     limits: tuple[str, ...],
-    card: str,
+    text: str,
 ) -> Difference:
     """Write `configs/`, `models/` and `docs/` of a bundle.
 
@@ -52,10 +52,9 @@ def write_bundle(
         steps: How a file becomes a stored image.
         folder: The bundle's; other files of it are kept.
         real: Stored images to check the program on, besides random ones.
-        label: Name of the run.
-        intended_use: A sentence or more.
+        card: What the model card says.
         limits: What a user must know, those of `steps` among them.
-        card: The model card.
+        text: The model card.
 
     Returns:
         The largest differences between the program and the network.
@@ -64,12 +63,11 @@ def write_bundle(
         InputError: If torch cannot follow the network, or the program answers otherwise.
         StorageError: If a file cannot be written.
     """
-    found = write_torch(module, record.stored, folder / PROGRAM, real)
-    said = metadata(record, steps, label=label, intended_use=intended_use, limits=limits)
-    write_json(folder / "configs" / "metadata.json", said)
+    difference = write_torch(module, record.stored, folder / PROGRAM, real)
+    write_json(folder / "configs" / "metadata.json", metadata(record, steps, card, limits))
     write_json(folder / "configs" / "inference.json", inference(record, steps))
-    write_text(folder / "docs" / "README.md", card)
-    return found
+    write_text(folder / "docs" / "README.md", text)
+    return difference
 
 
 def inference(record: Preprocessing, steps: Steps) -> dict[str, Any]:
@@ -81,11 +79,11 @@ def inference(record: Preprocessing, steps: Steps) -> dict[str, Any]:
     """
     header = io.StringIO()
     csv.writer(header, lineterminator="\n").writerow(["file", *record.class_names])
-    found = (
+    files = (
         "$[{'image': str(path), 'file': path.relative_to(@dataset_dir).as_posix()} for path in "
         f"sorted(Path(@dataset_dir).rglob('*')) if path.name.lower().endswith({steps.endings})]"
     )
-    loaded = (
+    network = (
         "$torch.export.unflatten(move_to_device_pass(torch.export.load(@model_path), str(@device)))"
     )
     return {
@@ -102,8 +100,8 @@ def inference(record: Preprocessing, steps: Steps) -> dict[str, Any]:
         "model_path": f"$@bundle_root + '/{PROGRAM}'",
         "device": "$torch.device('cpu')",
         "header": header.getvalue(),
-        "datalist": found,
-        "network_def": loaded,
+        "datalist": files,
+        "network_def": network,
         "preprocessing": {"_target_": "Compose", "transforms": steps.transforms},
         "dataset": {"_target_": "Dataset", "data": "@datalist", "transform": "@preprocessing"},
         "dataloader": {
@@ -146,15 +144,14 @@ def inference(record: Preprocessing, steps: Steps) -> dict[str, Any]:
 
 
 def metadata(
-    record: Preprocessing, steps: Steps, *, label: str, intended_use: str, limits: tuple[str, ...]
+    record: Preprocessing, steps: Steps, card: Card, limits: tuple[str, ...]
 ) -> dict[str, Any]:
     """`configs/metadata.json`, in MONAI's schema; ``limits`` and ``preprocessing`` are ours.
 
     Args:
         record: What the network must be told.
         steps: How a file becomes a stored image.
-        label: Name of the run.
-        intended_use: A sentence or more.
+        card: What the model card says.
         limits: What a user must know, a sentence each.
 
     Source:
@@ -193,7 +190,7 @@ def metadata(
         "pytorch_version": _version("torch").partition("+")[0],
         "numpy_version": _version("numpy"),
         "required_packages_version": {name: _version(name) for name in NEEDED},
-        "name": label,
+        "name": card.label,
         "task": f"{record.task} classification into {', '.join(names)}",
         "description": (
             f"A network trained with medldr. From {len(sizes)}D images to a probability for each "
@@ -204,7 +201,7 @@ def metadata(
         "data_type": "nibabel" if ".nii" in steps.endings else "picture files",
         "image_classes": "one image, read as preprocessing in inference.json says",
         "pred_classes": ", ".join(names),
-        "intended_use": intended_use,
+        "intended_use": card.intended_use,
         "limits": list(limits),
         "network_data_format": {
             "inputs": {"image": image},

@@ -18,12 +18,14 @@ from pydantic import ValidationError
 
 from medldr.data.files.intensity import WINDOWS
 from medldr.data.files.rules import OWN_PICTURE, PICTURE, SCAN, Rules
+from medldr.data.files.scan import NIFTI
+from medldr.data.listing.kinds import PICTURES
 from medldr.errors import InputError
-from medldr.folders.preprocessing_record import Preprocessing
+from medldr.folders.preprocessing_record import CURE, Preprocessing
 
-VOLUMES: Final = (".nii", ".nii.gz")
-PICTURES: Final = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
+VOLUMES: Final = tuple(ending for ending in NIFTI if ending.startswith(".nii"))
 
+_DEEP: Final = "Only pictures of 8 bits are read as medldr reads them: save others with 8 bits."
 _KEYS: Final = {"keys": "image"}
 _FINITE: Final = (
     "$lambda image: image if torch.isfinite(image).all() else "
@@ -69,40 +71,24 @@ def reading_steps(record: Preprocessing) -> Steps:
     kind = values.pop("kind", None)
     if kind in (OWN_PICTURE, PICTURE):
         return _benchmark_pictures(record, values if kind == OWN_PICTURE else None)
-    if kind != SCAN:
-        raise InputError(
-            f"preprocessing.json: reading says {kind!r}, so how a file becomes an image is not "
-            "known, and a bundle has to read files. Run `medldr evaluate` on the run where its "
-            "original files are, or export with --format onnx or torch"
-        )
     try:
-        rules = Rules.from_dict(values)
+        rules = Rules.from_dict(values) if kind == SCAN else None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(["reading", *map(str, first["loc"])])
+        raise InputError(f"preprocessing.json: {key}: {first['msg']}. {CURE}") from error
+    if rules is None or not _readable(rules):
         raise InputError(
-            f"preprocessing.json: {key}: {first['msg']}. Write the file again with "
-            "`medldr evaluate` on the run"
-        ) from error
-    if reason := _unreadable(rules):
-        raise InputError(
-            f"preprocessing.json: reading: {reason}, which MONAI's transforms cannot do. Use "
-            "--format onnx or torch, and give that network images prepared as the card says"
+            f"preprocessing.json: reading: {record.reading} cannot be done by MONAI's transforms, "
+            "which read 8-bit pictures and whole NIfTI volumes. Export with --format onnx or torch"
         )
     return _pictures(rules) if rules.eight_bit else _volumes(rules, record)
 
 
-def _unreadable(rules: Rules) -> str | None:
-    """What a bundle cannot do of these rules; None: it can do all of them."""
-    if rules.crop is not None:
-        return "crop: each scan was cut around a mask or a point"
-    if rules.eight_bit:
-        return None
-    if rules.dims == 2:
-        return "pictures of more than 8 bits became numbers from 0 to 1"
-    if rules.window == "file":
-        return "window: the window that each DICOM file recommends was taken"
-    return None
+def _readable(rules: Rules) -> bool:
+    """Whether a bundle can do all of these rules."""
+    volumes = rules.dims == 3 and rules.window != "file"
+    return rules.crop is None and (rules.eight_bit or volumes)
 
 
 def _step(name: str, **arguments: Any) -> dict[str, Any]:
@@ -113,9 +99,8 @@ def _benchmark_pictures(record: Preprocessing, own: Mapping[str, Any] | None) ->
     height, width = record.stored.spatial_size
     turned = own is not None and own["exif"]
     read = _load_picture("RGB", turned, f".resize({(width, height)}, Image.Resampling.BILINEAR)")
-    deep = "Pictures of more than 8 bits are not read as medldr reads them: save them with 8."
     clear = () if own is None else (_transparent(own["ground"]),)
-    return Steps(PICTURES, [*read, _floats()], (*clear, deep))
+    return Steps(PICTURES, [*read, _floats()], (*clear, _DEEP))
 
 
 def _pictures(rules: Rules) -> Steps:
@@ -127,11 +112,7 @@ def _pictures(rules: Rules) -> Steps:
     steps = _load_picture(mode, rules.exif, resize)
     if size and rules.pad:
         steps.append(_step("ResizeWithPadOrCropd", spatial_size=list(size)))
-    deep = (
-        "Pictures of more than 8 bits, DICOM files and slices of volumes are not read as medldr "
-        "reads them: save them as pictures of 8 bits."
-    )
-    return Steps(PICTURES, [*steps, _floats()], (_transparent(rules.ground), deep))
+    return Steps(PICTURES, [*steps, _floats()], (_transparent(rules.ground), _DEEP))
 
 
 def _volumes(rules: Rules, record: Preprocessing) -> Steps:
@@ -154,18 +135,14 @@ def _volumes(rules: Rules, record: Preprocessing) -> Steps:
     if record.stored.dtype == "uint8":
         steps.append(_step("Lambdad", func="$lambda image: torch.round(image * 255)"))
     limits = [
-        "NIfTI files alone are read. DICOM series are not: medldr sorts and checks their slices, "
-        "and knows from them that a scan is a CT or an MR. Convert them, and compare some answers.",
-        "A header that contradicts itself, with an sform or a qform that maps no voxel to a place, "
-        "is taken as it is; medldr tells it.",
+        "NIfTI files alone are read; convert DICOM series, and compare some answers.",
+        "A header that contradicts itself, and values above the bits in use, are taken as they "
+        "are; medldr refuses such files.",
     ]
-    if rules.window == "auto":
-        limits.append("Values above the bits in use are cut off; medldr refuses such a file.")
     if rules.window == "auto" and "CT" in record.training.modalities:
         limits.append(
-            "Training scans were CT in DICOM, of which -1000 to 1000 HU became 0 to 1. A NIfTI "
-            "file does not say that it is a CT and is scaled by its percentiles, here and in "
-            "medldr: train with data.window=ct to have one rule for both."
+            "Training scans were CT in DICOM, of which -1000 to 1000 HU became 0 to 1; a NIfTI "
+            "file is scaled by its percentiles: train with data.window=ct to have one rule."
         )
     if rules.spacing is not None:
         limits.append("Lengths of NIfTI files are read as mm, whatever unit the header names.")

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from medldr.data.files.intensity import WINDOWS
-from medldr.data.files.rules import OWN_PICTURE, SCAN
 from medldr.folders.preprocessing_record import Preprocessing, Range
 
 Kind = Literal["onnx", "torch", "bundle"]
@@ -29,6 +28,13 @@ _RESEARCH = (
     "decide about a patient."
 )
 _TAGS: Mapping[Kind, str] = {"onnx": "onnx", "torch": "pytorch", "bundle": "monai"}
+
+_WINDOWS: Mapping[str, str] = {
+    "auto": "CT in DICOM from -1000 to 1000 HU, unsigned 8 bits from 0 to 255, unsigned 16 bits by "
+    "bit_depth where it is set, all else between the percentiles of each image",
+    "percentile": "between the percentiles of each image",
+    "file": "the window that each DICOM file recommends",
+}
 
 _USE: Mapping[Kind, str] = {
     "onnx": """import numpy as np, onnxruntime
@@ -73,8 +79,8 @@ class Card:
     @property
     def intended_use(self) -> str:
         """What the data card says of it, after the sentence that holds for every network."""
-        said = self.data_card.get(INTENDED)
-        return f"{_RESEARCH} {_text(said)}" if said else _RESEARCH
+        stated = self.data_card.get(INTENDED)
+        return f"{_RESEARCH} {_text(stated)}" if stated else _RESEARCH
 
 
 def limits_of(record: Preprocessing, more: Iterable[str] = ()) -> tuple[str, ...]:
@@ -84,18 +90,15 @@ def limits_of(record: Preprocessing, more: Iterable[str] = ()) -> tuple[str, ...
         record: What the network must be told.
         more: Limits of a format.
     """
-    found = [
-        "Every image gets an answer, even one of another organ or device. Whether an image is "
-        "unlike those of training is told by `medldr predict`, not by these files."
+    limits = [
+        "Every image gets an answer, even one of another organ or device; `medldr predict` tells "
+        "an image that is unlike those of training, these files do not."
     ]
     if record.temperature is None:
-        found.append("Probabilities are not recalibrated.")
+        limits.append("Probabilities are not recalibrated.")
     if record.threshold is not None:
-        source = f" ({record.threshold_from})" if record.threshold_from else ""
-        found.append(
-            f"The threshold comes from one split{source}; its specificity may be another elsewhere."
-        )
-    return (*found, *more)
+        limits.append("The threshold comes from one split; its specificity may differ elsewhere.")
+    return (*limits, *more)
 
 
 def card_text(card: Card, record: Preprocessing, kind: Kind, limits: Iterable[str]) -> str:
@@ -107,14 +110,14 @@ def card_text(card: Card, record: Preprocessing, kind: Kind, limits: Iterable[st
         kind: Format of the export.
         limits: As `limits_of` gives them.
     """
-    axes = len(record.stored.spatial_size)
-    image = f"float32 (B, {record.stored.channels}, {', '.join(map(str, _size(record)))})"
+    size = record.stored.spatial_size
+    image = f"float32 (B, {record.stored.channels}, {', '.join(map(str, size))})"
     language = "sh" if kind == "bundle" else "python"
     sections = {
         "Intended use": [card.intended_use],
         "Training data": _training(card, record),
         "Preprocessing": [
-            "From a file to the input of the network; `preprocessing.json` says the same in full.",
+            "From a file to the input of the network, by the keys of `preprocessing.json`.",
             _list(reading_lines(record) + input_lines(record)),
         ],
         "Calibration": [_calibration(record)],
@@ -131,6 +134,7 @@ def card_text(card: Card, record: Preprocessing, kind: Kind, limits: Iterable[st
             )
         ],
     }
+    axes = len(size)
     what = f"A network for {axes}D images ({', '.join(record.class_names)})"
     made = f"{what}: {card.network}" if card.network else what
     trained = f", trained with {card.method}" if card.method else ""
@@ -171,11 +175,11 @@ def _training(card: Card, record: Preprocessing) -> list[str]:
         for key, value in card.data_card.items()
         if key != INTENDED
     ]
-    found = [_list(facts)] if facts else []
+    paragraphs = [_list(facts)] if facts else []
     if card.class_counts:
         rows = [f"| {_cell(name)} | {n:,} |" for name, n in card.class_counts.items()]
-        found.append("\n".join(["| class | training images |", "|---|---:|", *rows]))
-    return found or ["Not described."]
+        paragraphs.append("\n".join(["| class | training images |", "|---|---:|", *rows]))
+    return paragraphs or ["Not described."]
 
 
 def _calibration(record: Preprocessing) -> str:
@@ -189,15 +193,10 @@ def _threshold(record: Preprocessing) -> str:
         if record.task == "multi-label":
             return "None is stored; each label has its own probability."
         return "None: the most probable class is the answer."
-    chosen = ""
-    if record.specificity is not None and record.threshold_from:
-        chosen = (
-            f", chosen for a specificity of {record.specificity:.3g} on the split "
-            f"{record.threshold_from}"
-        )
     return (
         f"An item is called {record.positive_class} where its probability is above "
-        f"{record.threshold:.4g}{chosen}."
+        f"{record.threshold:.4g}, chosen on the split {record.threshold_from} for a specificity of "
+        f"{record.specificity}."
     )
 
 
@@ -205,10 +204,6 @@ def _outputs(record: Preprocessing) -> str:
     how = "sigmoid" if record.task == "multi-label" else "softmax"
     names = ", ".join(record.class_names)
     return f"Outputs: `logits` and `probabilities` ({how}), in the order {names}."
-
-
-def _size(record: Preprocessing) -> tuple[int, ...]:
-    return record.stored.spatial_size
 
 
 def _text(value: Any) -> str:
@@ -228,71 +223,24 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def reading_lines(record: Preprocessing) -> list[str]:
-    """How a file becomes a stored image."""
-    values = record.reading
+    """How a file becomes a stored image: the rules of `preprocessing.json`, by their keys."""
     stored = record.stored
+    lines = [f"{key}: {_text(value)}" for key, value in record.reading.items() if value is not None]
+    window = record.reading.get("window")
+    if window is not None and not record.reading.get("eight_bit"):
+        low, high = WINDOWS.get(window, ("", "")) if isinstance(window, str) else window
+        ends = _WINDOWS.get(str(window), f"values from {low} to {high} become 0 to 1")
+        lines.append(f"window means: {ends}; all else is cut off")
     scale = "whole numbers from 0 to 255" if stored.dtype == "uint8" else "numbers from 0 to 1"
     shape = f"{stored.channels} x {times(stored.spatial_size)}"
-    last = f"stored image: {shape}, {scale}; this is what the exported network is given"
-    if values.get("kind") == SCAN:
-        return [*_scan_lines(values), last]
-    lines = ["pictures, in colour, resized by Pillow's bilinear filter whatever their aspect ratio"]
-    if values.get("kind") == OWN_PICTURE:
-        lines.append(f"transparent pixels on {values['ground']}")
-        if values["exif"]:
-            lines.append("photographs are turned upright, as their camera noted")
-    return [*lines, last]
+    return [*lines, f"stored image: {shape}, {scale}; this is what the exported network is given"]
 
 
 def input_lines(record: Preprocessing) -> list[str]:
     """What the exported network does itself before the first layer."""
-    keys = ", ".join(
-        f"{key} {value}"
-        for key, value in record.transform.items()
-        if key in ("size", "channels", "mean", "std", "shape_transform") and value is not None
-    )
-    name = record.transform.get("name", "none")
-    said = f"preset {name} ({keys})" if keys else f"preset {name}"
+    keys = ", ".join(f"{k} {v}" for k, v in record.transform.items() if v not in (None, [], False))
     shape = f"{record.input.channels} x {times(record.input.spatial_size)}"
-    return [f"inside the network: {said}, which gives its layers {shape}"]
-
-
-def _scan_lines(values: Mapping[str, Any]) -> list[str]:
-    volumes = values["dims"] == 3
-    axes = "volumes (X, Y, Z), turned to RAS+" if volumes else "pictures (rows, columns)"
-    lines = [axes, *_value_lines(values)]
-    if values["crop"] is not None:
-        lines.append("each scan is cut to a part of it (reading.crop in preprocessing.json)")
-    if values["spacing"] is not None:
-        lines.append(f"resampled to {times(values['spacing'])} mm")
-    if values["size"] is not None:
-        how = "borders added or cut evenly" if values["pad"] else "stretched"
-        lines.append(f"{how} to {times(values['size'])} pixels")
-    return lines
-
-
-def _value_lines(values: Mapping[str, Any]) -> list[str]:
-    grey = "grey" if values["channels"] == 1 else f"{values['channels']} channels"
-    if values["eight_bit"]:
-        return [f"8 bits, {grey}, transparent pixels on {values['ground']}"]
-    window, (low, high) = values["window"], values["percentiles"]
-    by_percentiles = f"the percentiles {low:g} and {high:g} of each image"
-    if isinstance(window, str) and window in WINDOWS:
-        window = WINDOWS[window]
-    if not isinstance(window, str):
-        said = f"{window[0]:g} and {window[1]:g}"
-    elif window == "file":
-        said = "the ends of the window that each DICOM file recommends"
-    elif window == "percentile":
-        said = by_percentiles
-    else:
-        depth = values["bit_depth"]
-        deep = f", of unsigned 16 bits 0 and {2**depth - 1:,}" if depth else ""
-        said = (
-            f"by what a file declares: of CT in DICOM -1000 and 1000 HU, of unsigned 8 bits 0 and "
-            f"255{deep}, else {by_percentiles}"
-        )
-    return [f"values that become 0 and 1, all else cut off: {said}", grey]
+    return [f"inside the network: preset {keys}, which gives its layers {shape}"]
 
 
 def times(numbers: Iterable[float]) -> str:

@@ -76,7 +76,11 @@ def make_exportable(model: FeatureModel, record: Preprocessing) -> Exportable:
         InputError: If the record holds transforms that act on one image at a time, or does not fit
             the network.
     """
-    _refuse_single(record)
+    if record.transform.get("eval"):
+        raise InputError(
+            "transform.eval: MONAI transforms act on one image at a time and cannot become part of "
+            "an exported network. Train with transform.eval left empty"
+        )
     pipeline = recorded_pipeline(record)
     if model.num_classes != len(record.class_names):
         raise InputError(
@@ -84,17 +88,6 @@ def make_exportable(model: FeatureModel, record: Preprocessing) -> Exportable:
             f"has {model.num_classes} outputs. Take both from the same run"
         )
     return Exportable(copy.deepcopy(model).cpu(), pipeline, record).eval()
-
-
-def _refuse_single(record: Preprocessing) -> None:
-    listed = record.transform.get("eval") or ()
-    if listed:
-        names = ", ".join(one if isinstance(one, str) else next(iter(one)) for one in listed)
-        raise InputError(
-            f"transform.eval: MONAI transforms ({names}) act on one image at a time and cannot "
-            "become part of an exported network. Train with transform.eval left empty: the keys of "
-            "the preset (transform.size, mean, std) are exported"
-        )
 
 
 def weights(has: int, wanted: int) -> NDArray[np.float32]:
@@ -108,8 +101,8 @@ def weights(has: int, wanted: int) -> NDArray[np.float32]:
     reach = max(ratio, 1.0)
     centre = (np.arange(wanted) + 0.5) * ratio
     distance = np.abs(np.arange(has) + 0.5 - centre[:, None]) / reach
-    found = np.clip(1 - distance, 0, None)
-    return np.asarray(found / found.sum(1, keepdims=True), np.float32)
+    share = np.clip(1 - distance, 0, None)
+    return np.asarray(share / share.sum(1, keepdims=True), np.float32)
 
 
 class FreeBatch(TorchFunctionMode):

@@ -1,4 +1,4 @@
-"""A network as one ONNX file, checked with ONNX Runtime before it gets its name.
+"""A network as one ONNX file, checked with ONNX Runtime.
 
 The file holds `preprocessing.json` once more, as its metadata ``preprocessing``, so that the
 network never stands without what it must be told.
@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +20,7 @@ from medldr.errors import InputError, MissingExtraError
 from medldr.export.agreement import Answers, Difference, check
 from medldr.export.exportable import INPUT, OUTPUTS, Exportable
 from medldr.export.torch_program import trace
-from medldr.folders.files import storage_errors, sync_folder
+from medldr.folders.files import storage_errors
 from medldr.folders.preprocessing_record import Preprocessing
 
 OPSET: Final = 18
@@ -55,8 +51,7 @@ def write_onnx(
     Args:
         module: What is exported.
         record: What the network must be told.
-        path: `model.onnx`; nothing is there unless the check succeeds. Above 2 GB the weights are
-            beside it, in `model.onnx.data`.
+        path: `model.onnx`. Above 2 GB the weights are beside it, in `model.onnx.data`.
         real: Stored images to check it on, besides random ones.
 
     Returns:
@@ -69,17 +64,11 @@ def write_onnx(
     """
     require_onnx()
     program = _converted(module, record)
-    with _folder_beside(path) as folder:
-        temporary = folder / path.name
-        large = sum(t.nbytes for t in module.state_dict().values()) > LARGEST
-        program.save(temporary, external_data=large)
-        found = check(_runner(temporary), module, record.stored, real, path.name)
-        for file in sorted(folder.iterdir(), reverse=True):  # the weights before the network
-            with file.open("rb+") as opened:
-                os.fsync(opened.fileno())
-            file.replace(path.with_name(file.name))
-        sync_folder(path.parent)
-    return found
+    path.parent.mkdir(parents=True, exist_ok=True)
+    large = sum(t.nbytes for t in module.state_dict().values()) > LARGEST
+    with storage_errors(path):
+        program.save(path, external_data=large)
+    return check(_runner(path), module, record.stored, real, path.name)
 
 
 def _converted(module: Exportable, record: Preprocessing) -> Any:
@@ -105,26 +94,15 @@ def _converted(module: Exportable, record: Preprocessing) -> Any:
 
 
 def _why(error: BaseException, traced: torch.export.ExportedProgram) -> str:
-    """What ONNX lacks, in which layer, and what helps."""
-    found = re.search(r"aten\.(\w+)", str(error))
-    operator = found[1].strip("_") if found else ""
-    layer = next(
-        (
-            _layer(node)
-            for node in traced.graph.nodes
-            if operator and operator in str(node.target).split(".")
-        ),
-        "",
+    """What ONNX lacks, and in which layer."""
+    named = re.search(r"aten\.(\w+)", str(error))
+    operator = named[1].strip("_") if named else "an operator that ONNX lacks"
+    nodes = (node for node in traced.graph.nodes if operator in str(node.target).split("."))
+    layer = next(map(_layer, nodes), "")
+    return (
+        f"this network cannot become an ONNX file: layer {layer!r} uses {operator}. Export with "
+        "--format torch, which has every operator"
     )
-    remedy = "Export with --format torch, which has every operator"
-    if operator.startswith("adaptive"):
-        remedy = (
-            "ONNX has no adaptive pooling to a size that does not divide the map. Train with a "
-            f"transform.size for which it does. {remedy}"
-        )
-    where = f"layer {layer!r} " if layer else "the network "
-    what = f"{where}uses {operator}" if operator else "the network uses what ONNX lacks"
-    return f"this network cannot become an ONNX file: {what}. {remedy}"
 
 
 def _layer(node: Any) -> str:
@@ -144,12 +122,3 @@ def _runner(path: Path) -> Any:
         return torch.from_numpy(logits), torch.from_numpy(probabilities)
 
     return run
-
-
-@contextmanager
-def _folder_beside(path: Path) -> Iterator[Path]:
-    """A folder for files that do not have their names yet, on the same disk."""
-    with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-            yield Path(folder)

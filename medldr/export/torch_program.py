@@ -11,7 +11,7 @@ from torch import Tensor
 from medldr.errors import InputError
 from medldr.export.agreement import Answers, Difference, check
 from medldr.export.exportable import INPUT, Exportable, FreeBatch
-from medldr.folders.files import atomic
+from medldr.folders.files import storage_errors
 from medldr.folders.preprocessing_record import Stored
 
 
@@ -30,9 +30,9 @@ def trace(module: Exportable, stored: Stored) -> torch.export.ExportedProgram:
             program = torch.export.export(module, (example,), dynamic_shapes={INPUT: {0: batch}})
     except Exception as error:  # torch raises of every kind; the network is what it failed on
         raise InputError(
-            f"torch.export cannot follow this network ({type(error).__name__}: {_first(error)}). "
-            "Its code must not choose its way by the values of the image, nor by how many images "
-            "there are"
+            f"torch.export cannot follow this network ({type(error).__name__}: "
+            f"{str(error).strip().partition(chr(10))[0]}). Its code must not choose its way by the "
+            "values of the image or their number"
         ) from error
     for graph in program.graph_module.modules():
         for node in getattr(getattr(graph, "graph", None), "nodes", ()):
@@ -46,7 +46,7 @@ def write_torch(module: Exportable, stored: Stored, path: Path, real: Tensor | N
     Args:
         module: What is exported.
         stored: What a stored image is.
-        path: `model.pt2`; nothing is there unless the check succeeds.
+        path: `model.pt2`.
         real: Stored images to check it on, besides random ones.
 
     Returns:
@@ -57,13 +57,12 @@ def write_torch(module: Exportable, stored: Stored, path: Path, real: Tensor | N
         StorageError: If it cannot be written.
     """
     program = trace(module, stored)
-    with atomic(path) as temporary:
-        with temporary.open("wb") as file:
-            torch.export.save(program, file)
-        with temporary.open("rb") as file:
-            loaded = torch.export.load(file)
-        # As a bundle runs it: a module with eval mode, which the program's own lacks.
-        return check(_runner(torch.export.unflatten(loaded)), module, stored, real, path.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with storage_errors(path):
+        torch.export.save(program, path)
+    # As a bundle runs it: a module with eval mode, which the program's own lacks.
+    loaded = torch.export.unflatten(torch.export.load(path))
+    return check(_runner(loaded), module, stored, real, path.name)
 
 
 def _runner(module: Any) -> Any:
@@ -73,7 +72,3 @@ def _runner(module: Any) -> Any:
         return logits, probabilities
 
     return run
-
-
-def _first(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

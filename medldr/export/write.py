@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 from torch import Tensor
 
-from medldr.errors import InputError, did_you_mean
 from medldr.export.agreement import Difference
 from medldr.export.bundle import write_bundle
 from medldr.export.bundle_reading import reading_steps
@@ -71,11 +69,6 @@ def export(
         StorageError: If it cannot be written.
     """
     to = Path(to)
-    if kind not in get_args(Kind):
-        raise InputError(
-            f"--format: {kind!r} is unknown.{did_you_mean(kind, get_args(Kind))} Known: "
-            f"{', '.join(get_args(Kind))}"
-        )
     check_replaceable(to, "files of an export", _is_export, force=force)
     if kind == "onnx":
         require_onnx()
@@ -85,25 +78,17 @@ def export(
     text = card_text(card, record, kind, limits)
     with whole_folder(to) as folder:
         if kind == "onnx":
-            found = write_onnx(module, record, folder / "model.onnx", real)
+            difference = write_onnx(module, record, folder / "model.onnx", real)
         elif steps is None:
-            found = write_torch(module, record.stored, folder / "model.pt2", real)
+            difference = write_torch(module, record.stored, folder / "model.pt2", real)
         else:
-            found = write_bundle(
-                module,
-                record,
-                steps,
-                folder,
-                real,
-                label=card.label,
-                intended_use=card.intended_use,
-                limits=limits,
-                card=text,
+            difference = write_bundle(
+                module, record, steps, folder, real, card=card, limits=limits, text=text
             )
         write_preprocessing(folder / PREPROCESSING, record)
         write_text(folder / CARD, text)
         files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-    return Exported(to, tuple(files), found, limits)
+    return Exported(to, tuple(files), difference, limits)
 
 
 def _is_export(folder: Path) -> bool:

@@ -34,15 +34,14 @@ def test_a_program_names_no_folder_of_this_machine(tmp_path, tiny, record_of, st
         assert str(folder).encode() not in content
 
 
-def test_a_network_that_cannot_be_followed_is_told_and_leaves_nothing(tmp_path, tiny, record_of):
+def test_a_network_that_cannot_be_followed_is_told(tmp_path, tiny, record_of):
     record = record_of(1, (6, 4))
     module = make_exportable(tiny(pooling=Sorts()), record)
     with pytest.raises(InputError, match=r"torch\.export cannot follow this network"):
         write_torch(module, record.stored, tmp_path / "model.pt2", None)
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_program_that_answers_otherwise_is_not_kept(tmp_path, tiny, record_of, monkeypatch):
+def test_a_program_that_answers_otherwise_is_refused(tmp_path, tiny, record_of, monkeypatch):
     record = record_of(1, (6, 4))
     module = make_exportable(tiny(), record)
     other = tiny()
@@ -53,18 +52,8 @@ def test_a_program_that_answers_otherwise_is_not_kept(tmp_path, tiny, record_of,
         "trace",
         lambda module, stored: trace(make_exportable(other, record), stored),
     )
-    with pytest.raises(InputError, match=r"model\.pt2 does not answer .* Nothing was kept"):
+    with pytest.raises(InputError, match=r"model\.pt2 does not answer as the network"):
         write_torch(module, record.stored, tmp_path / "model.pt2", None)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_network_with_a_cosine_head_and_dropout(tmp_path, network, record_of, stored_images):
-    record = record_of(3, (18, 17))
-    keys = {"head": "cosine", "cosine_scale": 30.0, "dropout": 0.5}
-    module = make_exportable(network("resnet32", 3, 3, (18, 17), **keys), record)
-    found = write_torch(module, record.stored, tmp_path / "model.pt2", stored_images(record))
-    assert found.logit < 2e-5  # of logits up to 30
 
 
 @pytest.mark.slow

@@ -48,12 +48,6 @@ def test_a_program_lies_beside_its_preprocessing_and_its_card(tmp_path, tiny, re
     assert [p.name for p in done.folder.parent.iterdir()] == ["out"]
 
 
-def test_an_empty_folder_is_filled(tmp_path, tiny, record_of, fast):
-    (tmp_path / "out").mkdir()
-    export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD)
-    assert len(content(tmp_path / "out")) == 3
-
-
 def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, fast):
     out = tmp_path / "out"
     export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
@@ -80,11 +74,6 @@ def test_other_folders_and_files_are_left_alone(tmp_path, tiny, record_of, fast,
             tiny(), record_of(1, (6, 4)), thesis / "chapter.txt", "torch", card=CARD, force=force
         )
     assert (thesis / "chapter.txt").read_text() == "years of work"
-
-
-def test_an_unknown_format_is_told_with_the_nearest(tmp_path, tiny, record_of):
-    with pytest.raises(InputError, match=r"--format: 'onxx' is unknown\. Did you mean 'onnx'\?"):
-        export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "onxx", card=CARD)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
