@@ -8,10 +8,10 @@ import glob
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -38,32 +38,30 @@ def storage_errors(path: Path, needed: int | None = None) -> Iterator[None]:
     except OSError as error:
         raise _explain(error, path, needed) from error
     except RuntimeError as error:
-        # torch.save reports a failed write as a RuntimeError of its archive writer.
-        cause = error.__cause__ or error.__context__
-        if isinstance(cause, OSError):
-            raise _explain(cause, path, needed) from error
-        if "PytorchStreamWriter" in str(error) or "file write failed" in str(error):
-            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise _explain(full, path, needed) from error
-        raise
+        # torch reports a failed write as a RuntimeError of its archive writer.
+        if "PytorchStreamWriter" not in str(error) and "file write failed" not in str(error):
+            raise
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise _explain(full, path, needed) from error
+
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_IMPOSSIBLE: Final = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG),
+)
 
 
 def _explain(error: OSError, path: Path, needed: int | None) -> Exception:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in _FULL:
         size = f" ({needed:,} bytes needed)" if needed else ""
         return StorageError(
             f"no space left to write {path}{size}. Everything written before is intact; "
             "free some space and run the same command again to resume"
         )
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return StorageError(
-            f"cannot write {path}: {os.strerror(error.errno)}. Choose another folder with --out"
-        )
-    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG):
-        return StorageError(
-            f"cannot write {path}: {os.strerror(error.errno).lower()}. Choose another place with "
-            "--out"
-        )
+    if error.errno in _IMPOSSIBLE:
+        reason = os.strerror(error.errno or 0)
+        return StorageError(f"cannot write {path}: {reason}. Choose another place with --out")
     return error
 
 
@@ -84,24 +82,21 @@ def atomic(path: Path | str, needed: int | None = None) -> Iterator[Path]:
     path = Path(path)
     with storage_errors(path, needed):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+        temporary.touch(exist_ok=False)
         try:
             yield temporary
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            temporary.chmod(0o666 & ~_umask())
+            sync_file(temporary)
             temporary.replace(path)
             sync_folder(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def sync_file(path: Path) -> None:
+    """Flush a file's content to disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
@@ -178,6 +173,9 @@ def _remove_abandoned(to: Path) -> None:
 
 def _put(folder: Path, to: Path, before: Path) -> None:
     """Give a folder its name; what had it goes to `before`, and comes back if that fails."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            sync_file(path)
     if to.exists():
         to.replace(before)
     try:
@@ -271,7 +269,7 @@ def load_tensors(path: Path | str) -> dict[str, Tensor]:
     except (SafetensorError, OSError) as error:
         raise InputError(
             f"{path} is not a readable safetensors file: {error}. Weights are only read from "
-            "safetensors files, because other formats can execute code"
+            "safetensors files"
         ) from error
 
 
@@ -307,11 +305,9 @@ def load_checkpoint(path: Path | str) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}") from error
     except pickle.UnpicklingError as error:
-        # From torch's message take only what it found, not its advice to load the file anyway.
-        found = re.search(r"GLOBAL [\w.]+", str(error))
         raise InputError(
             f"{path} is refused: it contains more than tensors and plain values, and loading it "
-            f"could execute code{f' ({found[0]})' if found else ''}"
+            "could execute code"
         ) from error
     except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]

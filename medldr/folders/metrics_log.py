@@ -38,11 +38,8 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
         key = (number,) if key == (None, None) else (*key, stage_of(row))
         newest.pop(key, None)
         newest[key] = row
-    problems = []
-    if broken:
-        lines = "line" if broken == 1 else "lines"
-        problems.append(f"{broken} unreadable {lines} of metrics.jsonl left out of the curves.")
-    return list(newest.values()), problems
+    problems = [f"Unreadable lines of metrics.jsonl left out of the curves: {broken}."]
+    return list(newest.values()), problems if broken else []
 
 
 def stage_of(row: LogRow) -> int:

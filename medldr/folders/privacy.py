@@ -35,7 +35,6 @@ _HIDDEN_EXAMPLES = re.compile(
     rf"(?:, for example {_HIDDEN_LIST}(?!(?: =|;|,) )| \({_HIDDEN_LIST}\))"
 )
 """Examples of which every one is hidden, which say nothing any more."""
-_SCAN = re.compile(r"\.(nii|dcm|dicom|png|jpe?g|tiff?|mha|mhd|nrrd)(\.gz)?$", re.IGNORECASE)
 _PUBLIC_FILE = re.compile(r"[a-z]*mnist(3d)?(_\d{2,3})?\.npz")
 """Files of a public collection, which do not belong to a single patient."""
 _PUBLIC_HOST = re.compile(
@@ -123,9 +122,9 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
     """The beginning of an error, without anything that might name a patient, but still useful.
 
     Known ids are hidden, and so is every word that looks like a path, a file name or an id (three
-    digits next to letters, or six digits). What helps to fix the error is kept: addresses,
-    checksums, keys with their value, our own files and those of public collections. A path to such
-    a file is reduced to its name.
+    digits next to letters, or six digits). What helps to fix the error is kept: checksums, keys
+    with their value, our own files, and the addresses and files of public collections. A path to
+    such a file is reduced to its name.
 
     Args:
         text: The error.
@@ -159,7 +158,7 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
         if match["word"] is not None:
             return word(match["word"])
         if match["url"] is not None:
-            return match["url"] if _is_public(match["url"]) else HIDDEN_NAME
+            return match["url"] if _PUBLIC_HOST.match(match["url"]) else HIDDEN_NAME
         if match["key"] is not None:
             value = match["value"]
             named = "/" in value or "\\" in value or _FILE.search(value)
@@ -170,28 +169,17 @@ def hide_names(text: str, ids: Collection[str], keep: Collection[str] = ()) -> s
     return hidden if len(hidden) <= LONGEST_ERROR else f"{hidden[:LONGEST_ERROR]} ..."
 
 
-def _is_public(url: str) -> bool:
-    """Whether an address names no patient, as one of a scan or a hospital record might."""
-    if _PUBLIC_HOST.match(url):
-        return True
-    parts = [part.rstrip(".!?") for part in re.split(r"[/?&=#]", url)[3:]]
-    return not any(
-        _SCAN.search(part) or (_LIKE_AN_ID.fullmatch(part) and not _PUBLIC_FILE.fullmatch(part))
-        for part in parts
-    )
-
-
 def hide_in_config(config: Mapping[str, Any], ids: Collection[str]) -> dict[str, Any]:
     """The same configuration without ids: a list of ids becomes a count.
 
     Example:
         >>> hide_in_config({"data": {"exclude": ["p7", "p9"], "name": "table"}}, ())
-        {'data': {'exclude': '2 ids, hidden', 'name': 'table'}}
+        {'data': {'exclude': 'ids, hidden: 2', 'name': 'table'}}
     """
 
     def clean(key: str, value: Any) -> Any:
         if key in ID_KEYS and isinstance(value, list | tuple):
-            return f"{len(value)} id{'' if len(value) == 1 else 's'}, hidden" if value else []
+            return f"ids, hidden: {len(value)}" if value else []
         if isinstance(value, Mapping):
             return {str(k): clean(str(k), v) for k, v in value.items()}
         if isinstance(value, list | tuple):

@@ -6,7 +6,7 @@ import csv
 import io
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ class Answers:
     threshold: float | None = None
     warnings: tuple[tuple[str, ...], ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)

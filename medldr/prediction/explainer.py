@@ -47,8 +47,7 @@ class Explainer:
         for run in runs:
             if not run.model.maps:
                 raise InputError(
-                    f"--explain: the network of {run.folder} has tokens in place of feature maps, "
-                    "so it cannot be explained in this way. Leave --explain out"
+                    f"--explain: the network of {run.folder} has no feature maps. Leave it out"
                 )
         check_replaceable(
             folder, "heat maps", lambda folder: (folder / PAGE).is_file(), force=force
@@ -96,5 +95,5 @@ class Explainer:
         if heat.shape[1:] != size:
             mode = "bilinear" if len(size) == 2 else "trilinear"
             heat = interpolate(heat[None], size=size, mode=mode, align_corners=False)[0]
-        found: NDArray[np.float32] = heat[0].numpy()
-        return found
+        values: NDArray[np.float32] = heat[0].numpy()
+        return values

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -28,7 +27,7 @@ from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
 from medldr.prediction.views import check_views, views_of
 
-Told = Callable[[Item, Sequence[NewItem], NDArray[np.float64]], None]
+OnAnswer = Callable[[Item, Sequence[NewItem], NDArray[np.float64]], None]
 """Called with each item that was answered, what each run read of it, and its probabilities."""
 
 
@@ -53,21 +52,20 @@ def load_runs(runs: str | Path | Sequence[str | Path], device: str | None = None
         raise InputError("no run is named: give the folder that `medldr train` printed")
     if len({Path(folder).resolve() for folder in folders}) < len(folders):
         raise InputError("a run is named twice: an ensemble needs different runs")
-    found = [Trained(folder, device) for folder in folders]
-    first = found[0]
-    for other in found[1:]:
-        for what, one, two in (
-            ("task", first.record.task, other.record.task),
-            ("classes", first.record.class_names, other.record.class_names),
-            ("positive class", first.record.positive_class, other.record.positive_class),
-            ("number of axes", len(first.shape), len(other.shape)),
-        ):
-            if one != two:
-                raise InputError(
-                    f"{first.folder} and {other.folder} cannot answer together: their {what} "
-                    f"differ ({one} and {two})"
-                )
-    return found
+    loaded = [Trained(folder, device) for folder in folders]
+    first = loaded[0]
+    for other in loaded[1:]:
+        if _answers_of(first) != _answers_of(other):
+            raise InputError(
+                f"{first.folder} and {other.folder} cannot answer together: their tasks, classes "
+                f"and axes are {_answers_of(first)} and {_answers_of(other)}"
+            )
+    return loaded
+
+
+def _answers_of(run: Trained) -> tuple[Any, ...]:
+    record = run.record
+    return record.task, record.class_names, record.positive_class, len(run.shape)
 
 
 def predict_items(
@@ -75,7 +73,7 @@ def predict_items(
     items: Sequence[Item],
     *,
     tta: Sequence[str] = (),
-    told: Told | None = None,
+    told: OnAnswer | None = None,
 ) -> Answers:
     """Answer items, in their order; those that cannot be used are listed with the reason.
 
@@ -94,32 +92,25 @@ def predict_items(
     names: list[str] = []
     bad: list[Unreadable] = []
     warnings: list[tuple[str, ...]] = []
-    of_runs: list[NDArray[np.float64]] = []
+    record = runs[0].record
+    of_runs = [np.empty((len(runs), 0, len(record.class_names)))]
     for batch in _batches(runs, items):
         good = [one for one in batch if not one.reason]
         bad += [Unreadable(one.item.name, one.reason) for one in batch if one.reason]
         if not good:
             continue
-        given = [
-            run.answer(
-                [one.images[k] for one in good],
-                views,
-                images=torch.from_numpy(np.stack([one.images[k].image for one in good])),
-            )
-            for k, run in enumerate(runs)
-        ]
-        probs = np.stack([answer.prob for answer in given])
+        given = [run.answer([one.images[k] for one in good], views) for k, run in enumerate(runs)]
+        probs = np.stack([prob for prob, _ in given])
         of_runs.append(probs)
         for row, one in enumerate(good):
             names.append(one.item.name)
             facts = one.images[0].facts
             changed = () if facts is None else facts.warnings
-            unusual = agreed([answer.unusual[row] for answer in given])
+            unusual = agreed([texts[row] for _, texts in given])
             warnings.append((*unusual, *changed))
             if told is not None:
                 told(one.item, one.images, probs[:, row].mean(axis=0))
-    record = runs[0].record
-    every = np.concatenate(of_runs, axis=1) if of_runs else np.empty((len(runs), 0, _width(runs)))
+    every = np.concatenate(of_runs, axis=1)
     return Answers(
         task=record.task,
         class_names=record.class_names,
@@ -169,13 +160,11 @@ def predict(
     if isinstance(inputs, str | Path):
         items = find_items([inputs], axes, path_column)
     else:
-        held = listed(inputs, axes)
-        if all(isinstance(one, str | Path) for one in held):
-            items = find_items(held, axes, path_column)
+        given = listed(inputs, axes)
+        if all(isinstance(one, str | Path) for one in given):
+            items = find_items(given, axes, path_column)
         else:
-            items = [item_of_array(number, one, spacing) for number, one in enumerate(held)]
-    if not items:
-        raise InputError("nothing to predict: the list is empty")
+            items = [item_of_array(number, one, spacing) for number, one in enumerate(given)]
     return predict_items(loaded, items, tta=names)
 
 
@@ -200,14 +189,14 @@ def _batches(runs: Sequence[Trained], items: Sequence[Item]) -> Iterator[list[_R
 def _read(runs: Sequence[Trained], item: Item) -> _Read:
     if item.reason:
         return _Read(item, (), item.reason)
-    known: dict[tuple[str, str], NewItem] = {}
+    read: dict[tuple[str, str], NewItem] = {}
     try:
         for run in runs:
-            if run.reads_like not in known:
-                known[run.reads_like] = _new_item(run, item)
+            if run.reads_like not in read:
+                read[run.reads_like] = _new_item(run, item)
     except ScanError as error:
         return _Read(item, (), str(error))
-    return _Read(item, tuple(known[run.reads_like] for run in runs), "")
+    return _Read(item, tuple(read[run.reads_like] for run in runs), "")
 
 
 def _new_item(run: Trained, item: Item) -> NewItem:
@@ -226,33 +215,24 @@ def _new_item(run: Trained, item: Item) -> NewItem:
 
 
 def _threshold(runs: Sequence[Trained]) -> float | None:
-    known = [run.record.threshold for run in runs]
-    if any(one is None for one in known):
+    thresholds = [run.record.threshold for run in runs]
+    if None in thresholds:
         return None
-    return float(np.mean([one for one in known if one is not None]))
+    return float(np.mean(np.array(thresholds, dtype=np.float64)))
 
 
 def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[str, ...]:
-    said = []
+    notes = []
+    threshold, record = _threshold(runs), runs[0].record
     if len(runs) > 1:
-        said.append(f"probabilities are the mean of {len(runs)} runs")
-        if _threshold(runs) is not None:
-            said.append("the threshold is the mean of the runs' own, not one chosen for them all")
-    limit, record = _threshold(runs), runs[0].record
-    if limit is not None:
-        aim = (
-            "" if record.specificity is None else f" for a specificity of {record.specificity:.0%}"
-        )
-        said.append(
-            f"above_threshold: {record.positive_class} is more probable than {limit:.3g}, which "
-            f"{record.threshold_from} chose{aim}"
+        notes.append(f"probabilities, and the threshold if any, are the mean of {len(runs)} runs")
+    if threshold is not None:
+        notes.append(
+            f"above_threshold: {record.positive_class} is more probable than {threshold:.3g}, "
+            f"chosen on {record.threshold_from} for a specificity of {record.specificity}"
         )
     if tta:
-        said.append(f"probabilities are the mean of {views} views of each image")
+        notes.append(f"probabilities are the mean of {views} views of each image")
     if any(run.record.latents is None for run in runs):
-        said.append("unlikeness to training images was not measured (no validation images)")
-    return tuple(said)
-
-
-def _width(runs: Sequence[Trained]) -> int:
-    return len(runs[0].record.class_names)
+        notes.append("unlikeness to training images was not measured (no validation images)")
+    return tuple(notes)

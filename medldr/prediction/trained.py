@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
@@ -24,18 +22,6 @@ from medldr.prediction.views import View
 from medldr.run import trained_network
 from medldr.training import make_single_fabric
 from medldr.transforms import recorded_pipeline
-
-
-class Answered(NamedTuple):
-    """One run's answers to a batch.
-
-    Attributes:
-        prob: ``(B, K)`` probabilities, averaged over views, recalibrated if the run was.
-        unusual: ``(B,)`` what is unusual about each image, by kind.
-    """
-
-    prob: NDArray[np.float64]
-    unusual: list[dict[str, str]]
 
 
 class Trained:
@@ -78,16 +64,20 @@ class Trained:
         return repr(self.record.reading), repr(self.record.stored)
 
     def answer(
-        self, items: Sequence[NewItem], views: Sequence[View], *, images: Tensor
-    ) -> Answered:
+        self, items: Sequence[NewItem], views: Sequence[View]
+    ) -> tuple[NDArray[np.float64], list[dict[str, str]]]:
         """Answer a batch.
 
         Args:
             items: What was read.
             views: Views of each image that are averaged.
-            images: ``(B, C, *S)`` the items' stored images.
+
+        Returns:
+            ``(B, K)`` probabilities, averaged over views and recalibrated if the run was; and what
+            is unusual about each image, by kind.
         """
         record = self.record
+        images = torch.from_numpy(np.stack([item.image for item in items]))
         with torch.inference_mode(), self.fabric.autocast():
             seen = self.pipeline.evaluate(images.to(self.fabric.device))
             stages = record.latents.stages if record.latents is not None else ()
@@ -100,12 +90,12 @@ class Trained:
         far = None if self._centre is None else distances(self._centre, averages)
         unusual = []
         for row, item in enumerate(items):
-            found = {} if item.facts is None else unusual_file(item.facts, record.training)
-            found |= unusual_values(mean[row], sd[row], record.training)
+            texts = {} if item.facts is None else unusual_file(item.facts, record.training)
+            texts |= unusual_values(mean[row], sd[row], record.training)
             if far is not None and record.latents is not None:
-                found |= unusual_features(float(far[row]), record.latents.threshold)
-            unusual.append(found)
-        return Answered(prob, unusual)
+                texts |= unusual_features(float(far[row]), record.latents.threshold)
+            unusual.append(texts)
+        return prob, unusual
 
     def _calibrated(self, logits: NDArray[np.float32]) -> NDArray[np.float64]:
         prob = probabilities(logits, self.record.task)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from medldr.data.counting import counted
 from medldr.data.files.facts import Facts
 from medldr.folders.preprocessing_record import Range, Training
 
@@ -29,27 +28,26 @@ def unusual_file(facts: Facts, training: Training) -> dict[str, str]:
     Returns:
         A sentence for each kind of finding.
     """
-    found = {}
+    texts = {}
     if training.channels and facts.shape[0] not in training.channels:
         had = ", ".join(map(str, training.channels))
-        has = counted(facts.shape[0], "channel", "channels")
-        found["channels"] = f"it has {has}; training images had {had}"
+        texts["channels"] = f"its channels are {facts.shape[0]}; training images had {had}"
     if _beyond(facts.spatial, training.sizes):
-        found["size"] = (
+        texts["size"] = (
             f"its size is {_times(facts.spatial)}; training images had "
             f"{_ranges(training.sizes or ())} pixels"
         )
     if facts.spacing is None and training.spacings is not None:
-        found["spacing"] = "it does not say its spacing in mm, and training images did"
+        texts["spacing"] = "it does not say its spacing in mm, and training images did"
     elif facts.spacing is not None and _beyond(facts.spacing, training.spacings):
-        found["spacing"] = (
+        texts["spacing"] = (
             f"its spacing is {_times(facts.spacing)} mm; training images had "
             f"{_ranges(training.spacings or ())} mm"
         )
     if facts.modality and training.modalities and facts.modality not in training.modalities:
         had = ", ".join(training.modalities)
-        found["modality"] = f"its modality is {facts.modality}; training images were {had}"
-    return found
+        texts["modality"] = f"its modality is {facts.modality}; training images were {had}"
+    return texts
 
 
 def unusual_values(mean: float, sd: float, training: Training) -> dict[str, str]:
@@ -60,16 +58,16 @@ def unusual_values(mean: float, sd: float, training: Training) -> dict[str, str]
         sd: Of its pixels.
         training: What the training images were.
     """
-    for word, value, known in (("mean", mean, training.mean), ("SD", sd, training.sd)):
-        if known is None:
+    for word, value, limits in (("mean", mean, training.mean), ("SD", sd, training.sd)):
+        if limits is None:
             continue
-        slack = MARGIN * (known[1] - known[0])
-        if not known[0] - slack <= value <= known[1] + slack:
-            said = (
-                f"the {word} of its grey values is {value:.3g} after normalisation; training "
-                f"images had {known[0]:.3g} to {known[1]:.3g}"
-            )
-            return {"values": said}
+        low, high = limits
+        slack = MARGIN * (high - low)
+        if not low - slack <= value <= high + slack:
+            return {
+                "values": f"the {word} of its grey values is {value:.3g} after normalisation; "
+                f"training images had {low:.3g} to {high:.3g}"
+            }
     return {}
 
 
@@ -82,8 +80,8 @@ def unusual_features(distance: float, threshold: float) -> dict[str, str]:
     """
     if distance <= threshold:
         return {}
-    said = f"it looks unlike the training images (distance {distance:.3g}, limit {threshold:.3g})"
-    return {"features": said}
+    text = f"it looks unlike the training images (distance {distance:.3g}, limit {threshold:.3g})"
+    return {"features": text}
 
 
 def agreed(of_runs: Sequence[dict[str, str]]) -> tuple[str, ...]:
@@ -93,9 +91,11 @@ def agreed(of_runs: Sequence[dict[str, str]]) -> tuple[str, ...]:
         >>> agreed([{"size": "a"}, {"size": "b", "values": "c"}, {}])
         ('a',)
     """
-    kinds = dict.fromkeys(kind for found in of_runs for kind in found)
-    texts = {kind: [found[kind] for found in of_runs if kind in found] for kind in kinds}
-    return tuple(said[0] for said in texts.values() if 2 * len(said) > len(of_runs))
+    by_kind: dict[str, list[str]] = {}
+    for texts in of_runs:
+        for kind, text in texts.items():
+            by_kind.setdefault(kind, []).append(text)
+    return tuple(texts[0] for texts in by_kind.values() if 2 * len(texts) > len(of_runs))
 
 
 def _beyond(values: Sequence[float], known: Sequence[Range] | None) -> bool:

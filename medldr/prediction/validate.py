@@ -120,12 +120,13 @@ def _is_validation(folder: Path) -> bool:
 
 def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any:
     """The run's configuration with the site's table in place of its data."""
-    wrong = [one for one in overrides if not one.startswith("data.")]
-    if wrong:
-        raise InputError(f"{wrong[0]}: only keys of data can be changed, such as data.label=grade")
-    for one in overrides:
-        if one.partition("=")[0].strip() in ("data.name", "data.file", "data.folders"):
-            raise InputError(f"{one}: the table is the argument after the run. Leave this out")
+    for override in overrides:
+        key = override.partition("=")[0].strip()
+        if not key.startswith("data.") or key in ("data.name", "data.file", "data.folders"):
+            raise InputError(
+                f"{override}: only keys of data can be changed, such as data.label=grade; the "
+                "table is the argument after the run"
+            )
     if not table.is_file():
         raise InputError(f"there is no table {table}")
     own = trained.config.data.model_dump(mode="json")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.config.identity import dump_config, run_hash
-from medldr.data.counting import counted
 from medldr.datasets import table as table_plugin
 from medldr.evaluation import recalibration
 from medldr.evaluation.evaluate import evaluate
@@ -46,7 +45,7 @@ def evaluated(
     trained: Trained,
     files: RunFolder,
     tables: Mapping[str, Predictions],
-    said: Sequence[str],
+    table_notes: Sequence[str],
     unreadable: int,
 ) -> dict[str, Any]:
     """The content of `evaluation.json`.
@@ -55,18 +54,19 @@ def evaluated(
         trained: The run.
         files: Its files.
         tables: Its validation split, and the site's as ``test``.
-        said: What was noticed in the site's table, without names of files or patients.
+        table_notes: What was noticed in the site's table, without names of files or patients.
         unreadable: How many scans could not be read.
     """
     record = read_run_record(files)
     settings = trained.config.evaluation.model_copy(
         update={"subgroups": None, "bands": {}, "splits": tuple(tables)}
     )
-    notes = [f"external validation of {record.label} (seed {record.seed}) on scans of another site"]
-    notes += said
+    notes = [
+        f"external validation of {record.label} (seed {record.seed}) on scans of another site",
+        *table_notes,
+    ]
     if unreadable:
-        scans = counted(unreadable, "scan", "scans")
-        notes.append(f"{scans} could not be read and left out")
+        notes.append(f"scans that could not be read and were left out: {unreadable}")
     made = record.recalibration.get(record.selection.rule) if record.selection else None
     how = None
     if made is not None:
@@ -122,7 +122,7 @@ def write_validation(
         seed=record.seed,
         hash=run_hash(config),
         times={"started": now, "starts": 1, "latest_start": now, "seconds": 0.0, "finished": now},
-        provenance={"command": ["medldr", "validate"], "packages": _packages()},
+        provenance={"command": ["medldr", "validate"], "packages": provenance.versions()},
         data={
             "name": site,
             "notes": content["notes"],
@@ -134,23 +134,16 @@ def write_validation(
         data_hash=data_hash,
         split_hash=data_hash,
         spec=None if record.spec is None else asdict(record.spec),
-        validation_of=_origin(record, files),
+        validation_of={
+            "hash": record.hash,
+            "seed": record.seed,
+            "weights": (record.checksums or {}).get(files.model.name),
+        },
         scored_with=dict(provenance.scoring()),
         **_training(record),
     )
     write_evaluation(made, content)
     add_to_run_record(made, checksums=checksums_of(made))
-
-
-def _packages() -> dict[str, Any]:
-    found: dict[str, Any] = provenance.collect()["packages"]
-    return found
-
-
-def _origin(record: RunRecord, files: RunFolder) -> dict[str, Any]:
-    """Which run was validated, by what cannot be mistaken."""
-    sums = record.checksums or {}
-    return {"hash": record.hash, "seed": record.seed, "weights": sums.get(files.model.name)}
 
 
 def _training(record: RunRecord) -> dict[str, Any]:
@@ -159,29 +152,22 @@ def _training(record: RunRecord) -> dict[str, Any]:
         *("precision", "device", "threads", "batch_size", "sampler", "augmentation", "steps"),
         *("epochs", "stopped_early"),
     )
-    found = {key: getattr(record, key) for key in keys}
+    facts = {key: getattr(record, key) for key in keys}
     if record.selection is not None:
-        found["selection"] = record.selection.written()
-        found["selections"] = {record.selection.rule: record.selection.written()}
-    made = {} if record.selection is None else record.recalibration
-    if made:
-        found["recalibration"] = {rule: one.model_dump() for rule, one in made.items()}
-    return found
+        facts["selection"] = record.selection.written()
+        facts["selections"] = {record.selection.rule: record.selection.written()}
+        facts["recalibration"] = {r: one.model_dump() for r, one in record.recalibration.items()}
+    return facts
 
 
 def _without_paths(config: RunConfig, site: str, trained: Trained) -> RunConfig:
     """The run's configuration; in place of its data the site's, without a path."""
-    data = table_plugin.Config(set=site, file=Path("site.csv"), classes=trained.record.class_names)
-    model = config.model.model_copy(update={"weights": None})
-    evaluation = config.evaluation.model_copy(update={"subgroups": None, "bands": {}})
-    training = config.training.model_copy(update={"init_from": None})
-    return config.model_copy(
-        update={
-            "data": data,
-            "model": model,
-            "evaluation": evaluation,
-            "training": training,
-            "protocol": "",
-            "pinned": {},
-        }
-    )
+    changed: dict[str, Any] = {
+        "data": table_plugin.Config(
+            set=site, file=Path("site.csv"), classes=trained.record.class_names
+        ),
+        "model": config.model.model_copy(update={"weights": None}),
+        "evaluation": config.evaluation.model_copy(update={"subgroups": None, "bands": {}}),
+        "training": config.training.model_copy(update={"init_from": None}),
+    }
+    return config.model_copy(update={**changed, "protocol": "", "pinned": {}})

@@ -34,23 +34,16 @@ def check_views(names: Sequence[str], transform: Mapping[str, Any], size: Sequen
     Raises:
         InputError: Naming what may be asked for.
     """
-    known = [*DIRECTIONS[len(size)], TURNS]
     flip = transform.get("flip") or ()
     # Presets for photographs mirror a share of them, always sideways.
     seen = ["left_right"] if isinstance(flip, float | int) else list(flip)
     if transform.get("rotate_quarter_turns"):
         seen.append(TURNS)
     for name in names:
-        if name not in known:
-            raise InputError(
-                f"--tta: unknown view {name!r}.{did_you_mean(name, known)} Views: "
-                f"{', '.join(known)}"
-            )
         if name not in seen:
-            allowed = f"it saw {', '.join(seen)}" if seen else "it saw no mirrored or turned image"
             raise InputError(
-                f"--tta {name}: the network was not trained with it ({allowed}), so its answers "
-                "to such views mean nothing. Leave it out"
+                f"--tta {name}: the network was not trained with this view, so its answers to it "
+                f"mean nothing.{did_you_mean(name, seen)} Views it saw: {', '.join(seen) or 'none'}"
             )
     if TURNS in names and size[0] != size[1]:
         raise InputError(f"--tta {TURNS}: its first two axes must be equally long")
@@ -73,15 +66,15 @@ def views_of(names: Sequence[str], axes: int) -> list[View]:
     directions = DIRECTIONS[axes]
     mirrored = [2 + directions.index(name) for name in names if name != TURNS]
     turns = range(4) if TURNS in names else range(1)
-    found: dict[tuple[int, ...], View] = {}
+    distinct: dict[tuple[int, ...], View] = {}
     probe = torch.arange(2 * 2 * 2 if axes == 3 else 4).view(1, 1, *(2,) * axes)
     for count in range(len(mirrored) + 1):
         for flips in itertools.combinations(mirrored, count):
             for turn in turns:
                 view = _view(flips, turn)
                 # Two mirrors are half a turn: what moves pixels alike counts once.
-                found.setdefault(tuple(view(probe).flatten().tolist()), view)
-    return list(found.values())
+                distinct.setdefault(tuple(view(probe).flatten().tolist()), view)
+    return list(distinct.values())
 
 
 def _view(flips: tuple[int, ...], turn: int) -> View:

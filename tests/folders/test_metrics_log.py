@@ -20,7 +20,7 @@ def test_the_newest_record_of_an_evaluation_counts(tmp_path):
     path = written(tmp_path / "metrics.jsonl", *map(json.dumps, rows), '{"epoch": 3, "st')
     found, problems = read_log(path)
     assert found == [rows[1], rows[2]]
-    assert problems == ["1 unreadable line of metrics.jsonl left out of the curves."]
+    assert problems == ["Unreadable lines of metrics.jsonl left out of the curves: 1."]
 
 
 def test_normalised_weights_do_not_replace_those_they_are_made_of(tmp_path):

@@ -160,7 +160,7 @@ def test_no_id_or_group_of_a_patient_reaches_the_page(run_folder, read):
     assert "MRN-" not in text
     found = read(files.report)
     assert "constant image: [hidden id]" in found.text
-    assert "2 ids, hidden" in found.text
+    assert "ids, hidden: 2" in found.text
     assert "1 unreadable file was left out" in found.text
     assert "This run has failed (InputError)." in found.text
 
@@ -233,7 +233,7 @@ def test_a_broken_last_line_of_the_metrics_is_left_out_and_reported(run_folder, 
     with files.metrics.open("a") as file:
         file.write('{"epoch": 4, "trai')
     found = read(write_report(files))
-    assert "1 unreadable line of metrics.jsonl" in found.text
+    assert "Unreadable lines of metrics.jsonl" in found.text
     assert any("epoch 3" in label for label in found.labels)
 
 
