@@ -53,7 +53,7 @@ def assemble(
     training, averaging = config.training, config.training.averaging
     processes = Processes(fabric)
     prepared = prepare(config, data, model, algorithm, fabric, processes)
-    loader, sampler, domains, steps, schedule, rules, splits, said = prepared
+    loader, sampler, domains, steps, schedule, rules, splits, settings_notes = prepared
     rows = loader.batch_size
     selector = Selector(rules)
     validation = Validation(config, data, rules, splits, fabric, processes)
@@ -78,15 +78,12 @@ def assemble(
         algorithm.begin(model)
     model, more = start.share_statistics(model, fabric)
     more += start.undefined_rules(rules, data)
-    if before.stage <= 1:  # keys of a later stage have no other unit
-        more += start.units(training)
     more += start.resting_statistics(model, warm_start=bool(training.init_from))
-    more += said
+    more += settings_notes
     weights = data.class_weights(training.class_weights)
     class_weights = WeightsInTime(
         None if weights is None else weights.to(fabric.device), training, loader.steps_per_epoch
     )
-    more += class_weights.notes()
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = valley = None
     if isinstance(averaging, AveragingConfig):

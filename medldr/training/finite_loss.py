@@ -95,27 +95,24 @@ class FiniteLossCheck:
             (bad,) = self._processes.total(bad)
         if bad:
             raise NonFiniteError(
-                f"the weights are not finite after step {index}, although every loss was finite: a "
-                "gradient overflowed. The last good checkpoint is kept. Lower training.lr, set "
-                "training.clip_norm, or set training.precision: float32"
+                f"the weights are not finite after step {index}: a gradient overflowed. The last "
+                "good checkpoint is kept. Lower training.lr, set training.clip_norm, or "
+                "training.precision: float32"
             )
 
     def _describe(self, index: int) -> str:
-        terms: dict[str, float] = {}
-        rows: list[int] = []
-        for row_numbers, logs in self._seen:
-            values = {name: float(value) for name, value in logs.items()}
-            bad = {n: v for n, v in values.items() if not torch.isfinite(torch.tensor(v))}
-            terms.update(bad)
-            rows += row_numbers.tolist()
-        rows = list(dict.fromkeys(rows))
-        names = [str(n) for n in self._name_rows(rows)] if self._name_rows else map(str, rows)
-        shown = ", ".join(list(names)[:MAX_NAMES])
+        terms = {
+            name: float(value)
+            for _, logs in self._seen
+            for name, value in logs.items()
+            if not torch.isfinite(value).all()
+        }
+        rows = list(dict.fromkeys(n for numbers, _ in self._seen for n in numbers.tolist()))
+        names = self._name_rows(rows) if self._name_rows else list(map(str, rows))
         more = f" and {len(rows) - MAX_NAMES} more" if len(rows) > MAX_NAMES else ""
         term = ", ".join(f"{name} = {value}" for name, value in terms.items()) or "loss"
         return (
-            f"the loss is not finite at step {index + 1} (term: {term}). "
-            f"Samples of this batch: {shown}{more}. No optimizer step was made with it, and the "
-            "last good checkpoint is kept. Check these samples, lower training.lr, set "
-            "training.clip_norm, or set training.precision: float32"
+            f"the loss is not finite at step {index + 1} (term: {term}). Samples of this batch: "
+            f"{', '.join(names[:MAX_NAMES])}{more}. The last good checkpoint is kept. Check these "
+            "samples, lower training.lr, set training.clip_norm, or training.precision: float32"
         )

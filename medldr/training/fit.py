@@ -14,7 +14,6 @@ from medldr.training.build_trainer import assemble
 from medldr.training.fit_result import Before, FitResult
 from medldr.training.later_stages import tau_norm
 from medldr.training.later_stages.retrain_head import (
-    does_not_apply,
     stage_algorithm,
     stage_config,
     to_head,
@@ -125,11 +124,9 @@ def fit_in_stages(
                 before=before,
             )
             trainer.notes.append(
-                f"retrain_head: after epoch {before.epochs} only the classifier was trained, on "
-                f"the latents of the weights that {fitted.reported.rule} chose in epoch "
-                f"{fitted.reported.epoch}"
+                f"retrain_head: after epoch {before.epochs} only the classifier was trained, from "
+                f"the weights that {fitted.reported.rule} chose in epoch {fitted.reported.epoch}"
             )
-            trainer.notes += does_not_apply(config)
             after = trainer.run()
         else:
             after = tau_norm.apply(

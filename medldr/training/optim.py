@@ -58,15 +58,14 @@ class Schedule:
         self._units = training.steps or training.epochs or 1
         self._milestones = sorted(training.milestones)
         if training.warmup >= self._units:
-            unit = "steps" if training.steps else "epochs"
             raise InputError(
-                f"training.warmup: {training.warmup} {unit} of warm-up take up the whole run of "
-                f"{self._units} {unit}. Use a smaller training.warmup"
+                f"training.warmup: {training.warmup} takes up the whole run of {self._units} "
+                "epochs or steps. Use a smaller training.warmup"
             )
         if training.schedule == "cosine" and self._units == 1 and self(0) == 0:
             raise InputError(
-                "training.cosine_zero: last makes the rate of a run of a single unit 0, so nothing "
-                "would be learnt. Train longer, or set training.cosine_zero: one_after"
+                "training.cosine_zero: last makes the rate of a run of a single epoch or step 0. "
+                "Train longer, or set training.cosine_zero: one_after"
             )
 
     def __call__(self, step: int) -> float:
@@ -189,20 +188,9 @@ class WeightsInTime:
         self, weights: Tensor | None, training: TrainingConfig, steps_per_epoch: int
     ) -> None:
         self._weights = weights
-        self._start = start_of(training.class_weights)
-        self._units = training.steps or training.epochs or 1
-        self._unit = "steps" if training.steps else "epochs"
-        self._first_step = self._start * (1 if training.steps else steps_per_epoch)
+        start = start_of(training.class_weights)
+        self._first_step = start * (1 if training.steps else steps_per_epoch)
 
     def __call__(self, step: int) -> Tensor | None:
         """Weights at this step, counted from 0; None while nothing is weighed."""
         return self._weights if step >= self._first_step else None
-
-    def notes(self) -> list[str]:
-        """A note on weights that would never count."""
-        if self._start < self._units or self._weights is None:
-            return []
-        return [
-            f"training.class_weights: they start after {self._start} {self._unit}, but the run "
-            f"has {self._units}, so no class is weighed"
-        ]

@@ -29,7 +29,7 @@ class Prepared(NamedTuple):
         schedule: Factor on the learning rate at each step.
         rules: The selection rules.
         splits: Splits, and parts of held-out domains, that have rows.
-        said: What the method has to say about the run, and settings that double or do nothing.
+        notes: Of the method on the run, and on settings that double or do nothing.
     """
 
     loader: TrainLoader
@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
     schedule: Schedule
     rules: tuple[Rule, ...]
     splits: set[str]
-    said: list[str]
+    notes: list[str]
 
 
 def prepare(
@@ -78,8 +78,8 @@ def prepare(
     start.check(training, algorithm, model, rows // processes.world)
     start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
     steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
-    said = algorithm.check_run(config, processes=processes.world, steps=steps)
-    said += over_corrected(algorithm, sampler, training) + without_effect(training)
+    notes = algorithm.check_run(config, processes=processes.world, steps=steps)
+    notes += over_corrected(algorithm, sampler, training) + without_effect(training)
     schedule = Schedule(training, loader.steps_per_epoch)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
     averaging = training.averaging
@@ -89,4 +89,4 @@ def prepare(
         oracle=config.evaluation.oracle,
         averaging=averaging.name if averaging else None,
     )
-    return Prepared(loader, sampler, domains, steps, schedule, rules, splits, said)
+    return Prepared(loader, sampler, domains, steps, schedule, rules, splits, notes)

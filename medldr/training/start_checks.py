@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import nn
@@ -46,19 +46,17 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
         )
     if training.accumulate > 1 and algorithm.set_based and not training.accumulate_sets:
         raise InputError(
-            f"training.accumulate: {training.accumulate} would change what algorithm {name} "
-            "learns: a sample's loss depends on the other samples in the batch, and these sets "
-            f"would be {training.accumulate} times smaller. Set training.accumulate: 1, or confirm "
-            "with training.accumulate_sets: true that this is intended"
+            f"training.accumulate: {training.accumulate} would make the sets that algorithm {name} "
+            "learns from as many times smaller. Set training.accumulate: 1, or confirm with "
+            "training.accumulate_sets: true"
         )
-    norms = _normalises_by_batch(model)
     per_pass = rows // training.accumulate // algorithm.batches_per_step
-    if norms and per_pass < 2:
+    if _normalises_by_batch(model) and per_pass < 2:
         raise InputError(
-            f"training.batch_size: {per_pass} image per pass is too few for batch normalisation, "
-            "which needs at least 2. Each process gets training.batch_size / (processes x "
-            "training.accumulate) images. Use a larger batch, or set model.batch_norm: frozen for "
-            "a network that starts from trained weights"
+            "training.batch_size: batch normalisation needs at least 2 images per pass, which are "
+            f"training.batch_size / (processes x training.accumulate), here {per_pass}. Use a "
+            "larger batch, or model.batch_norm: frozen for a network that starts from trained "
+            "weights"
         )
     if training.early_stopping and training.select[0] in ("last", SWAD):
         raise InputError(
@@ -82,16 +80,13 @@ def resting_statistics(model: FeatureModel, warm_start: bool) -> list[str]:
     norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if warm_start or not model.batch_norm_frozen:
         return []
-    if not norms:
-        return ["model.batch_norm: frozen has no effect: this network has no batch normalisation"]
     for norm in norms:
         mean, var = norm.running_mean, norm.running_var
         if mean is None or var is None or mean.any() or (var != 1).any():
             return []
     return [
         "model.batch_norm: frozen keeps the statistics of a new network, mean 0 and variance 1, "
-        "so nothing is normalised; it is meant for networks that start from "
-        "model.pretrained, model.weights or training.init_from"
+        "so nothing is normalised"
     ]
 
 
@@ -135,16 +130,11 @@ def check_blocks(
         return
     share = rows // domains // training.accumulate * processes
     if share < algorithm.rows_per_domain:
-        per_process = -(-algorithm.rows_per_domain // processes)
-        key, blocks = (
-            ("batch_per_domain", 1) if training.batch_per_domain else ("batch_size", domains)
-        )
-        least = per_process * processes * blocks * training.accumulate
+        key = "batch_per_domain" if training.batch_per_domain else "batch_size"
         raise InputError(
-            f"training.{key}: {share} image of each domain per pass is too few for algorithm "
-            f"{algorithm.config.name}, which needs {algorithm.rows_per_domain}. Set "
-            f"training.{key} to {least} or more"
-            + (", or training.accumulate: 1" if training.accumulate > 1 else "")
+            f"training.{key}: algorithm {algorithm.config.name} needs {algorithm.rows_per_domain} "
+            f"images of each domain per pass, not {share}. Use a larger training.{key}, or "
+            "training.accumulate: 1"
         )
 
 
@@ -159,25 +149,10 @@ def undefined_rules(rules: Sequence[Rule], data: Data) -> list[str]:
         labels = data.table.labels[rows].astype(np.float64)
         if auc(labels, unknown, data.spec.task) is None:
             notes.append(
-                f"training.select: {rule.name} cannot be measured, because all {len(rows)} "
-                f"{rule.split} images are of one class; the first evaluation's weights will be "
-                "kept. Use a rule such as val_loss, val_accuracy or last instead"
+                f"training.select: {rule.name} cannot be measured, because all {rule.split} images "
+                "are of one class; use val_loss, val_accuracy or last"
             )
     return notes
-
-
-def units(training: TrainingConfig) -> list[str]:
-    """A note on keys that count steps where a recipe may have meant epochs."""
-    if training.steps is None:
-        return []
-    counted = [f"validation every {training.evaluate_every} step(s)"]
-    if training.schedule == "multistep":
-        counted.append(f"milestones after {', '.join(map(str, training.milestones))} steps")
-    if training.warmup:
-        counted.append(f"{training.warmup} steps of warm-up")
-    if start_of(training.class_weights):
-        counted.append(f"class weights after {start_of(training.class_weights)} steps")
-    return [f"training.steps is set, so these count steps, not epochs: {'; '.join(counted)}"]
 
 
 def start_from(model: nn.Module, source: str | Path) -> None:
@@ -196,22 +171,13 @@ def start_from(model: nn.Module, source: str | Path) -> None:
         raise InputError(
             f"training.init_from: {path} does not exist. Give the folder of a finished run"
         )
-    given = load_tensors(path)
-    wanted = model.state_dict()
-    wrong = [f"{name} is missing" for name in wanted if name not in given]
-    wrong += [f"{name} is unexpected" for name in given if name not in wanted]
-    wrong += [
-        f"{name} has shape {tuple(given[name].shape)}, expected {tuple(value.shape)}"
-        for name, value in wanted.items()
-        if name in given and given[name].shape != value.shape
-    ]
-    if wrong:
-        more = f", and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+    try:
+        model.load_state_dict(load_tensors(path))
+    except RuntimeError as error:
         raise InputError(
             f"training.init_from: the weights in {path} do not fit this model: "
-            f"{'; '.join(wrong[:5])}{more}. Use the same model section and the same classes"
-        )
-    model.load_state_dict(given)
+            f"{' '.join(str(error).split())}. Use the same model section and the same classes"
+        ) from error
 
 
 def share_statistics(model: FeatureModel, fabric: Fabric) -> tuple[FeatureModel, list[str]]:
@@ -225,9 +191,8 @@ def share_statistics(model: FeatureModel, fabric: Fabric) -> tuple[FeatureModel,
     if fabric.device.type == "cuda":
         return model.share_batch_norm(), []
     return model, [
-        f"batch normalisation uses the rows of each of the {fabric.world_size} processes "
-        "separately, because torch shares its statistics only on CUDA; results differ from those "
-        "of a single process"
+        "batch normalisation uses the rows of each process separately, because torch shares its "
+        "statistics only on CUDA; results differ from those of a single process"
     ]
 
 
@@ -248,9 +213,6 @@ def set_size(
     return batch_size // training.accumulate // (processes if local else 1)
 
 
-_ONLY_COSINE: Final = ("cosine_top", "cosine_zero")
-
-
 def over_corrected(algorithm: Algorithm, sampler: str, training: TrainingConfig) -> list[str]:
     """A note where more than one part of a run makes up for rare classes.
 
@@ -266,32 +228,24 @@ def over_corrected(algorithm: Algorithm, sampler: str, training: TrainingConfig)
     ways = [f"the loss {loss.config.name}" for loss in losses if loss.balances_classes][:1]
     if sampler == "weighted" and algorithm.sampler != sampler:
         ways.append("class-balanced batches (sampler: weighted)")
-    if isinstance(training.class_weights, tuple):
-        ways.append("training.class_weights, if its numbers are for rare classes,")
-    elif training.class_weights is not None:
+    if training.class_weights is not None:
         ways.append("training.class_weights")
     if len(ways) < 2:
         return []
-    return [
-        f"{', '.join(ways[:-1])} and {ways[-1]} each make up for rare classes; together they "
-        "correct too much. Keep one of them"
-    ]
+    return [f"{' and '.join(ways)} each make up for rare classes: keep one of them"]
 
 
 def without_effect(training: TrainingConfig) -> list[str]:
     """Notes on keys of the schedule that the run sets and does not use."""
-    notes = []
-    if training.warmup_from is not None and not training.warmup:
-        notes.append("training.warmup_from has no effect, because training.warmup is 0")
-    keys = [k for k in _ONLY_COSINE if getattr(training, k) != _default(k)]
-    if keys and training.schedule != "cosine":
-        named = " and ".join(f"training.{key}" for key in keys)
-        notes.append(
-            f"{named} {'has' if len(keys) == 1 else 'have'} no effect, because training.schedule "
-            f"is {training.schedule}"
-        )
-    return notes
-
-
-def _default(key: str) -> object:
-    return TrainingConfig.model_fields[key].default
+    length = training.steps or training.epochs or 1
+    unused = {
+        "warmup_from": not training.warmup,
+        "cosine_top": training.schedule != "cosine",
+        "cosine_zero": training.schedule != "cosine",
+        "class_weights": start_of(training.class_weights) >= length,
+    }
+    return [
+        f"training.{key} has no effect with the other keys of training"
+        for key, idle in unused.items()
+        if idle and getattr(training, key) != TrainingConfig.model_fields[key].default
+    ]

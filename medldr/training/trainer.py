@@ -226,10 +226,7 @@ class Trainer:
 
     def _expect_epoch_done(self, epoch: int) -> None:
         if self.step.index != (epoch + 1) * self.per_epoch:
-            raise RuntimeError(
-                f"the training loader ended epoch {epoch + 1} at step {self.step.index}, although "
-                f"it promised {self.per_epoch} steps per epoch"
-            )
+            raise RuntimeError(f"the training loader ended epoch {epoch + 1} early")
 
     def _seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.began

@@ -95,8 +95,8 @@ class Validation:
         row: dict[str, Any] = {}
         for column, split in self._columns.items():
             table = tables[split] if split in tables else _part(tables["test"], split)
-            found = score(table, self._positive) | domain_means(table)
-            row |= {f"{column}/{name}": value for name, value in found.items()}
+            scores = score(table, self._positive) | domain_means(table)
+            row |= {f"{column}/{name}": value for name, value in scores.items()}
         if self._curves:
             row |= held_out_curves(tables["test"])
         shared: dict[str, Any] = self._processes.from_first(row)
@@ -117,10 +117,9 @@ def _require_domains(config: RunConfig, data: Data, rules: Sequence[Rule]) -> No
     for rule in rules:
         asked = rule.name.endswith(DOMAIN_METRICS)
         if asked and not (data.table.domains[rows[rule.split]] != "").any():
-            plain = rule.name.replace("_domain_", "_")
             raise InputError(
                 f"training.select: {rule.name} is a mean over domains, but no {rule.split} row of "
-                f"{data.table.name} has a domain. Use {plain}"
+                f"{data.table.name} has one. Use {rule.name.replace('_domain_', '_')}"
             )
 
 
@@ -131,8 +130,7 @@ def _looks(config: RunConfig, rules: Sequence[Rule]) -> list[str]:
         held_out = held_out_domains(cast(DatasetConfig, config.data))
         notes.append(
             f"evaluation.domain_curves: the held-out domains ({', '.join(held_out)}) were scored "
-            "at every validation so reports can choose among runs (leave-one-domain-out); "
-            "no rule of this run reads these columns"
+            "at every validation for leave-one-domain-out; no rule of this run reads these scores"
         )
     named = ", ".join(rule.name for rule in rules if rule.split == "target_out")
     if named:

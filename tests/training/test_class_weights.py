@@ -43,15 +43,6 @@ def test_ldam_s_weights_come_after_160_epochs():
 def test_without_a_start_they_count_from_the_first_step(setting):
     at = WeightsInTime(torch.ones(3), TrainingConfig(class_weights=setting), 5)
     assert at(0) is not None
-    assert at.notes() == []
-
-
-def test_weights_that_would_never_count_are_told():
-    late = WeightsInTime(torch.ones(3), TrainingConfig(epochs=2, class_weights=LATE), 5)
-    assert late.notes() == [
-        "training.class_weights: they start after 2 epochs, but the run has 2, so no class is "
-        "weighed"
-    ]
 
 
 def test_they_reach_the_loss_at_that_step(train, used):

@@ -127,7 +127,7 @@ def test_the_record_says_who_looked_at_held_out_domains(done):
     notes = done.record["notes"]
     [curves] = [note for note in notes if note.startswith("evaluation.domain_curves")]
     assert "(site1, site3) were scored at every validation" in curves
-    assert "no rule of this run reads these columns" in curves
+    assert "no rule of this run reads these scores" in curves
     assert any("oracle_out_accuracy chose on the target_out rows" in note for note in notes)
 
 
@@ -176,5 +176,5 @@ def test_a_rule_over_domains_needs_domains(train, rows_of):
 
 def test_an_oracle_of_the_part_held_back_needs_that_part(train):
     changes = {"training.select": ("oracle_out_accuracy",), "evaluation.oracle": True}
-    with pytest.raises(InputError, match="'target_out' of held-out domains, but no domain"):
+    with pytest.raises(InputError, match="needs 'target_out', but the data has only"):
         train(changes)

@@ -68,9 +68,8 @@ def test_stopped_and_resumed_equals_an_unbroken_run(name, train, first, rows_of,
             assert torch.equal(value, state[key]), key
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_with_weight_0_the_weights_are_those_of_erm_bit_for_bit(precision, train):
-    plan = {**PLAN, "training.precision": precision}
+def test_with_weight_0_the_weights_are_those_of_erm_bit_for_bit(train):
+    plan = {**PLAN, "training.precision": "float32", "training.epochs": 1}
     erm = train(plan, "erm").folder.model.read_bytes()
     own = train({**plan, "algorithm": {"name": "miro", "weight": 0}}, "miro")
     assert own.folder.model.read_bytes() == erm
@@ -84,13 +83,6 @@ def test_what_second_order_cannot_work_in_is_refused_before_the_first_step(train
     changes = {**PLAN, "algorithm": METHODS["mldg, second order"]}
     with pytest.raises(InputError, match=r"cannot be compiled.*machine\.compile: false"):
         train({**changes, "machine.compile": True}, "compiled")
-
-
-def test_accumulation_is_refused_by_methods_that_make_their_own_steps(train):
-    for name in ("mldg", "fishr"):
-        changes = {**PLAN, "algorithm": METHODS[name], "training.accumulate": 2}
-        with pytest.raises(InputError, match="makes its own optimizer steps"):
-            train(changes, name)
 
 
 def test_the_last_step_of_a_run_may_be_the_first_with_the_whole_weight(train):

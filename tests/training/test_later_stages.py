@@ -158,19 +158,9 @@ def test_a_stage_that_cannot_work_is_refused_before_the_first_begins(
     assert not list(tmp_path.glob("**/last.ckpt"))
 
 
-@pytest.mark.parametrize(
-    ("stage", "said"),
-    [
-        ("tau_nrom", "Did you mean 'tau_norm'"),
-        ({"epochs": 3}, "needs a key 'name'"),
-        ({"name": "retrain_head"}, "either epochs or steps"),
-        ({"name": "retrain_head", "epochs": 1, "steps": 1}, "either epochs or steps"),
-        ({"name": "tau_norm", "tau": -1}, "greater than or equal to 0"),
-    ],
-)
-def test_a_stage_that_cannot_be_read_is_refused(stage, said):
-    with pytest.raises(ValidationError, match=said):
-        TrainingConfig(stages=[stage])
+def test_a_stage_needs_one_length():
+    with pytest.raises(ValidationError, match="either epochs or steps"):
+        TrainingConfig(stages=[{"name": "retrain_head"}])
 
 
 def test_averaged_weights_are_normalised_too(train):
@@ -201,9 +191,3 @@ def test_batches_of_a_stage_are_as_large_as_those_of_blocks_of_domains(make_conf
     staged = stage_config(config, 0, parts_of(config).data.spec)
     assert staged.training.batch_per_domain is None
     assert staged.training.batch_size == 2 * 2  # of two sites
-
-
-def test_what_does_not_apply_is_said(train):
-    changes = {**WHOLE, "training.class_weights": "balanced", "training.stages": [HEAD]}
-    notes = train(changes, "run").fitted.notes
-    assert "retrain_head: training.class_weights did not apply to it" in notes

@@ -49,10 +49,8 @@ def test_schedules_equal_those_of_torch_per_epoch_and_per_step(schedule, warmup)
 
 
 def test_warmup_that_leaves_nothing_is_refused():
-    with pytest.raises(InputError, match=r"training\.warmup: 3 epochs.*run of 3 epochs"):
+    with pytest.raises(InputError, match=r"training\.warmup: 3 takes up the whole run of 3"):
         Schedule(TrainingConfig(epochs=3, warmup=3), 2)
-    with pytest.raises(InputError, match="5 steps"):
-        Schedule(TrainingConfig(steps=5, warmup=7), 2)
 
 
 def reference(training, weights, gradients):

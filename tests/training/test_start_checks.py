@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from medldr.config import TrainingConfig
 from medldr.errors import InputError
 from medldr.folders.files import load_tensors, save_tensors
 from medldr.models.base import FeatureModel
@@ -40,7 +39,9 @@ def test_accumulation_is_refused_for_methods_with_their_own_steps(train, parts_o
 
 @pytest.mark.parametrize("changes", [{"training.batch_size": 1}, {"training.accumulate": 5}])
 def test_single_images_per_pass_are_refused_with_batch_normalisation(train, changes):
-    with pytest.raises(InputError, match=r"training\.batch_size: 1 image per pass.*at least 2"):
+    with pytest.raises(
+        InputError, match=r"training\.batch_size: .*at least 2 images per pass.*here 1"
+    ):
         train(changes)
     plain = {**changes, "model.norm": False, "training.epochs": 1}
     assert train(plain, "without").fitted.steps == (23 if "training.batch_size" in changes else 5)
@@ -53,7 +54,7 @@ def test_frozen_batch_normalisation_takes_single_images(train):
     assert any("mean 0 and variance 1" in note for note in fitted.notes)
 
 
-@pytest.mark.parametrize("change", ["trained", "live", "warm", "none"])
+@pytest.mark.parametrize("change", ["trained", "live", "warm"])
 def test_statistics_at_rest_are_told_where_frozen_ones_would_normalise_nothing(change):
     model = FeatureModel(stage_dims=(4,), dim=4, num_classes=2)
     model.norms = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.BatchNorm3d(4))
@@ -64,20 +65,15 @@ def test_statistics_at_rest_are_told_where_frozen_ones_would_normalise_nothing(c
         model.norms[1].running_var[2] = 1.5
     elif change == "live":
         model.batch_norm_frozen = False
-    elif change == "none":
-        model.norms = torch.nn.Identity()
-    notes = start.resting_statistics(model, warm_start=change == "warm")
-    assert [note for note in notes if "no batch normalisation" not in note] == []
-    assert len(notes) == (1 if change == "none" else 0)
+    assert start.resting_statistics(model, warm_start=change == "warm") == []
 
 
 def test_a_pass_of_single_images_is_refused_also_where_a_step_has_several_passes(train):
-    with pytest.raises(InputError, match=r"training\.batch_size: 1 image per pass"):
+    with pytest.raises(InputError, match=r"at least 2 images.*here 1"):
         train({"algorithm": {"name": "fish"}, "training.batch_size": 1})
 
 
-@pytest.mark.parametrize("name", ["fish", "coral"])
-@pytest.mark.parametrize("sampler", ["shuffle", "weighted"])
+@pytest.mark.parametrize(("name", "sampler"), [("fish", "shuffle"), ("coral", "weighted")])
 def test_methods_of_single_domains_refuse_a_sampler_without_blocks(name, sampler, train):
     with pytest.raises(InputError, match=rf"training\.sampler: {sampler} .*{name}.*domains"):
         train({"algorithm": {"name": name}, "training.sampler": sampler})
@@ -86,11 +82,15 @@ def test_methods_of_single_domains_refuse_a_sampler_without_blocks(name, sampler
 
 def test_blocks_too_small_for_a_method_are_refused_with_the_least_batch_size(train):
     changes = {"algorithm": {"name": "coral"}, "training.epochs": 1}
-    with pytest.raises(InputError, match=r"1 image of each domain.*coral.*batch_size to 4 or more"):
+    with pytest.raises(
+        InputError, match=r"coral needs 2 images of each domain per pass, not 1"
+    ):
         train({**changes, "training.batch_size": 3})
     train({**changes, "training.batch_size": 4}, "four")
     parts = {**changes, "training.accumulate": 2, "training.accumulate_sets": True}
-    with pytest.raises(InputError, match=r"batch_size to 8 or more, or training\.accumulate: 1"):
+    with pytest.raises(
+        InputError, match=r"batch_size, or training\.accumulate: 1"
+    ):
         train({**parts, "training.batch_size": 6}, "parts")
     assert train({**parts, "training.batch_size": 8}, "eight").fitted.facts["set_size"] == 4
 
@@ -132,22 +132,13 @@ def test_a_run_starts_from_the_reported_weights_of_another(train):
 def test_weights_that_do_not_fit_are_named(train, tmp_path):
     first = train({"training.epochs": 1}, "first")
     start = {"training.init_from": str(first.folder.path)}
-    with pytest.raises(InputError, match=r"head\.weight has shape \(3, 6\), expected \(4, 6\)"):
+    with pytest.raises(InputError, match=r"head\.weight: .*\[3, 6\].*\[4, 6\]"):
         train({**start, "data.classes": 4}, "four")
-    with pytest.raises(InputError, match=r"norm\.weight is unexpected"):
+    with pytest.raises(InputError, match=r"Unexpected .*norm\.weight"):
         train({**start, "model.norm": False}, "plain")
     kept = {k: v for k, v in load_tensors(first.folder.model).items() if k != "conv.bias"}
     save_tensors(tmp_path / "some.safetensors", kept)
-    with pytest.raises(InputError, match=r"conv\.bias is missing"):
+    with pytest.raises(InputError, match=r"Missing .*conv\.bias"):
         train({"training.init_from": str(tmp_path / "some.safetensors")}, "fewer")
     with pytest.raises(InputError, match=r"init_from: .*nowhere does not exist"):
         train({"training.init_from": str(tmp_path / "nowhere")}, "none")
-
-
-def test_keys_that_count_steps_are_told_when_steps_are_asked_for():
-    training = TrainingConfig(steps=500, milestones=(50, 75), warmup=5)
-    (note,) = start.units(training)
-    assert "validation every 1 step" in note
-    assert "milestones after 50, 75 steps" in note
-    assert "5 steps of warm-up" in note
-    assert start.units(TrainingConfig(epochs=5)) == []

@@ -43,7 +43,6 @@ def watched(monkeypatch):
 def test_nothing_else_of_a_run_changes_also_not_where_the_valley_ends(train, watched, rows_of):
     watched(SHORT[2:])
     plain, run = train(PLAN, "plain"), train(SWAD, "swad")
-    assert any("ends by step 22" in note for note in run.fitted.notes)
     assert rows_of(run.folder) == rows_of(plain.folder)
     assert run.fitted.steps == plain.fitted.steps == 30
     for rule in ("val_loss", "last"):
@@ -104,17 +103,14 @@ def test_it_watches_the_mean_over_domains_where_rows_have_them(train, rows_of):
 def test_a_loss_that_never_converges_leaves_the_last_segment_with_a_note(train, watched):
     watched([3 - 0.1 * k for k in range(15)])
     fitted = train(SWAD).fitted
-    assert any("never converged" in n and "last 2 steps" in n for n in fitted.notes)
+    assert any("never converged" in n and "steps 29 to 30" in n for n in fitted.notes)
     assert fitted.selections["swad"].step == 30
     assert fitted.selections["swad"].value == pytest.approx(1.6)
 
 
-def test_flat_and_undefined_losses_are_noted(train, watched):
+def test_undefined_losses_end_the_average(train, watched):
     watched([1.0] * 13 + [float("nan")] * 2)
-    fitted = train(SWAD).fitted
-    assert any("converged at the first validation" in note for note in fitted.notes)
-    assert any("undefined at 2 validation(s)" in note for note in fitted.notes)
-    assert fitted.selections["swad"].step == 26
+    assert train(SWAD).fitted.selections["swad"].step == 26
 
 
 def test_live_statistics_are_the_means_over_the_batches_asked_for(train, watched, monkeypatch):
@@ -248,7 +244,7 @@ def test_a_segment_that_is_gone_is_named_before_the_run_goes_on(
 
 
 def test_what_cannot_work_is_refused_before_the_first_step(train):
-    with pytest.raises(InputError, match=r"made by training\.averaging: swad\. Set that too"):
+    with pytest.raises(InputError, match=r"needs training\.averaging: swad\. Set that too"):
         train({**PLAN, "training.select": ("swad",)})
     with pytest.raises(InputError, match=r"needs a split 'val' or 'id_val'.*data\.val_fraction"):
         parse_rules(["last"], {"train", "test"}, averaging="swad")

@@ -70,17 +70,6 @@ def stage_config(config: RunConfig, number: int, spec: DataSpec) -> RunConfig:
     return config.model_copy(update=update)
 
 
-def does_not_apply(config: RunConfig) -> list[str]:
-    """A note on keys of the whole network's training that the run sets, but a stage has not."""
-    training = config.training
-    set_ = [
-        f"training.{key}"
-        for key in ("class_weights", "averaging", "early_stopping")
-        if getattr(training, key) is not None
-    ]
-    return [f"retrain_head: {', '.join(set_)} did not apply to it"] if set_ else []
-
-
 def stage_algorithm(
     config: RunConfig, number: int, spec: DataSpec, model: FeatureModel, first: Algorithm
 ) -> Algorithm:

@@ -63,8 +63,8 @@ def check(config: RunConfig, number: int, model: FeatureModel) -> None:
     stage = config.training.stages[number]
     if not isinstance(model.head, nn.Linear):
         raise InputError(
-            "training.stages: tau_norm needs a linear classifier, and lengths of class weights do "
-            "not count in this one. Set model.head: linear, or leave the stage out"
+            "training.stages: tau_norm needs a linear classifier. Set model.head: linear, or leave "
+            "the stage out"
         )
     averaging = config.training.averaging
     averaged = [SWAD] if averaging is not None and averaging.name == SWAD else []

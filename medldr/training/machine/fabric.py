@@ -52,8 +52,8 @@ def make_fabric(
     world = machine.devices * machine.nodes
     if device == "cuda" and machine.devices > torch.cuda.device_count():
         raise InputError(
-            f"machine.devices: {machine.devices} devices were requested, but this machine has "
-            f"{torch.cuda.device_count()} CUDA devices"
+            f"machine.devices: {machine.devices} is more than the CUDA devices of this machine, "
+            f"{torch.cuda.device_count()}"
         )
     if device == "mps" and world > 1:
         raise InputError("machine.devices: mps supports a single device; set machine.devices: 1")
@@ -107,16 +107,18 @@ def resolve_device(asked: str) -> str:
     Raises:
         InputError: If the requested device is absent.
     """
-    there = {
+    available = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
         "cpu": True,
     }
+    names = [name for name, present in available.items() if present]
     if asked == "auto":
-        return next(name for name, found in there.items() if found)
-    if not there.get(asked):
-        found = ", ".join(name for name, is_there in there.items() if is_there)
-        raise InputError(f"machine.device: this machine has no {asked} device. Found: {found}")
+        return names[0]
+    if asked not in names:
+        raise InputError(
+            f"machine.device: this machine has no {asked} device, only {', '.join(names)}"
+        )
     return asked
 
 
@@ -144,7 +146,7 @@ def resolve_precision(asked: str, device: str) -> PrecisionName:
             f"training.precision: float16 needs a CUDA device, but this run uses {device}. "
             "Use bfloat16 or float32"
         )
-    return {"bfloat16": "bfloat16", "float16": "float16"}.get(asked, "float32")  # type: ignore[return-value]
+    return asked  # type: ignore[return-value]
 
 
 def has_fast_bfloat16(device: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:

@@ -39,18 +39,17 @@ class Processes:
 
     def total(self, *numbers: int) -> list[int]:
         """Sum of each integer over all processes."""
-        if self.world == 1:
-            return list(numbers)
-        shared = torch.tensor(numbers, dtype=torch.int64)
-        dist.all_reduce(shared, group=self._control)
-        return [int(n) for n in shared]
+        return self._reduced(numbers, dist.ReduceOp.SUM)
 
     def largest(self, *numbers: int) -> list[int]:
         """Maximum of each integer over all processes."""
+        return self._reduced(numbers, dist.ReduceOp.MAX)
+
+    def _reduced(self, numbers: tuple[int, ...], operation: Any) -> list[int]:
         if self.world == 1:
             return list(numbers)
         shared = torch.tensor(numbers, dtype=torch.int64)
-        dist.all_reduce(shared, op=dist.ReduceOp.MAX, group=self._control)
+        dist.all_reduce(shared, op=operation, group=self._control)
         return [int(n) for n in shared]
 
     def sum(self, tensor: Tensor) -> Tensor:

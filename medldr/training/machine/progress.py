@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import timedelta
-from types import TracebackType
 from typing import Any, Final
 
 from rich.console import Console
@@ -74,12 +73,7 @@ class RunProgress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
@@ -101,13 +95,10 @@ class RunProgress:
         values = [f"{text} {_number(row[key])}" for key, text in SHOWN.items() if key in row]
         mark = ["best so far"] if best else []
         left = [] if self._bar is not None or self._done >= self._total else [self._left()]
-        self._say(", ".join([where, *values, *mark, *left]))
+        self.note(", ".join([where, *values, *mark, *left]))
 
     def note(self, text: str) -> None:
         """Show a note to the user."""
-        self._say(text)
-
-    def _say(self, text: str) -> None:
         # A terminal wraps a long line between words; in a file it stays one searchable line.
         soft = not self._console.is_terminal
         self._console.print(text, soft_wrap=soft, markup=False)

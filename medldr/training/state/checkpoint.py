@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, atomic, load_checkpoint, save_checkpoint
@@ -28,18 +28,6 @@ WHAT: Final = {
 """What must match for a resumed run to equal an uninterrupted one, and the cure if it does not."""
 
 
-class Stateful(Protocol):
-    """A part of a run that has a state."""
-
-    def state_dict(self) -> Mapping[str, Any]:
-        """The state, in tensors and plain values."""
-        ...
-
-    def load_state_dict(self, state: Any) -> Any:
-        """Restore a state."""
-        ...
-
-
 class Checkpoints:
     """The checkpoints of one run.
 
@@ -55,8 +43,8 @@ class Checkpoints:
         self,
         folder: RunFolder,
         identity: Mapping[str, Any],
-        shared: Mapping[str, Stateful],
-        own: Mapping[str, Stateful],
+        shared: Mapping[str, Any],
+        own: Mapping[str, Any],
         processes: Processes,
     ) -> None:
         self._folder = folder
@@ -141,8 +129,7 @@ def newest(folder: RunFolder) -> tuple[dict[str, Any] | None, list[str]]:
             notes.append(str(error))
             continue
         if saved.get("version") != VERSION:
-            found = saved.get("version")
-            notes.append(f"{path} has version {found!r}; this medldr reads version {VERSION}")
+            notes.append(f"{path} is not of version {VERSION}, which this medldr reads")
             continue
         if notes:
             notes.append(f"resuming from {path} instead")

@@ -118,8 +118,8 @@ class Selector:
         for name in (rule.name for rule in self.rules if not rule.averaged):
             if name in self._best and not folder.selected(name).is_file():
                 raise InputError(
-                    f"cannot resume {folder.path}: {folder.selected(name)} is missing, which held "
-                    f"the weights that {name} chose. Restore it, or start over with --restart"
+                    f"cannot resume {folder.path}: {folder.selected(name)} is missing. Restore it, "
+                    "or start over with --restart"
                 )
 
     def state_dict(self) -> dict[str, Any]:
@@ -132,10 +132,10 @@ class Selector:
         self.waited = int(state["waited"])
 
 
-METRICS: Final = {name: known for name, known in metrics.METRICS.items() if known.selects}
+METRICS: Final = {name: metric for name, metric in metrics.METRICS.items() if metric.selects}
 """Metrics that can select."""
 
-DOMAIN_METRICS: Final = tuple(name for name, known in METRICS.items() if known.over_domains)
+DOMAIN_METRICS: Final = tuple(name for name, metric in METRICS.items() if metric.over_domains)
 """Unweighted means over the domains of a split: ``val_domain_accuracy`` is DomainBed's
 "training-domain validation"."""
 
@@ -205,11 +205,6 @@ def scored_splits(rules: Sequence[Rule], splits: Collection[str]) -> dict[str, s
     return scored | {rule.column.split("/")[0]: rule.split for rule in rules if rule.column}
 
 
-def rule_names() -> list[str]:
-    """All rules."""
-    return ["last", SWAD, *(f"{prefix}_{metric}" for prefix in PREFIXES for metric in METRICS)]
-
-
 def parse_rules(
     names: Sequence[str],
     splits: Collection[str],
@@ -248,7 +243,8 @@ def parse_rules(
         prefix = next((p for p in PREFIXES if name.startswith(f"{p}_")), None)
         metric = name.removeprefix(f"{prefix}_")
         if prefix is None or metric not in METRICS:
-            known = rule_names()
+            rule_names = [f"{one}_{metric}" for one in PREFIXES for metric in METRICS]
+            known = ["last", SWAD, *rule_names]
             raise InputError(
                 f"training.select: unknown rule {name!r}.{did_you_mean(name, known)} "
                 f"Rules: {', '.join(known)}"
@@ -261,14 +257,9 @@ def parse_rules(
         split = _SPLITS.get(prefix, prefix)
         if split == "val" and "val" not in splits:
             split = "id_val"
-        if split == "target_out" and split not in splits:
-            raise InputError(
-                f"training.select: {name} reads the part {split!r} of held-out domains, but no "
-                "domain is held out. Set data.held_out, or use another rule"
-            )
         if split not in splits:
             raise InputError(
-                f"training.select: {name} needs a split {split!r}, but the data has only "
+                f"training.select: {name} needs {split!r}, but the data has only "
                 f"{', '.join(sorted(splits))}. Use training.select: [last]"
             )
         column = f"{prefix}/{metric}"
@@ -280,15 +271,11 @@ def parse_rules(
 
 def _swad_rule(splits: Collection[str], averaging: str | None) -> Rule:
     if averaging != SWAD:
-        raise InputError(
-            "training.select: swad needs the weights made by training.averaging: swad. Set that "
-            "too, or remove swad from training.select"
-        )
+        raise InputError("training.select: swad needs training.averaging: swad. Set that too")
     split = next((split for split in ("val", "id_val") if split in splits), None)
     if split is None:
         raise InputError(
-            "training.averaging: swad watches the validation loss and needs a split 'val' or "
-            f"'id_val', but the data has only {', '.join(sorted(splits))}. Hold back a part of the "
+            "training.averaging: swad needs a split 'val' or 'id_val'. Hold back a part of the "
             "training rows (data.val_fraction), or set training.averaging: null"
         )
     return Rule(SWAD, split, WATCHED, larger=False, averaged=True)

@@ -137,12 +137,11 @@ class ValleyAverage:
         chosen = self.valley().segments
         target = self._folder.selected(SWAD)
         whole = all(self._path(number).is_file() for number in chosen)
-        there, whole = self._processes.from_first([target.is_file(), whole])
-        if not whole and not there:
+        published, whole = self._processes.from_first([target.is_file(), whole])
+        if not whole and not published:
             raise InputError(
-                f"cannot average: a file in {self._place} is missing, which held weights that SWAD "
-                f"chose (segments {', '.join(map(str, chosen))}). Restore it, or start over with "
-                "--restart"
+                f"cannot average: one of the segments {list(chosen)} in {self._place} is missing. "
+                "Restore it, or start over with --restart"
             )
         if whole:
             state = self._averaged(model, loader, epoch)
@@ -155,33 +154,17 @@ class ValleyAverage:
     def notes(self) -> list[str]:
         """What readers of the result should know."""
         valley = self.valley()
-        notes = []
-        undefined = self._losses.count(None)
-        if undefined:
-            notes.append(
-                f"swad: the validation loss was undefined at {undefined} validation(s), which "
-                "count as outside the valley"
-            )
+        starts = [0, *(step for _, step in self._ends)]
+        last = starts[max(valley.segments) + 1]
         if valley.lowest is None:
             return [
-                *notes,
-                "swad: the validation loss never converged (no validation was the lowest in "
-                f"its window of {self._config.n_converge}, which starts with it), so only the last "
-                f"{self._ends[-1][1] - self._start(len(self._ends) - 1)} steps are averaged",
+                "swad: the validation loss never converged, so only the weights after steps "
+                f"{starts[-2] + 1} to {last} are averaged"
             ]
-        first, last = min(valley.segments), max(valley.segments)
-        end = "lasts to the end" if valley.died is None else f"ends by step {self._end(valley)}"
-        notes.append(
-            f"swad averages the weights after steps {self._start(first) + 1} to "
-            f"{self._ends[last][1]}; the valley, up to a validation loss of "
-            f"{valley.threshold:.4g}, {end}"
-        )
-        if valley.lowest == 0:
-            notes.append(
-                "swad: the validation loss converged at the first validation, which also happens "
-                "when it does not change at all; check the curves"
-            )
-        return notes
+        return [
+            f"swad averages the weights after steps {starts[min(valley.segments)] + 1} to {last}, "
+            f"a valley up to a validation loss of {valley.threshold:.4g}"
+        ]
 
     def expect_segments(self) -> None:
         """Check, before resuming from a checkpoint, that all segments certain to be averaged exist.
@@ -196,8 +179,8 @@ class ValleyAverage:
         for number in sure:
             if not self._path(number).is_file():
                 raise InputError(
-                    f"cannot resume {self._folder.path}: {self._path(number)} is missing, which "
-                    "held weights that SWAD averages. Restore it, or start over with --restart"
+                    f"cannot resume {self._folder.path}: {self._path(number)} is missing. Restore "
+                    "it, or start over with --restart"
                 )
 
     def state_dict(self) -> dict[str, Any]:
@@ -223,13 +206,6 @@ class ValleyAverage:
 
     def _path(self, number: int) -> Path:
         return self._place / f"{number:06d}.safetensors"
-
-    def _start(self, number: int) -> int:
-        """Steps made before a segment."""
-        return self._ends[number - 1][1] if number else 0
-
-    def _end(self, valley: Valley) -> int | None:
-        return None if valley.died is None else self._ends[valley.died][1]
 
     def _choice(self) -> dict[str, Any]:
         valley = self.valley()

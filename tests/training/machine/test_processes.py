@@ -124,7 +124,7 @@ def test_a_nan_on_one_process_stops_both_and_both_name_its_samples(two):
 
 def test_statistics_of_each_process_alone_are_noted(two):
     for saw in two[1]:
-        assert any("batch normalisation uses the rows of each of the 2" in n for n in saw["notes"])
+        assert any("batch normalisation uses the rows of each process" in n for n in saw["notes"])
         assert not saw["erm_unused"]
     # The first process's statistics are everybody's.
     assert two[1][0]["buffer"] == two[1][1]["buffer"]

@@ -85,7 +85,7 @@ def test_another_version_is_refused_by_name(train):
     saved = load_checkpoint(run.folder.last)
     for path in (run.folder.last, run.folder.best):
         torch.save(saved | {"version": 99}, path)
-    with pytest.raises(InputError, match="has version 99; this medldr reads version 1"):
+    with pytest.raises(InputError, match="is not of version 1, which this medldr reads"):
         train(SGD)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from medldr.errors import InputError
-from medldr.training.weights.selection import Selector, parse_rules, rule_names, scored_splits
+from medldr.training.weights.selection import Selector, parse_rules, scored_splits
 
 ALL = {"train", "val", "id_val", "test", "target_in", "target_out"}
 
@@ -31,10 +31,8 @@ def choose(name, values, splits=ALL):
         ("val_auc", [None, 0.0], 2),
         ("val_auc", [0.3, math.nan, None, 0.2], 1),
         ("val_loss", [math.nan, 9.0, math.inf, 8.0], 4),
-        ("val_loss", [None, math.nan], 1),
         ("oracle_auc", [0.2, 0.4], 2),
         ("id_val_balanced_accuracy", [0.2, 0.4, 0.3], 2),
-        ("val_domain_accuracy", [0.5, 0.6, 0.6], 2),
         ("val_domain_loss", [0.5, 0.6, 0.4], 3),
         ("oracle_out_accuracy", [0.2, 0.4, 0.4], 2),
     ],
@@ -72,9 +70,6 @@ def test_state_survives_a_checkpoint():
 def test_an_unknown_rule_is_named_with_the_nearest():
     with pytest.raises(InputError, match=r"rule 'val_acuracy'.*Did you mean 'val_accuracy'"):
         parse_rules(["val_acuracy"], ALL)
-    with pytest.raises(InputError, match="unknown rule 'val_'"):
-        parse_rules(["val_"], ALL)
-    assert "last" in rule_names()
 
 
 def test_an_oracle_needs_the_key_that_allows_it():
@@ -93,16 +88,14 @@ def test_the_oracle_of_the_part_held_back_reads_that_part_alone():
     assert scored_splits(rules[:1], ALL) == {"val": "val", "oracle_out": "target_out"}
     with pytest.raises(InputError, match=r"oracle_out_accuracy reads the test.*evaluation\.oracle"):
         parse_rules(["oracle_out_accuracy"], ALL)
-    with pytest.raises(InputError, match=r"'target_out' of held-out.*Set data\.held_out"):
+    with pytest.raises(InputError, match=r"oracle_out_accuracy needs 'target_out', but the data"):
         parse_rules(["oracle_out_accuracy"], {"train", "val", "test"}, oracle=True)
-    with pytest.raises(InputError, match=r"Did you mean 'val_domain_accuracy'"):
-        parse_rules(["val_domain_acuracy"], ALL)
 
 
 def test_a_rule_without_its_split_is_refused():
-    with pytest.raises(InputError, match=r"val_auc needs a split 'id_val'.*\[last\]"):
+    with pytest.raises(InputError, match=r"val_auc needs 'id_val'.*\[last\]"):
         parse_rules(["val_auc"], {"train", "test"})
-    with pytest.raises(InputError, match="id_val_auc needs a split 'id_val'"):
+    with pytest.raises(InputError, match="id_val_auc needs 'id_val'"):
         parse_rules(["id_val_auc"], {"train", "val"})
 
 
