@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from medldr.config import identify, load_config
-from medldr.errors import InputError
 from medldr.folders import lifecycle
 from medldr.folders.checksums import (
     changes,
@@ -130,17 +129,6 @@ def test_a_run_that_has_not_finished_has_no_checksums(config, tmp_path):
         run.folder.evaluation.write_text("new")
     assert changed(run.folder) == {}
     assert read_run_record(run.folder).checksums is not None
-
-
-def test_a_run_that_failed_has_no_checksums(config, tmp_path):
-    def fail():
-        with lifecycle.open_run(identify(config), tmp_path) as run:
-            fill(run.folder)
-            raise InputError("broken")
-
-    with pytest.raises(InputError):
-        fail()
-    assert read_run_record(identify(config).folder(tmp_path)).checksums is None
 
 
 def test_no_run_is_ever_done_without_its_checksums(config, tmp_path, monkeypatch):

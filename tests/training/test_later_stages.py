@@ -136,12 +136,6 @@ def test_a_run_stopped_in_any_stage_equals_an_unbroken_one(stages, train, rows_o
         assert resumed.fitted.facts["stages"] == whole.fitted.facts["stages"]
 
 
-def test_a_stage_may_have_a_method_of_its_own(train):
-    stage = {**HEAD, "algorithm": {"name": "latentdr", "degrade": "pool"}}
-    staged = train({**WHOLE, "training.stages": [stage]}, "staged")
-    assert staged.fitted.epochs == 4
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -19,11 +19,6 @@ def test_accumulation_is_refused_for_set_based_methods_unless_meant(train):
     assert fitted.facts["set_size"] == 2
 
 
-def test_the_set_size_is_a_fact_of_set_based_methods_only(train):
-    assert train({"algorithm": LATENTDR, "training.epochs": 1}).fitted.facts["set_size"] == 5
-    assert train({"training.epochs": 1}, "erm").fitted.facts["set_size"] is None
-
-
 def test_accumulation_is_refused_for_methods_with_their_own_steps(train, parts_of, make_config):
     changes = {"training.accumulate": 2}
     parts = parts_of(make_config(changes))
@@ -82,15 +77,11 @@ def test_methods_of_single_domains_refuse_a_sampler_without_blocks(name, sampler
 
 def test_blocks_too_small_for_a_method_are_refused_with_the_least_batch_size(train):
     changes = {"algorithm": {"name": "coral"}, "training.epochs": 1}
-    with pytest.raises(
-        InputError, match=r"coral needs 2 images of each domain per pass, not 1"
-    ):
+    with pytest.raises(InputError, match=r"coral needs 2 images of each domain per pass, not 1"):
         train({**changes, "training.batch_size": 3})
     train({**changes, "training.batch_size": 4}, "four")
     parts = {**changes, "training.accumulate": 2, "training.accumulate_sets": True}
-    with pytest.raises(
-        InputError, match=r"batch_size, or training\.accumulate: 1"
-    ):
+    with pytest.raises(InputError, match=r"batch_size, or training\.accumulate: 1"):
         train({**parts, "training.batch_size": 6}, "parts")
     assert train({**parts, "training.batch_size": 8}, "eight").fitted.facts["set_size"] == 4
 

@@ -108,11 +108,6 @@ def test_a_loss_that_never_converges_leaves_the_last_segment_with_a_note(train, 
     assert fitted.selections["swad"].value == pytest.approx(1.6)
 
 
-def test_undefined_losses_end_the_average(train, watched):
-    watched([1.0] * 13 + [float("nan")] * 2)
-    assert train(SWAD).fitted.selections["swad"].step == 26
-
-
 def test_live_statistics_are_the_means_over_the_batches_asked_for(train, watched, monkeypatch):
     watched(SHORT)
     before = []
@@ -251,9 +246,3 @@ def test_what_cannot_work_is_refused_before_the_first_step(train):
     stop = {"training.early_stopping": 2, "training.select": ("swad",)}
     with pytest.raises(InputError, match=r"with the rule 'swad'. Put a rule such as val_auc"):
         train({**SWAD, **stop})
-
-
-def test_early_stopping_by_another_rule_ends_the_average_with_the_run(train):
-    run = train({**SWAD, "training.early_stopping": 1, "training.lr": 1.0})
-    assert run.fitted.stopped_early
-    assert run.fitted.selections["swad"].step <= run.fitted.steps < 30

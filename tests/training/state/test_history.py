@@ -25,11 +25,3 @@ def test_a_rewrite_drops_later_and_broken_rows(tmp_path):
     history.load_state_dict({"rows": [{"epoch": 1}]})
     history.rewrite()
     assert path.read_text() == '{"epoch": 1}\n'
-
-
-def test_other_processes_write_nothing(tmp_path):
-    history = History(tmp_path / "metrics.jsonl", writes=False)
-    history.rewrite()
-    history.append({"epoch": 1})
-    assert history.rows == [{"epoch": 1}]
-    assert not (tmp_path / "metrics.jsonl").exists()
