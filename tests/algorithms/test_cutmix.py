@@ -137,6 +137,7 @@ def test_dtype_and_memory_format_stay(shape, layout, dtype, paste):
     assert seen.is_contiguous(memory_format=layout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(5, 12), (8, 8, 8)])
 def test_clipping_raises_the_mean_share_by_as_much_as_in_a_simulation(size, build):
     _, algorithm = build()

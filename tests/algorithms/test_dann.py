@@ -231,6 +231,7 @@ def test_without_a_penalty_no_slope_is_computed(build, monkeypatch):
         algorithm.loss(model, batch)
 
 
+@pytest.mark.slow
 def test_the_network_deceives_a_discriminator_that_has_learned(build):
     model, algorithm, batch = build(weight=5.0)
     batch = batch._replace(image=batch.image + batch.domain[:, None, None, None])

@@ -215,6 +215,7 @@ def test_averages_and_what_is_used_of_them_follow_the_recursion(build):
         np.testing.assert_allclose(algorithm.average.numpy(), average, rtol=1e-10, atol=1e-16)
 
 
+@pytest.mark.slow
 def test_constant_variances_make_the_penalty_400_times_as_large(build):
     model, algorithm, batch = build(double=True)
     found = [algorithm.loss(model, batch).logs["loss/fishr"].item() for _ in range(400)]

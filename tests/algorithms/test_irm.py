@@ -30,13 +30,6 @@ def draw(*shape, seed=0):
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def backward(model, algorithm, batch):
-    model.zero_grad()
-    out = algorithm.loss(model, batch)
-    out.loss.backward()
-    return out, torch.cat([p.grad.flatten() for p in model.parameters()])
-
-
 def slope_by_autograd(losses, logits):
     """The definition: the derivative of a mean loss along a factor on the logits, at 1."""
     factor = torch.ones((), dtype=logits.dtype, requires_grad=True)
@@ -124,6 +117,7 @@ def test_a_half_without_any_weight_counts_nothing():
     assert irm_penalty([torch.ones(4)], [torch.tensor([0.0, 1.0, 0.0, 1.0])]).item() == 0
 
 
+@pytest.mark.slow
 def test_on_average_over_all_orders_it_is_nearly_the_square_of_the_slope():
     """Unbiased: over random halves it is the product of two different rows' slopes."""
     slopes = draw(8)

@@ -279,6 +279,7 @@ def test_variances_train_at_their_own_rate_and_decay_unless_told_not_to(build):
         assert {id(p) for p in groups[0]["params"]} == {id(p) for p in model.parameters()}
 
 
+@pytest.mark.slow
 def test_training_variances_alone_comes_to_the_mean_squares(build):
     model, algorithm, batch = build(weight=1.0, points="block")
     model.requires_grad_(False)

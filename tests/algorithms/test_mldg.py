@@ -364,8 +364,7 @@ def test_uneven_blocks_count_as_much_as_each_other(build):
 # ---------------------------------------------------------------- what it works with
 
 
-@pytest.mark.parametrize("order", ["first", "second"])
-@pytest.mark.parametrize("name", ["resnet18", "densenet121"])
+@pytest.mark.parametrize(("name", "order"), [("resnet18", "second"), ("densenet121", "first")])
 def test_volumes_train(name, order, standins):
     spec = DataSpec("binary", ("no", "yes"), (5, 5), 1, (8, 8, 8), ("a", "b"), ("a", "b"))
     config = plugins.load("models", name).Config(name=name, width=0.125, stem="small")

@@ -255,6 +255,7 @@ def test_the_third_loss_reaches_the_encoder_and_is_linear_in_the_weight(build):
     assert (gradients[1.0] - 10 * gradients[0.1]).abs().max().item() <= 1e-10
 
 
+@pytest.mark.slow
 def test_the_third_update_makes_the_style_head_uncertain(build):
     model, algorithm, batch = build(weight=1.0)
     step = step_of(model, algorithm, lr=0.5)

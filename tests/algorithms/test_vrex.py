@@ -146,6 +146,7 @@ def test_half_precision_is_computed_in_float32_also_under_autocast(dtype, standi
     assert out.loss.dtype == out.logs["loss/vrex"].dtype == torch.float32
 
 
+@pytest.mark.slow
 def test_training_with_a_large_weight_keeps_the_risks_together(build):
     left = {}
     for weight in (0.0, 20.0):

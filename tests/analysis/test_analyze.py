@@ -35,6 +35,7 @@ def blank_papers(monkeypatch):
     monkeypatch.setattr("medldr.reporting.writers.paper.for_paper", lambda drawing, kind: b"")
 
 
+@pytest.mark.slow
 def test_the_page_has_every_topic_and_names_no_image_or_patient(written, latentdr):
     page = written.page.read_text()
     for anchor in ("result", "geometry", "operators", "probes", "neighbours", "pictures",
@@ -50,6 +51,7 @@ def test_the_page_has_every_topic_and_names_no_image_or_patient(written, latentd
         assert name not in page
 
 
+@pytest.mark.slow
 def test_figures_are_svg_and_pdf_with_fonts_that_journals_take(written):
     stems = {path.stem for path in written.figures}
     assert {"latent_metrics", "probes", "queries_1", "maps_tsne_all"} <= stems
@@ -61,6 +63,7 @@ def test_figures_are_svg_and_pdf_with_fonts_that_journals_take(written):
         assert b"var(--" not in content
 
 
+@pytest.mark.slow
 def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
     found = {p.stem: list(csv.DictReader(p.read_text().splitlines())) for p in written.tables}
     assert {"geometry", "probes", "neighbours", "robustness", "centres", "maps"} <= set(found)

@@ -13,6 +13,7 @@ from medldr.sweeps.plan.file import load_sweep
 NAMES = packaged_names("sweep")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sweep_expands_to_runs_of_different_labels_at_different_places(name, tmp_path, planned):
     sweep, runs = planned(name)

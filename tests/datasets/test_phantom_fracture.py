@@ -30,6 +30,7 @@ def scanner(name):
     return next(one for one in SCANNERS if one.name == name)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(table):
     again, other = phantom(), phantom(phantom_seed=1)
     assert np.array_equal(table.images, again.images)

@@ -56,14 +56,6 @@ def test_an_evaluation_follows_from_its_predictions(scored, task):
     assert found(*scored(task)) == {}
 
 
-def test_it_does_so_with_other_settings(scored):
-    content, table = scored(bins=7, specificity=0.6, positive_class="0")
-    assert content["operating_point"]["threshold"] is not None
-    assert found(content, table) == {}
-    content["calibration"]["bins"] = 15
-    assert {"test/ece", "id_val/ece"} <= found(content, table).keys()
-
-
 def numbers(content):
     """Places of all point values and counts of an evaluation, with their keys in words."""
 
@@ -91,7 +83,7 @@ def test_each_wrong_number_is_found_alone(scored, task):
         and not {"class_counts", "calibration_fit", "calibration_curves"} & set(place)
     ]  # the rest is for `medldr verify`, which scores again
     assert len(places) > 100
-    places = places[:: len(places) // 30]
+    places = places[:: len(places) // 15]
     for place in places:
         wrong = copy.deepcopy(content)
         at = wrong
@@ -101,19 +93,6 @@ def test_each_wrong_number_is_found_alone(scored, task):
         ((key, (said, right)),) = found(wrong, table).items()
         assert said - right == pytest.approx(1e-6 if isinstance(right, float) else 1)
         assert place[-2] in key or place[-1] in key
-
-
-def test_both_values_are_told(scored):
-    content, table = scored()
-    test = content["splits"]["test"]
-    right = np.mean(
-        table.prob[table.split == "test"].argmax(1) == table.label[table.split == "test"]
-    )
-    test["metrics"]["accuracy"]["value"] = 0.913
-    (said,) = differences(EvaluationRecord.model_validate(content), table)
-    assert str(said) == (
-        f"test/accuracy: evaluation.json says 0.913, predictions.csv gives {right:.6g}"
-    )
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,6 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
     assert (number["low"], number["high"]) == pytest.approx(ends)
 
 
-def test_id_test_comes_first_where_it_is_there():
-    _, gap = scored("id_val", "id_test", "test")
-    assert gap["seen"] == "id_test"
-
-
 def test_a_seen_split_that_chose_the_weights_says_so():
     _, gap = scored("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
     assert (
@@ -127,8 +122,3 @@ def test_a_comparison_names_the_methods_whose_seen_split_chose(run_folder):
     notes = {g["method"]: g["note"] for g in compare([a, b])["gaps"]}
     assert notes["erm"] is None
     assert "id_val chose the weights (id_val_loss)" in notes["b"]
-
-
-def test_a_comparison_has_none_where_the_test_split_was_seen(run_folder):
-    a = run_folder("a", tables_of("id_val", "test"), seen=["hospital_0", "hospital_2"])
-    assert compare([a])["gaps"] == []

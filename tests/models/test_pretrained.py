@@ -116,6 +116,7 @@ def test_other_channels_repeat_the_colours_and_keep_the_size(start, theirs, chan
         torch.testing.assert_close(kernel[:, n], expected, rtol=0, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("conv", "depth"), [("acs", None), ("2.5d", 1), ("3d", 7)])
 def test_volumes_start_from_the_same_weights(start, theirs, conv, depth):
     kernel = start(1, 16, 32, 32, conv=conv).network.conv1.weight

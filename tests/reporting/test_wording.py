@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.metrics import METRICS, metric_facts
+from medldr.metrics import METRICS
 from medldr.reporting.wording import card_metrics, comparison_metrics
 
 CARDS = {
@@ -30,12 +30,3 @@ def test_published_tables_give_accuracy_auc_and_balanced_accuracy():
     published = [name for name, metric in METRICS.items() if metric.published]
     shots = [f"{shot}_shot_accuracy" for shot in ("many", "medium", "few")]
     assert published == ["accuracy", "auc", "balanced_accuracy", *shots]
-
-
-def test_a_narrow_terminal_has_shorter_headings():
-    found = {name: metric_facts(name).short_heading for name in METRICS}
-    assert found["balanced_accuracy"] == "Bal. acc. (%)"
-    assert found["sensitivity_at_specificity"] == "Sens. at spec. (%)"
-    assert found["exact_match"] == "Exact (%)"
-    assert (found["quadratic_kappa"], found["mae"]) == ("Kappa", "Abs. error")
-    assert found["auc"] == "AUC"

@@ -92,6 +92,7 @@ def test_a_picture_that_is_smaller_than_the_blur_is_blurred_as_far_as_it_goes():
     assert blurred(torch.eye(3)[None], 2.0).std() < 0.1
 
 
+@pytest.mark.slow
 def test_shares_of_what_happens_are_the_published_ones(pictures, monkeypatch):
     rule = build_pixel_rule(Config(crop_scale=(1, 1), crop_ratio=(1, 1)), ImageShape(3, (40, 40)))
     many = pictures[:1].expand(2000, 3, 40, 40)

@@ -281,6 +281,7 @@ def blank_png(edge):
     return png([b""] * edge, 1, 0, width=edge, compressed=data)
 
 
+@pytest.mark.slow
 def test_a_picture_of_100_million_pixels_is_read_without_a_warning_of_pillow(tmp_path):
     limit = Image.MAX_IMAGE_PIXELS
     (tmp_path / "a.png").write_bytes(blank_png(10_000))

@@ -267,9 +267,7 @@ class Shelf(LazyImages):
         return self.images[rows].copy()
 
 
-@pytest.mark.parametrize(
-    ("transform", "workers"), [("none", 0), ("none", 2), (NOISE, 2), ({"name": "medmnist"}, 0)]
-)
+@pytest.mark.parametrize(("transform", "workers"), [(NOISE, 2), ({"name": "medmnist"}, 0)])
 def test_lazy_images_give_the_batches_of_an_array(make_run, table, transform, workers):
     lazy = replace(table, images=Shelf(table.images))
     options = {"transform": transform, "machine": {"workers": workers}}

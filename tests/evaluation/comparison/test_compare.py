@@ -311,12 +311,6 @@ def test_domains_have_rows_and_the_worst_has_its_own(compared):
     }
 
 
-def test_a_comparison_of_one_method_has_no_differences(study):
-    found = compare(study[:3])
-    assert all(row["difference"] is None for row in found["rows"])
-    assert found["methods"][0]["seeds"] == [0, 1, 2]
-
-
 def test_runs_of_one_label_but_two_configurations_are_two_methods(run_folder):
     a = run_folder("a", {"test": split(1.0, 1)}, identity="1111")
     b = run_folder("b", {"test": split(1.0, 2)}, identity="2222")
@@ -470,16 +464,6 @@ def test_runs_scored_on_other_items_are_refused(run_folder, change, said):
     with pytest.raises(InputError, match="a and b cannot be compared") as error:
         compare([a, b])
     assert error.match(said)
-
-
-def test_the_order_of_rows_does_not_count(run_folder):
-    table = split(1.0, 1)
-    a = run_folder("a", {"test": table})
-    mixed = table.select(np.random.default_rng(0).permutation(120))
-    b = run_folder("b", {"test": mixed}, label="dr", identity="2")
-    row = pick(compare([a, b]), split="test", domain=None, metric="auc", method="dr")
-    assert (row["difference"]["value"], row["difference"]["low"]) == (0, None)
-    assert "the same number in every bootstrap draw" in row["difference"]["reason"]
 
 
 def test_runs_scored_for_another_positive_class_are_compared_for_that_of_the_first(

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-import medldr as package
 from medldr.errors import InputError
 from medldr.evaluation import compare, predictions_of
 from medldr.evaluation.comparison.findings import margin_of, verdict
@@ -108,16 +107,6 @@ def test_each_method_is_judged_but_no_oracle(study):
 def test_an_oracle_as_reference_judges_nothing(study):
     found = compare(study, reference="best (oracle)", margin=4)
     assert set(verdicts(found, "accuracy").values()) == {None}
-
-
-def test_without_a_margin_nothing_is_said(study):
-    found = compare(study)
-    assert "margin" not in found
-    assert set(verdicts(found, "accuracy").values()) == {"absent"}
-    same = package.compare(study, margin=4)
-    assert {k: v for k, v in same.items() if k not in ("rows", "margin")} == {
-        k: v for k, v in found.items() if k != "rows"
-    }
 
 
 def test_a_metric_that_is_not_there_is_named(study):

@@ -1,15 +1,14 @@
 """The variance of one metric of one method: that of `compare`, and none where runs differ."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from medldr.evaluation import compare, load_run, predictions_of
+from medldr.evaluation import load_run, predictions_of
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.comparison.scoring import metric_scores
-from medldr.evaluation.intervals.inference import inferred, of_gap, of_mean
+from medldr.evaluation.intervals.inference import of_mean
 
 
 def table(seed, *, n=60, labels=0, part=""):
@@ -71,20 +70,3 @@ def test_runs_that_do_not_record_their_intervals_have_none(run_folder):
     path = folder / "evaluation.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"intervals": None}))
     assert metric_scores([load_run(folder)], "test", "accuracy") is None
-
-
-def test_the_gap_of_a_method_is_the_one_that_compare_gives(run_folder):
-    """What tables of held-out domains take from two splits, against the draws of `compare`."""
-    runs = []
-    for seed in range(3):
-        seen = replace(table(seed + 50, n=90, labels=1), split=np.full(90, "id_test"))
-        runs.append(
-            load_run(run_folder(f"g{seed}", {"id_test": seen, "test": table(seed)}, seed=seed))
-        )
-    drawn = [metric_scores(runs, split, "accuracy") for split in ("id_test", "test")]
-    (seen, inside), (unseen, outside) = drawn
-    variance = of_gap(seen, unseen, (inside, outside))
-    found = inferred(seen.mean - unseen.mean, variance, span=1.0)
-    (gap,) = [gap for gap in compare(runs)["gaps"] if gap["metric"] == "accuracy"]
-    for value, key in ((found.mean, "value"), (found.low, "low"), (found.high, "high")):
-        assert value == pytest.approx(gap[key], abs=1e-12)

@@ -111,9 +111,7 @@ def by_definition(model, image, stage):
     return [from_weights(weight, seen[0], image.shape[1:]) for weight in weights.T]
 
 
-@pytest.mark.parametrize(
-    "case", ["resnet18", "resnet18 3d", "resnet32", "timm convnext"], indirect=True
-)
+@pytest.mark.parametrize("case", ["resnet18 3d", "timm convnext"], indirect=True)
 def test_a_map_is_what_the_paper_defines(case):
     model, image, stage, _ = case
     maps = [grad_cam(model, image, [target] * 2, stage) for target in range(3)]
@@ -215,7 +213,6 @@ def test_callers_may_be_in_inference_mode_or_autocast():
         ((32, 32), {}, "stage3"),  # 8 positions along each axis, 4 in stage 4
         ((31, 24), {}, "stage2"),  # 16 and 12; 8 and 6 in stage 3
         ((28, 28, 28), {}, "stage3"),
-        ((8, 8, 8), {}, "stage1"),  # 4 in stage 2
         ((28, 28, 28), {"stem": "imagenet"}, "stage1"),  # 7, 7, 4, 2, 1
         ((2, 32, 32), {}, "stage4"),  # nowhere 7 along the first axis
         ((4, 4), {"stem": "imagenet"}, ""),

@@ -29,11 +29,13 @@ def coverage(truth, simulate, repeats=250):
     return inside / repeats
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_accuracy_holds_the_truth_as_often_as_it_says():
     found = coverage(0.7, lambda rng: accuracy_draws(rng.random(100) < 0.7))
     assert 0.91 <= found <= 0.98
 
 
+@pytest.mark.slow
 def test_groups_widen_the_interval_where_their_items_agree():
     def patients(rng, grouped):
         hits = np.repeat(rng.random(40) < 0.7, 5)

@@ -148,6 +148,7 @@ def simulated(study, true, replicates, seed):
     return np.array(halves), np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "study",
     [

@@ -199,6 +199,7 @@ def test_the_noise_of_a_calibration_error_equals_a_plain_loop(bins):
     assert most == pytest.approx(np.quantile(errors, 0.95), rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_calibrated_model_shows_an_error_as_large_as_its_noise():
     rng = np.random.default_rng(3)
     inside, errors, noises = 0, [], []

@@ -186,6 +186,7 @@ def covered(times, groups, each):
     return slope / times, alone / times, band / times
 
 
+@pytest.mark.slow
 def test_intervals_and_bands_hold_about_as_often_as_they_say_where_images_share_patients():
     slope, alone, band = covered(300, 60, 6)
     assert 0.91 <= slope <= 0.985

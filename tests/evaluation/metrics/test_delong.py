@@ -48,6 +48,7 @@ def test_equal_scores_differ_by_nothing_without_variance():
     assert paired(truth, score, score) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_its_interval_covers_the_true_difference():
     """Two readings with different noise of the same signal; true areas by the normal law."""
     true = float(ndtr(1.2 / 2**0.5) - ndtr(1.2 / 1.5 / 2**0.5))

@@ -117,6 +117,7 @@ def test_domains_that_do_not_differ_are_0_apart_on_average(synthetic_latents):
     assert (values < 0).any()
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_distance_of_the_populations(synthetic_latents):
     rng = np.random.default_rng(3)
     shift = np.array([0.8, 0.0, 0.0])

@@ -205,12 +205,3 @@ def test_the_test_alone_is_unseen_domains_or_else_the_split(synthetic_latents, f
     found = by_kind(maps(replace(latents, split=np.full(60, "test")), Options()))
     assert set(found) == {("pca", "all"), ("t-sne", "all")}
     assert ("t-sne", "unseen") in by_kind(maps(synthetic_latents(60), Options()))
-
-
-def test_images_with_several_labels_have_maps_without_classes(synthetic_latents, few):
-    latents = synthetic_latents(40)
-    several = replace(latents, label=np.eye(3)[latents.label])
-    found = maps(several, Options(), maps(several, Options()))
-    assert found.class_names == ()
-    assert set(found.maps[0].label.tolist()) == {-1}
-    assert found.maps[0].fitted

@@ -8,7 +8,6 @@ from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, recall_score
 
-from medldr.evaluation.representation.judged import Classified
 from medldr.evaluation.representation.operators import (
     NO_CLASS,
     NOT_FINITE,
@@ -173,13 +172,6 @@ def test_very_certain_predictions_have_finite_entropies(synthetic_latents):
     assert np.isfinite(held.to_mix.mean)
 
 
-@pytest.mark.parametrize("n", [1, 3, 12])
-def test_few_images_are_no_error(synthetic_latents, n):
-    found = operators(synthetic_latents(n=n, per_group=2), FAST)
-    numbers = [of.accuracy for part in found.parts for of in part.views.values()]
-    assert all(0 <= each.mean <= 1 for each in numbers)
-
-
 def test_one_class_is_no_question(synthetic_latents):
     assert operators(synthetic_latents(classes=1), FAST) is None
 
@@ -212,9 +204,3 @@ def test_several_labels_have_recalls_and_no_entropy(synthetic_latents):
     assert held.balanced.mean == pytest.approx(np.mean(balanced))
     assert held.entropy.reason == held.mean[0].reason == SEVERAL
     assert (found.several, found.floor, found.last.chance) == (True, None, 0.5)
-
-
-def test_equal_options_give_equal_numbers(synthetic_latents):
-    latents = synthetic_latents()
-    assert operators(latents, FAST) == operators(latents, FAST)
-    assert isinstance(operators(latents, FAST), Classified)

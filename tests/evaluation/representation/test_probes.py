@@ -90,13 +90,6 @@ def test_lost_and_recovered_classes_are_seen(synthetic_latents):
     assert found.differences["original", "degraded"].low > 0
 
 
-def test_a_run_without_d_and_r_has_probes_of_its_latents_alone(synthetic_latents):
-    found = probes(synthetic_latents(views=False), FAST)
-    assert list(found.of_class.accuracy) == ["original"]
-    assert found.of_class.differences == {}
-    assert list(found.of_domain.accuracy) == ["original", LABELS]
-
-
 def test_labels_alone_are_the_best_rule_of_counts(synthetic_latents):
     latents = synthetic_latents(views=False)
     # Domain a has most of class 0, so that the class tells of the domain.
@@ -203,13 +196,6 @@ def test_a_view_that_is_not_finite_has_a_reason(synthetic_latents):
     assert found.minus(found, "degraded").reason == module.NOT_FINITE
 
 
-def test_constant_latents_tell_nothing(synthetic_latents):
-    latents = synthetic_latents(views=False)
-    flat = View(np.ones_like(latents.z), latents.views["original"].logits)
-    found = probes(replace(latents, views={"original": flat}), FAST).of_class
-    assert found.accuracy["original"].mean == pytest.approx(1 / 3, abs=0.05)
-
-
 def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
     latents = synthetic_latents(n=80)
     labels = np.eye(3)[latents.label]
@@ -219,13 +205,6 @@ def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
     assert found.of_class.reason == "images have several labels, not one class"
     assert list(found.of_domain.accuracy) == list(latents.views)
     assert found.of_domain.images == 80
-
-
-def test_equal_options_give_equal_numbers(synthetic_latents):
-    latents = synthetic_latents(n=90, apart=0.4, views=False)
-    found = probes(latents, FAST)
-    assert found == probes(latents, FAST)
-    assert found != probes(latents, replace(FAST, seed=1))
 
 
 def test_fits_that_do_not_converge_are_counted(synthetic_latents, monkeypatch):

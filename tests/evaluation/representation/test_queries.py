@@ -145,28 +145,6 @@ def test_a_large_batch_shows_as_many_queries_as_the_papers(synthetic_latents, by
     assert len(found.batch.query) == 96
 
 
-def test_methods_with_one_of_the_two_have_its_points_alone(synthetic_latents):
-    latents = synthetic_latents(60)
-    for name in ("degraded", "restored"):
-        views = {k: latents.views[k] for k in ("original", name)}
-        only = replace(latents, views=views)
-        held = [replace(one, **{"degraded": None, "restored": None, name: getattr(one, name)})
-                for one in put_in(only)]  # fmt: skip
-        found = queries(only, held, a_batch(only), OPTIONS)
-        for scene in (found.batch, found.inserted, found.one_class):
-            assert list(scene.moved) == [name]
-            assert np.isfinite(scene.moved[name]).all()
-        assert list(found.moved) == [name]
-    assert queries(synthetic_latents(60, views=False), [], a_batch(latents), OPTIONS) is None
-
-
-def test_equal_seeds_give_equal_maps(synthetic_latents):
-    latents = synthetic_latents(60)
-    first, second = (queries(latents, put_in(latents), a_batch(latents), OPTIONS) for _ in "ab")
-    np.testing.assert_array_equal(first.inserted.background, second.inserted.background)
-    np.testing.assert_array_equal(first.one_class.query, second.one_class.query)
-
-
 def test_a_nan_leaves_an_image_out_and_is_counted(synthetic_latents, by_coordinates):
     latents = synthetic_latents(120)
     train = np.flatnonzero(latents.split == "train")

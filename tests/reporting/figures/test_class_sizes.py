@@ -21,13 +21,6 @@ def test_bars_stand_in_the_order_of_their_height_with_their_names():
     assert "training images (logarithmic)" in drawing.svg
 
 
-def test_classes_that_differ_little_have_a_plain_axis_and_one_group():
-    drawing = drawn({"a": 400, "b": 200})
-    assert "logarithmic" not in drawing.svg
-    assert "many (2)" in drawing.svg
-    assert "few" not in drawing.svg
-
-
 def test_a_hundred_classes_have_no_names_below():
     drawing = drawn({f"thing {n}": 5 * n for n in range(100)}, name="sizes-1", of="factor 100")
     assert not drawing.error

@@ -1,7 +1,5 @@
 """Values with intervals, one below the other."""
 
-import pytest
-
 from medldr.folders.evaluation_record import DomainRecord
 from medldr.reporting.figures.forest import Whisker, domain_figure, forest_figure
 
@@ -19,14 +17,6 @@ def test_domains_are_drawn_from_the_highest_to_the_lowest_accuracy():
     drawing = domain_figure(domains)
     assert drawing.alt == "Accuracy (%): b 75; a 50; c 25."
     assert "unseen" in drawing.svg
-
-
-@pytest.mark.parametrize("low", [None, -0.1])
-def test_a_forest_shows_values_with_and_without_intervals(low):
-    rows = [Whisker("a", 0.25, low, 0.5)]
-    drawing = forest_figure("f", rows, title="", caption="", xlabel="x", factor=100, reference="m")
-    assert not drawing.error
-    assert drawing.alt == ("x: a 25." if low is None else "x: a 25 (-10 to 50).")
 
 
 def test_an_end_at_zero_is_an_end():

@@ -57,12 +57,3 @@ def test_many_runs_are_drawn_as_the_mean_of_each_method():
     many = overlay_figures(methods, looks(methods, "m0"))[0]
     assert "One line per method" in many.caption
     assert "m6 ends at 0.520, 0.720" in many.alt
-
-
-def test_a_stage_without_training_has_no_point(curves):
-    normalised = {"epoch": 1, "step": 1, "stage": 2, "val/auc": 0.123}
-    rows = [{**row, "stage": 1} for row in curves["method 0"][0]]
-    (drawing,) = overlay_figures({"a": [[*rows, normalised]]}, looks(["a"], "a", ()))
-    assert "a ends at 0.900" in drawing.alt
-    assert "0.123" not in drawing.alt + drawing.svg
-    assert "epoch" in drawing.svg

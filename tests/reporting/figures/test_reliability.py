@@ -23,25 +23,8 @@ def test_the_error_is_shown_with_its_interval_and_every_bin_in_words():
     )
 
 
-def test_a_binary_task_has_a_second_figure_of_its_positive_class():
-    split = SplitRecord(
-        metrics={"ece_positive": {"value": 0.25}}, reliability=BINS, reliability_positive=BINS
-    )
-    one, two = reliability_figures(split, scored(task="binary", positive_class="grade {3}"))
-    assert "ECE n/a" in one.alt
-    assert two.name == "reliability-positive"
-    assert two.alt.startswith("ECE of the positive class 0.250.")
-    assert "probability of grade {3}, the share" in two.caption
-
-
 def test_other_definitions_are_read_as_probabilities():
     split = SplitRecord(reliability=BINS)
     (drawn,) = reliability_figures(split, scored(calibration={"definition": "per label"}))
     assert "observed frequency" in drawn.alt
     assert "per label definition" in drawn.caption
-
-
-def test_nothing_counted_is_no_figure():
-    assert reliability_figures(SplitRecord(), scored()) == []
-    empty = SplitRecord(reliability={"count": [0, 0]}, reliability_positive={"count": []})
-    assert reliability_figures(empty, scored()) == []

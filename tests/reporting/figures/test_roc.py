@@ -19,11 +19,6 @@ def test_a_curve_says_its_area_with_its_interval():
     assert ">b" not in roc.svg
 
 
-def test_the_one_curve_of_a_binary_task_has_the_area_of_the_split():
-    split = SplitRecord(metrics={"auc": {"value": 0.75}}, roc={"sick": LINE})
-    assert roc_figure(split).alt == "Area under the curve with 95% CI: sick 0.750."
-
-
 def test_many_classes_name_the_best_and_the_worst_curves():
     names = [f"c{i:02d}" for i in range(20)]
     aucs = np.linspace(0.5, 0.9, 20)

@@ -10,7 +10,7 @@ from medldr.evaluation.representation.maps import maps
 from medldr.evaluation.representation.measured import measure
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.queries import queries
-from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page, conclusions
+from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page
 from medldr.reporting.writers.html import html_page
 
 FAST = Options(draws=30)
@@ -34,22 +34,6 @@ def two_data_sets(synthetic_latents, monkeypatch):
         unseen = ", ".join(d for d in held.domains if d not in held.train_domains)
         facts[name] = RunFacts("phantom" if name == "ribs" else "PACS", unseen, (0,), 90, name)
     return Analysis(runs, facts, {}, (), ())
-
-
-def test_runs_of_one_data_set_with_the_same_domains_held_out_belong_together(two_data_sets):
-    assert two_data_sets.alike == [["ribs"], ["PACS, ERM", "PACS, Mixup"]]
-
-
-def test_sentences_compare_runs_of_the_same_data_alone(two_data_sets):
-    said = conclusions(two_data_sets).items
-    geometry = [text for text in said if text.startswith("Alignment and uniformity")]
-    assert len(geometry) == 1
-    assert "against PACS, ERM’s" in geometry[0]
-    assert "ribs" not in geometry[0]
-    told = [text for text in said if "linear probe tells the domain" in text]
-    assert len(told) == 2
-    assert "Compared" not in told[0]
-    assert "Compared with PACS, ERM: PACS, Mixup less easily" in told[1]
 
 
 def test_the_page_has_maps_of_each_data_set_and_says_what_does_not_compare(two_data_sets):

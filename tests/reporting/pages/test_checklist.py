@@ -128,13 +128,6 @@ def test_every_place_of_the_template_has_a_fact_or_an_entry_of_the_card(run_fold
     }  # fmt: skip
 
 
-def test_no_item_has_a_number(run_folder):
-    for part in template()["parts"]:
-        assert not re.search(r"\d", part["title"])
-        for item in part["items"]:
-            assert not re.search(r"\d", item["topic"] + item["authors"])
-
-
 def test_a_sentence_stands_only_if_all_of_it_is_known():
     sentences = ["A {a}.", "B {b} {a}.", "Always."]
     assert known(sentences, {"a": "1.", "b": ""}) == "A 1. Always."

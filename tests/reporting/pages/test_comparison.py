@@ -3,7 +3,6 @@
 import io
 import json
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -15,7 +14,6 @@ from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import (
     DEMONSTRATION,
     compare_runs,
-    print_run,
     write_comparison,
     write_report,
 )
@@ -97,26 +95,6 @@ def test_runs_without_a_result_are_rows_and_name_no_patient(runs, tmp_path, read
     assert "1 run has no result" in found.text
 
 
-def test_rows_that_differ_in_precision_carry_a_footnote(runs, tmp_path, read):
-    found = read(write_comparison(make_comparison(runs()), tmp_path / "c.html", "t"))
-    row = next(r for r in found.table("Method", "Runs") if r[0].startswith("latentdr_pool"))
-    assert row[0] == "latentdr_poola"
-    assert "precision differs" in found.text
-
-
-def test_our_numbers_stand_beside_the_published_ones(runs, tmp_path, read):
-    folders = runs()
-    found = read(
-        write_comparison(make_comparison(folders), tmp_path / "c.html", "t", None, folders[:4])
-    )
-    rows = {row[0]: row[1:] for row in found.table("Method", "Protocol")}
-    assert rows["ERM, ResNet-18 (MedMNIST benchmark)"][0].startswith("medmnist-")
-    assert rows["latentdr_pool"][:2] == ["medmnist-28", "–"]
-    theirs = rows["LatentDR (Pool), ResNet-18 (LatentDR paper)"]
-    assert theirs[0].startswith("medmnist-224up")
-    assert theirs[1:] == ["no", "55.0", "–"]
-
-
 def test_an_interval_that_holds_zero_is_said_to_show_nothing():
     def sentence(low):
         estimate = Estimate(0.02, low=low, high=0.05)
@@ -162,21 +140,6 @@ def test_the_terminal_comparison_fits_80_columns_and_keeps_every_number(runs, me
     assert "Test, unseen domain (c)" in text
 
 
-def test_predictions_of_one_class_are_said_before_any_number(
-    run_folder, score_other, tmp_path, read
-):
-    files = run_folder(splits=("test",), task="binary", names=("normal", "tumour"))
-    other = run_folder("fracture_latentdr-bbbbbbbb-s0", splits=("test",), task="binary",
-                       names=("normal", "tumour"), latent=False)  # fmt: skip
-    score_other(files, prob=np.tile([0.9, 0.1], (48, 1)))
-    result = make_comparison([files, other])
-    said = "Degenerate predictions (test): erm predicts “normal” for every image."
-    assert [b.text for b in comparison_overview(result).banners] == [said]
-    page = read(write_comparison(result, tmp_path / "c.html", "C"))
-    assert page.banners[0] == said
-    assert page.text.index(said) < page.text.index("Accuracy (%)")
-
-
 def test_a_run_that_never_recognises_a_class_says_so_first(run_folder, read):
     files = run_folder(skill=0.0, seed=3, n=12, names=tuple("abcdef"))
     scored = read_evaluation(files)
@@ -212,14 +175,6 @@ def test_the_table_of_a_run_fits_80_columns_and_keeps_every_number(run_folder, t
 def test_undefined_numbers_of_a_run_are_explained_below_its_table(run_folder):
     text = printed(run_overview(read_evaluation(run_folder(only=0))))
     assert "n/a: only one class in the labels" in " ".join(text.split())
-
-
-def test_print_run_says_where_things_are_and_that_nothing_was_done(run_folder, capsys):
-    files = run_folder()
-    print_run(files, fresh=False)
-    said = capsys.readouterr().out
-    assert said.startswith("This run had already finished")
-    assert f"run: {files.path}\n" in said
 
 
 def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsys, read):

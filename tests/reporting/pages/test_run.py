@@ -80,10 +80,6 @@ def test_seen_and_unseen_domains_stand_side_by_side_and_the_worst_is_marked(run_
     assert "Test, unseen domain (c)" in found.text
 
 
-def test_without_domains_there_is_no_section_for_them(run_folder, read):
-    assert "domains" not in read(write_report(run_folder())).sections
-
-
 def test_an_undefined_number_is_shown_as_such_with_its_reason(run_folder, read):
     files = run_folder(only=1, n=30)
     path = write_report(files)
@@ -94,28 +90,6 @@ def test_an_undefined_number_is_shown_as_such_with_its_reason(run_folder, read):
     assert "There is no ROC curve: only one class in the labels." in found.text
     assert "nan" not in found.text.lower().split()
     assert found.errors == []
-
-
-def test_a_page_without_any_logged_evaluation_says_so(run_folder, read):
-    files = run_folder(epochs=1)
-    files.metrics.unlink()
-    found = read(write_report(files))
-    assert "there are no curves" in found.text
-    assert "latents" not in found.sections
-
-
-def test_latent_curves_are_drawn_only_where_they_were_logged(run_folder, read):
-    found = read(write_report(run_folder(latent=False)))
-    assert "latents" not in found.sections
-    assert found.errors == []
-
-
-def test_the_loss_of_several_terms_is_not_laid_beside_the_validation_loss(run_folder, read):
-    several, one = run_folder("x-1-s0"), run_folder("y-1-s0", latent=False)
-    label = next(t for t in read(write_report(several)).labels if t.startswith("Loss over"))
-    assert "training, original latents: from 1.000 at epoch 1" in label
-    label = next(t for t in read(write_report(one)).labels if t.startswith("Loss over"))
-    assert "training: from 3.000 at epoch 1" in label
 
 
 def test_nothing_outside_the_page_is_referred_to(run_folder, read):
@@ -172,43 +146,11 @@ def test_an_oracle_is_announced_before_any_number(run_folder, read):
     assert "optimistic" in text
 
 
-def test_settings_begin_with_what_differs_from_the_defaults(run_folder, read):
-    found = read(write_report(run_folder()))
-    rows = {row[0]: row[1:] for row in found.table("Setting")}
-    assert rows["model.width"] == ["0.125", "1.0"]
-    assert rows["algorithm.degrade"] == ["pool", "attention"]
-    assert "training.batch_size" not in rows  # stated, but equal to its default
-    assert "batch_size: 128" in found.text  # in the whole configuration
-    assert "learning rate 0.0005 (0.001 × 0.5)" in found.text
-
-
 def test_a_configuration_that_cannot_be_read_here_is_still_shown_whole(run_folder, read):
     config = {"algorithm": {"name": "nowhere.at_all"}}
     found = read(write_report(run_folder(config=config)))
     assert "cannot be determined by this installation" in found.text
     assert "name: nowhere.at_all" in found.text
-
-
-def test_published_numbers_are_the_same_protocol_only_if_the_ids_are_equal(run_folder, read):
-    def rows_under(protocol, name):
-        return read(write_report(run_folder(name, run={"protocol": protocol}))).table("Method")
-
-    rows = rows_under("medmnist-v2-28", "x-1-s0")
-    theirs = [row for row in rows[1:] if row[1].startswith("medmnist-v2-28")]
-    same = {row[0]: row[2] for row in theirs if not row[1].startswith("medmnist-v2-28-")}
-    assert same["ERM, ResNet-18 (MedMNIST benchmark)"] == "yes"
-    assert same["ERM, ResNet-50 (MedMNIST benchmark)"] == "no"  # another network
-    assert all(row[2] == "no" for row in rows if row[1].startswith("medmnist-224up"))
-    rows = rows_under("medmnist-v2-28+modified", "y-1-s0")
-    assert {row[2] for row in rows[1:]} == {"no"}
-
-
-def test_numbers_of_adam_are_another_protocol_beside_a_run_with_sgd(run_folder, read):
-    rows = read(write_report(run_folder("x-1-s0"))).table("Method")
-    assert rows[0][1] == "medmnist-28"
-    theirs = [row for row in rows if row[0].endswith("(MedMNIST benchmark)")]
-    assert len(theirs) == 6
-    assert all(row[1].startswith("medmnist-v2-") and row[2] == "no" for row in theirs)
 
 
 def test_validation_numbers_are_never_laid_beside_published_test_numbers(run_folder, read):

@@ -1,11 +1,9 @@
 """The page of a sweep: complete, true to its numbers, self-contained, naming nobody."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from medldr.folders.sweep_record import read_sweep, write_sweep
+from medldr.folders.sweep_record import read_sweep
 from medldr.reporting import write_sweep_report
 from medldr.reporting.document import Bullets
 from medldr.reporting.pages.sweep import sweep_page
@@ -70,17 +68,6 @@ def test_a_measure_that_does_not_exist_is_told_and_the_others_are_shown(sweep):
     assert page.results.metrics == ["accuracy", "auc"]
     (note,) = [n for n in sentences(page, "notes") if "acuracy" in n]
     assert "Did you mean 'accuracy'?" in note
-
-
-def test_a_title_that_counts_methods_is_not_printed_while_some_never_started(sweep):
-    layout = {"title": "Three methods"}
-    rows, seeds = {"erm": 1.0, "mixup": 1.0, "fish": 1.0}, (0, 1)
-    gone = [("fish", "octmnist", seed) for seed in seeds]
-    folder = sweep(rows, ("octmnist",), layout=layout, without=gone, n=20)
-    assert sweep_page(folder).document.title == "a_sweep"
-    planned = read_sweep(folder)
-    write_sweep(folder, replace(planned, members=planned.members[:-2]))
-    assert sweep_page(folder).document.title == "Three methods"
 
 
 def test_without_patient_ids_the_page_says_that_images_count_as_independent(sweep, score_other):

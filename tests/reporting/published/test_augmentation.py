@@ -1,8 +1,5 @@
 """Augmentation and protocol decide what may be compared: shown, and never merged silently."""
 
-import csv
-import io
-
 import pytest
 
 from medldr.config import load_config
@@ -14,8 +11,6 @@ from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.sections.published.fixed_split import sweep_published
-from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
-from medldr.reporting.writers.csv import csv_text
 
 NAMES = ("normal", "tumor")
 PUBLISHED = {
@@ -77,12 +72,6 @@ def test_the_page_names_the_augmentation_and_calls_only_equal_ones_the_same(
     assert generic[0].startswith("ERM, DenseNet-121 (WILDS 2.0 paper)")
 
 
-def test_a_set_without_that_notion_has_no_column_for_it(run_folder, read):
-    found = read(write_report(run_folder()))
-    assert found.table("Method", "Protocol", "Same protocol")
-    assert "Augmentation" not in found.text
-
-
 @pytest.mark.parametrize(
     ("augmentation", "row", "value"),
     [
@@ -130,11 +119,6 @@ def test_other_numbers_than_the_published_ones_make_another_augmentation(kind, c
     assert augmentation_id({"transform": transform | change}) == f"{kind}+modified"
 
 
-def test_without_jitter_its_numbers_do_not_matter():
-    transform = {"name": "camelyon17", "targeted": False, "sigma": 0.05}
-    assert augmentation_id({"transform": transform}) == "none"
-
-
 @pytest.mark.parametrize(
     ("kind", "part"),
     [("targeted", "camelyon17_targeted"), ("targeted", "camelyon17_224_targeted"),
@@ -169,56 +153,8 @@ def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
     assert "Augmentation: targeted; ours: targeted+modified." in note
 
 
-def test_the_flat_table_tells_ours_and_theirs(sweep):
-    folder = sweep({"erm": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("targeted"))
-    results = sweep_page(folder).results
-    lines = csv.DictReader(io.StringIO(csv_text(csv_fields(results), csv_lines(results))))
-    (line,) = [
-        r for r in lines
-        if (r["kind"], r["metric"], r["split"], r["domain"]) == ("result", "accuracy", "test", "")
-    ]  # fmt: skip
-    assert line["augmentation"] == line["published_augmentation"] == "targeted"
-    assert (line["published"], line["same_protocol"]) == ("0.843", "true")
-
-
 def first_grid(page):
     return page.document.section("result").tables[0]
-
-
-@pytest.fixture
-def two_rows(run_folder, tmp_path):
-    """A folder whose two rows differ in augmentation and protocol, on the same images."""
-    run_folder("camelyon17_erm-aaaaaaaa-s0", **camelyon("none", WILDS), n=20)
-    run_folder("camelyon17_targeted-bbbbbbbb-s0", **camelyon("targeted", WILDS), n=20)
-    return tmp_path
-
-
-def test_rows_that_differ_in_their_augmentation_carry_a_footnote(two_rows):
-    table = first_grid(sweep_page(SweepFolder(two_rows)))
-    notes = dict(table.footnotes)
-    (told,) = [notes[s] for row in table.rows for s in row.cells[0].mark.split(",") if s]
-    assert told == (
-        "augmentation differs: camelyon17_targeted-bbbbbbbb-s0 has targeted; "
-        "camelyon17_erm-aaaaaaaa-s0 has none."
-    )
-
-
-def test_rows_of_two_protocols_carry_a_footnote_on_the_number(sweep):
-    folder = sweep(
-        {"erm": 1.0, "mixup": 1.0}, ("camelyon17",), (0,), n=20, **unnamed("none", WILDS)
-    )
-    (other,) = folder.path.glob("*mixup*")
-    text = (other / "run.json").read_text()
-    (other / "run.json").write_text(text.replace(WILDS, FISH))
-    study = read_study(folder)
-    (column,) = columns(study)
-    (note,) = column.footnotes("Mixup")
-    assert note.startswith("protocol differs: ")
-    assert note.endswith(f"has {WILDS}.")
-    table = first_grid(sweep_page(folder))
-    marked = {row.heading: row.cells[0].mark for row in table.rows}
-    assert not marked["ERM"]
-    assert dict(table.footnotes)[marked["Mixup"]] == note
 
 
 def test_columns_of_one_data_set_under_two_protocols_are_told_apart(run_folder, tmp_path):

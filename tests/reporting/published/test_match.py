@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.reporting.published.match import Ours, by_source, nearest_first, relation
+from medldr.reporting.published.match import Ours, relation
 from medldr.reporting.published.numbers import MEAN, published
 from medldr.reporting.read.run import RunFiles
 
@@ -112,31 +112,3 @@ def test_the_ids_of_a_run_are_read_from_its_files():
         "octmnist", "medmnist-28", "resnet18", "latentdr_pool", "targeted+modified", "val_auc"
     )
     assert Ours.of(RunFiles("x", config)).rule == ""
-
-
-def test_published_results_are_ordered_by_what_they_share_with_ours():
-    ours = Ours("dermamnist", "medmnist-v2-28", "resnet18", "erm", "", "val_auc")
-    first, second, third, *_ = nearest_first([ours])
-    assert {name: entry.value for name, entry in first.items()} == {"auc": 0.917, "accuracy": 0.735}
-    assert [next(iter(group.values())).source for group in (second, third)] == [
-        "LatentDR paper",
-        "MedMNIST benchmark",
-    ]
-    assert nearest_first([ours, replace(ours, dataset="octmnist")]) == []
-    assert nearest_first([HELD]) == []
-
-
-def test_sources_of_held_out_domains_come_in_one_order_with_a_number_per_domain():
-    found = by_source("pacs", "erm", ["Photo", "hospital", MEAN])
-    first = [next(entry for entry in numbers if entry) for numbers in found]
-    assert [(entry.source, entry.selection) for entry in first] == [
-        ("DomainBed", "training-domain"),
-        ("LatentDR paper", "training-domain"),
-        ("SWAD paper", "training-domain"),
-        ("DomainBed", "leave-one-domain-out"),
-        ("DomainBed", "oracle"),
-    ]
-    photo, hospital, whole = found[1]
-    assert (photo.domain, hospital, whole.value) == ("photo", None, 0.841)
-    assert by_source("pacs", "erm", ["hospital"]) == []
-    assert by_source("dermamnist", "erm", [""]) == []

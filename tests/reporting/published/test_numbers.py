@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.reporting.published.numbers import MEAN, published, same_domain
+from medldr.reporting.published.numbers import MEAN, published
 
 PAPER_SETS = ("dermamnist", "organsmnist", "octmnist", "fracturemnist3d")
 
@@ -102,15 +102,3 @@ def test_numbers_of_a_fixed_test_split_and_of_held_out_domains_are_told_apart():
     for domain, number in ((MEAN, (0.863, 0.009)), ("sketch", (0.792, 0.017))):
         (entry,) = published("pacs", method="latentdr_pool", domain=domain)
         assert (entry.value, entry.sd) == number
-
-
-def test_methods_that_only_others_have_are_titled_too():
-    (entry,) = published("pacs", method="interdomain_mixup", domain=MEAN)
-    assert entry.title == "Mixup between domains, ResNet-50"
-    (entry,) = published("pacs", method="mdsdi", domain=MEAN)
-    assert entry.title == "mDSDI, ResNet-50"
-
-
-def test_names_of_domains_are_compared_without_case_and_signs():
-    assert same_domain("real_world", "Real World")
-    assert not same_domain("location_43", "location_46")

@@ -10,7 +10,7 @@ from medldr.config import EvaluationConfig
 from medldr.evaluation import evaluate, join, predictions_of, write_predictions
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.read.sweep import read_study
 
 SKILLS = {"erm": 1.0, "mixup": 2.0}
@@ -156,37 +156,6 @@ def page_text(page):
     return " ".join(str(block) for block in section.blocks)
 
 
-def test_the_page_says_how_it_was_pooled_and_shows_the_mean_of_folds(cross_validated):
-    folder = cross_validated(seeds=(0, 1))
-    page = sweep_page(folder)
-    assert "Pooled over 3 folds: every item is tested once" in page_text(page)
-    tables = {table.caption: table for _, table in page.document.tables(["folds"])}
-    table = tables["toy: AUC, 3 folds"]
-    row = next(row for row in table.rows if row.heading == "ERM")
-    means = [
-        np.mean([roc_auc_score(t.label, t.prob[:, 1]) for t in of_folds(folder, "erm", seed)])
-        for seed in (0, 1)
-    ]
-    assert row.cells[1].estimate.mean == pytest.approx(np.mean(means))
-    assert row.cells[1].estimate.n == 2
-    assert "ranked together" in " ".join(table.notes)
-    shown = terminal_page(page)
-    assert "Pooled over 3 folds" in str(shown.sections)
-    # Folds are no other split, and seeds are one method.
-    (column,) = page.results.columns
-    assert column.comparison.footnotes == ()
-    assert {method.seeds for method in column.comparison.methods} == {(0, 1)}
-    difference = column.difference("test", "accuracy", "Mixup")
-    assert difference.estimate.mean > 0
-    assert difference.p is not None
-
-
-def test_another_division_for_one_method_is_said(cross_validated):
-    changed = {("mixup", 2): {"split_hash": "f" * 64}}
-    (column,) = sweep_page(cross_validated(changed=changed)).results.columns
-    assert any("split_hash differs" in text for text in column.comparison.footnotes)
-
-
 def test_a_missing_fold_leaves_the_row_missing_and_is_named(cross_validated):
     folder = cross_validated(without=[("mixup", 1)])
     study = read_study(folder)
@@ -231,13 +200,6 @@ def test_a_single_fold_is_a_run_like_any_other(cross_validated):
     assert page.results.study.rows == ["ERM", "Mixup"]
     assert all(not entry.folds for entry in page.results.study.entries)
     assert "folds" not in [section.anchor for section in page.document.sections]
-
-
-def test_as_columns_folds_are_not_pooled(cross_validated):
-    page = sweep_page(cross_validated(columns=True))
-    assert [column.name for column in page.results.columns] == ["fold-0", "fold-1", "fold-2"]
-    assert all(column.comparison.splits["test"].n == 30 for column in page.results.columns)
-    assert all(not column.comparison.footnotes for column in page.results.columns)
 
 
 def test_more_than_two_classes_need_no_threshold(cross_validated):

@@ -70,13 +70,6 @@ def test_every_state_is_told(folder, run_folder):
     assert study.entries[0].files is not None
 
 
-def test_an_ending_that_a_later_start_overtook_no_longer_counts(folder):
-    record(folder, "a-00000000-s0", status="interrupted", times={"starts": 2})
-    end(folder, "a-00000000-s0", -9, "killed by SIGKILL", starts=1)
-    end(folder, "a-00000000-s1", 143, "stopped")
-    assert [entry.state for entry in read_study(folder).entries[:2]] == ["interrupted", "failed"]
-
-
 def test_a_damaged_run_costs_only_itself(folder, run_folder):
     run_folder("S/a-00000000-s0")
     files = run_folder("S/a-00000000-s1", seed=1)
@@ -143,20 +136,8 @@ def test_the_cure_of_a_missing_file_stays_readable():
     assert hidden == "[hidden id]"
 
 
-def test_names_of_runs_stay():
-    name = "dermamnist_224up_erm-0a1b2c3d-s0"
-    assert hide_names(f"{name} has no weights", (), {name}) == f"{name} has no weights"
-    assert hide_names(f"{name} has no weights", ()).startswith("[hidden name]")
-
-
 def test_the_empty_group_of_items_without_groups_hides_nothing():
     assert hide_names("their items differ: anna", {"", "anna"}) == "their items differ: [hidden id]"
-
-
-def test_a_long_error_is_cut_and_stands_on_one_line():
-    found = hide_names("word\n" * 200, ())
-    assert len(found) < 500
-    assert "\n" not in found
 
 
 def test_rows_and_columns_go_by_their_titles(tmp_path):
@@ -200,17 +181,6 @@ def test_a_sweep_without_runs_is_an_input_error(tmp_path):
     write_sweep(folder, Sweep("x", Layout("X"), ()))
     with pytest.raises(InputError, match="names no run"):
         read_study(folder)
-
-
-def test_a_name_with_a_comma_is_one_value(tmp_path):
-    folder = SweepFolder(tmp_path)
-    rows = {"a, b": {"method": "a, b"}, "a, c": {"method": "a", "lr": "c"}}
-    members = tuple(
-        Member(f"{n}-00000000-s0", str(n), 0, row, "x", row_values=values)
-        for n, (row, values) in enumerate(rows.items())
-    )
-    write_sweep(folder, Sweep("x", Layout("X", titles={"a": "A", "b": "B"}), members))
-    assert read_study(folder).rows == ["a, b", "A, c"]
 
 
 OPENED, HOOKED = Counter(), []

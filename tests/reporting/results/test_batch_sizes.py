@@ -46,21 +46,6 @@ WANTED = {
 }
 
 
-def test_sizes_may_be_columns(in_memory):
-    made = in_memory(
-        list(METHODS), ["4", "8", "16"], lambda row, column, _, seed: value(row, int(column), seed),
-        config=lambda row, column, _: config_of(row, int(column)),
-        facts=lambda row, column, _: facts_of(row, int(column)),
-    )  # fmt: skip
-    (curve,) = curves_of(made)
-    assert shown(curve) == WANTED
-    assert (curve.data, curve.domains, curve.same_steps) == ("phantom_fracture", 1, True)
-    assert [line.reference for line in curve.lines] == [True, False]
-    first = curve.lines[0].points[0].estimate
-    assert first.low < 0.51 < first.high
-    assert first == made[1][0].estimate("test", "accuracy", "erm")
-
-
 def test_sizes_may_be_part_of_the_rows(in_memory):
     rows = [f"{method}, {size} each" for method in METHODS for size in SIZES]
 
@@ -131,25 +116,6 @@ def test_of_several_results_at_one_size_the_first_is_shown_and_the_others_are_kn
     assert shown(curve)[name] == [(size, size // 3, 0.51) for size in (12, 24, 48)]
     assert curve.repeated == ({} if alike else {name: (24,)})
     assert curve.incomplete == {}
-
-
-@pytest.mark.parametrize("sizes", [(4,), (4, 8)])
-def test_fewer_than_three_sizes_are_no_curve(in_memory, sizes):
-    made = in_memory(
-        ["erm"], list(map(str, sizes)), lambda *_: 0.5,
-        config=lambda _, column, __: config_of("erm", int(column)),
-        facts=lambda _, column, __: facts_of("erm", int(column)),
-    )  # fmt: skip
-    assert curves_of(made) == []
-
-
-def test_steps_that_differ_are_known(in_memory):
-    (curve,) = curves_of(in_memory(
-        ["erm"], ["4", "8", "16"], lambda *_: 0.5,
-        config=lambda _, column, __: config_of("erm", int(column)),
-        facts=lambda _, column, __: facts_of("erm", int(column), steps=100 // int(column)),
-    ))  # fmt: skip
-    assert not curve.same_steps
 
 
 def test_runs_without_a_recorded_size_are_left_out(in_memory):

@@ -9,7 +9,6 @@ import pytest
 
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.results.frame import rule_means
 from medldr.reporting.sections.by_rule import REPORTED
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.writers.cells import printed
@@ -45,20 +44,6 @@ def test_means_and_deviations_are_over_the_seeds_of_each_rules_own_evaluation(fo
         ]
 
 
-def test_the_reported_numbers_are_those_of_the_grid(folder):
-    results = sweep_page(folder).results
-    found = list(rule_means(results.study, "octmnist", "accuracy", "test"))
-    assert [(mean.row, mean.rule) for mean in found if mean.reported] == [
-        ("ERM", "val_auc"),
-        ("Mixup", "val_auc"),
-    ]
-    for mean in found:
-        if mean.reported:
-            grid = results.columns[0].estimate("test", "accuracy", mean.row)
-            assert mean.estimate.mean == pytest.approx(grid.mean)
-            assert mean.estimate.sd == pytest.approx(grid.sd)
-
-
 def test_a_rule_that_not_every_run_was_scored_by_has_no_mean(folder):
     run = folder.run(read_sweep(folder).members[0].run)
     run.evaluation_of("id_val_accuracy").unlink()
@@ -81,7 +66,3 @@ def test_the_flat_table_has_a_line_for_each_further_rule_and_says_which_is_an_or
     ]
     assert all(line["mean"] and line["sd"] and line["runs"] == "3" for line in found)
     assert {line["rule"] for line in lines if line["kind"] == "result"} == {"val_auc"}
-
-
-def test_a_sweep_of_one_rule_has_no_such_section(sweep):
-    assert sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,))).document.section("rules") is None

@@ -10,7 +10,6 @@ from medldr.evaluation import compare
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns, splits
-from medldr.reporting.sections.sweep.missing_runs import missing_text
 
 
 def test_a_column_has_the_numbers_of_compare(whole, whole_folder):
@@ -51,14 +50,6 @@ def test_a_column_has_the_numbers_of_compare(whole, whole_folder):
     assert mine.p_holm == pytest.approx(expected_p[mine.p])
 
 
-def test_a_pair_without_results_has_no_contrast(whole):
-    oct_ = whole.results.columns[1]
-    assert oct_.contrast("test", "auc", ("LatentDR (Pool)", "ERM, half the rate")) is None
-    assert oct_.contrast("test", "auc", ("LatentDR (Pool)", "LatentDR (SA)")) is not None
-    assert missing_text(oct_.missing["ERM, half the rate"]) == "not run"
-    assert missing_text(oct_.missing["Mixup (oracle)"]) == "failed"
-
-
 def test_runs_scored_on_other_items_cost_their_column_alone_and_name_no_item(sweep):
     folder = sweep({"erm": 1.0, "mixup": 1.0}, ("octmnist", "dermamnist"), n=20)
     odd = next(m for m in read_sweep(folder).members if m.label == "octmnist_mixup")
@@ -96,20 +87,6 @@ def test_without_the_reference_there_are_numbers_but_no_differences(sweep):
         assert column.estimate("test", "accuracy", row).mean is not None
         assert column.difference("test", "accuracy", row) is None
     assert column.notes[-1] == "octmnist: ERM has no results, so no differences from it are shown."
-
-
-def test_a_column_without_any_result_is_told(sweep):
-    folder = sweep({"erm": 1.0}, ("octmnist",), without={("erm", "octmnist", n) for n in (0, 1)})
-    (column,) = columns(read_study(folder))
-    assert (column.comparison, column.problem, column.splits) == (None, "", [])
-    assert missing_text(column.missing["ERM"]) == "not run"
-    assert json.dumps(dict(column.planned)) == '{"ERM": 2}'
-
-
-def test_few_groups_are_told(sweep):
-    folder = sweep({"erm": 1.0}, ("octmnist",), n=20)
-    (column,) = columns(read_study(folder))
-    assert column.notes == ("octmnist: test: few groups (10), so CIs are wide and approximate.",)
 
 
 def test_seeds_whose_configurations_differ_are_one_row_all_the_same(sweep):

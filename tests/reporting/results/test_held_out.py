@@ -13,7 +13,7 @@ from medldr.reporting.pages.sweep import sweep_page, terminal_page
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.frame import COLUMNS, score_frame
 from medldr.reporting.results.held_out import held_out_sets
-from medldr.reporting.sections.held_out import held_out_table, protocol_notes, sets_table
+from medldr.reporting.sections.held_out import held_out_table, sets_table
 from medldr.reporting.sections.sweep.csv_lines import csv_lines
 from medldr.reporting.writers.cells import printed
 from medldr.reporting.writers.latex import latex_tables
@@ -143,48 +143,6 @@ def test_some_domains_alone_make_a_mean_that_says_so(held_sweep):
     assert any("No run held out photo, sketch" in note for note in table.notes)
 
 
-def test_a_single_held_out_domain_makes_no_such_section(held_sweep):
-    assert held_out_sets(read_study(held_sweep(ROWS, EACH[:1], seeds=(0,)))) == []
-
-
-@pytest.mark.parametrize("heading", ["algorithm, held_out", "held_out, algorithm"])
-def test_the_held_out_domain_may_make_rows_as_well(held_sweep, heading):
-    order = heading.split(", ")
-
-    def name(method, domain):
-        words = {"algorithm": method, "held_out": f"held_out-{domain}"}
-        return ", ".join(words[key] for key in order)
-
-    rows = {
-        name(method, domain): lambda domains, seed, own=domain, method=method: (
-            reach(method)(domains, seed) if domains == (own,) else None
-        )
-        for method in GAIN
-        for domain in ("photo", "sketch")
-    }
-    algorithms = {
-        name(m, d): {"name": "erm"} if m == "erm" else {"name": "latentdr", "degrade": "pool"}
-        for m in GAIN
-        for d in ("photo", "sketch")
-    }
-    folder = held_sweep(
-        rows, [("photo",), ("sketch",)], seeds=(0,), plans=False, algorithms=algorithms,
-        layout={"rows": heading}, axes=order,
-    )  # fmt: skip
-    found = only(folder)
-    assert found.rows == ["ERM", "LatentDR (Pool)"]
-    assert found.values("ERM", "photo", "target_in", "accuracy") == {0: pytest.approx(0.93)}
-
-
-def test_a_folder_of_runs_without_a_sweep_file_has_the_same_tables(held_sweep):
-    folder = held_sweep(ROWS, EACH[2:], seeds=(0,))
-    before = held_out_table(only(folder), "target_in")
-    folder.sweep.unlink()
-    after = held_out_table(only(folder), "target_in")
-    assert [r.heading for r in after.rows] == [r.heading for r in before.rows]
-    assert [r.cells for r in after.rows] == [r.cells for r in before.rows]
-
-
 def test_several_data_sets_have_a_table_of_their_means_with_an_average(held_sweep):
     one = only(held_sweep(ROWS, EACH, seeds=(0, 1)))
     other = replace(one, dataset="other", rows=["ERM"], domains=["photo"], never=["sketch"])
@@ -211,19 +169,6 @@ def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep
     assert found.searched == ["ERM"]
 
 
-def test_the_main_grid_of_one_set_says_that_test_is_the_whole_domain(held_sweep):
-    document = sweep_page(held_sweep(ROWS, EACH[:2], seeds=(0,))).document
-    result = document.section("result")
-    first = result.tables[0]
-    assert first.caption == "Accuracy (%): Test (target_all, the whole held-out domain)"
-    assert "Accuracy (%): Test, seen domains" in [table.caption for table in result.tables]
-    assert first.columns[-1] == "Average"
-    assert all(row.cells[-1].estimate is not None for row in first.rows)
-    assert "mean over the columns" in result.of(Paragraph)[-1].text
-    assert "target_all" in document.section("differences").of(Paragraph)[-1].text
-    assert document.subtitle.startswith("2 methods, 2 held-out domains of 1 data set, ")
-
-
 def test_columns_of_several_sets_have_no_average_over_domains(held_sweep):
     folder = held_sweep(ROWS, EACH, seeds=(0,))
     for member in read_sweep(folder).members:
@@ -236,25 +181,6 @@ def test_columns_of_several_sets_have_no_average_over_domains(held_sweep):
     assert not any("average" in paragraph.text for paragraph in result.of(Paragraph))
     assert document.subtitle.startswith("2 methods, 4 held-out domains of 2 data sets, ")
     assert document.section("left_out").tables[0].columns[-1] == "Average"
-
-
-@pytest.mark.parametrize(("compat", "said"), [(True, "SWAD"), (False, "SWAD, each segment once")])
-def test_rows_whose_weights_are_averaged_by_swad_carry_it_in_their_name(held_sweep, compat, said):
-    averaging = {"name": "swad", "compat": compat}
-    folder = held_sweep(ROWS, EACH[:2], seeds=(0,), config={"training": {"averaging": averaging}})
-    found = only(folder)
-    assert found.rows == [f"ERM + {said}", f"LatentDR (Pool) + {said}"]
-
-
-def test_protocols_that_differ_within_a_table_are_told(held_sweep):
-    found = only(held_sweep(ROWS, EACH[:2], seeds=(0,)))
-    assert protocol_notes(found) == []
-    for entry in found.of("ERM"):
-        record = entry.files.record.model_copy(update={"protocol": "domainbed-2020"})
-        object.__setattr__(entry.files, "record", record)
-    (note,) = protocol_notes(found)
-    assert note.endswith("domainbed-2020: ERM; swad: LatentDR (Pool).")
-    assert held_out_table(found, "target_all").notes[-1] == note
 
 
 def test_rows_chosen_by_an_oracle_carry_the_word(held_sweep):

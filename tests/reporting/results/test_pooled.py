@@ -63,10 +63,6 @@ def test_domains_are_pooled_where_there_is_one_data_set(in_memory):
     assert len(found.summary.weights) == 3
 
 
-def test_one_data_set_without_held_out_domains_is_not_pooled(in_memory):
-    assert pool(in_memory(["erm", "latentdr"], ["octmnist"], value, config=of_set())) == []
-
-
 def test_the_same_test_images_are_never_pooled(in_memory):
     """Several sizes of a batch are one data set, and so are two sweeps of it."""
     sizes = in_memory(["erm", "latentdr"], ["4", "8", "16"], value, config=of_set("octmnist"))
@@ -76,14 +72,6 @@ def test_the_same_test_images_are_never_pooled(in_memory):
     (found,) = pool(others, sizes)
     assert [effect.name for effect in found.effects] == ["dermamnist", "bloodmnist"]
     assert found.left_out == ("octmnist", "4", "8", "16")
-
-
-def test_several_sweeps_are_pooled_by_method_and_reference(in_memory):
-    one = in_memory(["erm", "latentdr"], ["octmnist"], value, config=of_set())
-    two = in_memory(["erm", "latentdr", "mixup"], ["dermamnist"], value, config=of_set())
-    other = in_memory(["mixup", "latentdr"], ["bloodmnist"], value, config=of_set())
-    (found,) = pool(one, two, other)
-    assert (found.method, found.reference, len(found.effects)) == ("latentdr", "erm", 2)
 
 
 def test_a_method_that_lacks_runs_of_a_data_set_is_not_pooled_there(in_memory):

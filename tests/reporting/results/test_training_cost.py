@@ -39,17 +39,6 @@ def test_without_two_times_there_is_none(log):
     assert seconds_per_step(log) is None
 
 
-def test_stages_are_timed_apart():
-    """What lies between two stages is no step."""
-    log = [
-        {"step": 10, "time_s": 10.0, "stage": 1},
-        {"step": 20, "time_s": 20.0, "stage": 1},
-        {"step": 30, "time_s": 500.0, "stage": 2},
-        {"step": 40, "time_s": 510.0, "stage": 2},
-    ]
-    assert seconds_per_step(log) == pytest.approx(1.0)
-
-
 SECONDS = {"erm": (0.10, 0.12, 0.11), "latentdr": (0.15, 0.14, 0.16), "mixup": (0.1, 0.11, 0.1)}
 
 
@@ -110,12 +99,6 @@ def test_a_method_that_ran_elsewhere_alone_has_a_reason(in_memory, other):
     assert latentdr.left_out == 3
 
 
-def test_threads_do_not_tell_graphics_processors_apart(in_memory):
-    cost = cost_of(in_memory, facts=lambda _, __, seed: on("cuda", threads=seed))
-    assert cost.machine.title == "H200"
-    assert cost.others == {}
-
-
 def test_a_method_without_times_has_a_reason(in_memory):
     def log(row, _, seed):
         return [] if row == "latentdr" else rows_of(SECONDS[row][seed])
@@ -131,11 +114,3 @@ def test_single_runs_have_no_interval_and_nothing_at_all_is_no_cost(in_memory):
     assert latentdr.times.mean == pytest.approx(1.5, rel=1e-4)
     assert (latentdr.seconds.low, latentdr.times.low) == (None, None)
     assert cost_of(in_memory, log=lambda *_: ()) is None
-
-
-def test_the_interval_between_evaluations_is_known(in_memory):
-    def log(row, _, seed):
-        return rows_of(SECONDS[row][seed], steps=20 if row == "mixup" else 10)
-
-    assert cost_of(in_memory).intervals == (10,)
-    assert cost_of(in_memory, log=log).intervals == (10, 20)

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from medldr.evaluation.metrics.decision_curve import useful
-from medldr.folders.evaluation_parts import DecisionCurve
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting import write_report
@@ -88,13 +86,6 @@ def test_class_frequencies_stand_by_split_and_by_domain(page):
     assert any(t[0][:2] == ["Class", "b (n = 48)"] for t in found.tables)
 
 
-def test_domains_that_differ_in_their_classes_are_called_out(page):
-    assert (
-        "Domains differ in their mix" in page(domains=("a", "b"), held_out=("b",), only=1)[1].text
-    )
-    assert "Domains differ in their mix" not in page(name="x-bbbbbbbb-s0")[1].text
-
-
 def test_a_run_of_an_older_version_has_no_such_section(run_folder, read):
     files = run_folder(**BINARY)
     scored = json.loads(files.evaluation.read_text())
@@ -110,38 +101,9 @@ def test_a_run_of_an_older_version_has_no_such_section(run_folder, read):
     assert "judging" in found.sections
 
 
-def test_figures_say_in_words_what_they_show(run_folder):
-    files = run_folder(**BINARY, domains=("a", "b"), n=200)
-    record = EvaluationRecord.model_validate_json(files.evaluation.read_text())
-    split = record.splits["test"]
-    (calibration,) = calibration_figures(split, 0.95)
-    curve = split.calibration_curves["ill"]
-    assert (
-        f"{curve.predicted[0]:.2f} predicted, {curve.observed[0]:.2f} observed" in calibration.alt
-    )
-    auprc = split.metrics["auprc"].value
-    assert f"ill {auprc:.3f} (" in precision_recall_figure(split).alt
-    assert f"a {split.domains['a'].metrics['auc'].value:.3f} (" in domain_roc_figure(split).alt
-    assert f"50%: {split.decision_curve.model[49]:.3f}" in decision_figure(split).alt
-    error = split.error_at_coverage["70"].value
-    assert f"70% {100 * error:.1f}%" in coverage_figure(split).alt
-    for drawing in (calibration, precision_recall_figure(split), domain_roc_figure(split),
-                    decision_figure(split), coverage_figure(split)):  # fmt: skip
-        assert drawing.error == ""
-
-
 def test_nothing_known_draws_nothing():
     empty = SplitRecord()
     assert calibration_figures(empty, 0.95) == []
     for figure in (precision_recall_figure, domain_roc_figure, decision_figure, coverage_figure):
         assert figure(empty) is None
     assert decision_table(EvaluationRecord(task="binary", splits={}), empty) is None
-
-
-def test_a_model_that_is_never_best_is_of_no_use():
-    curve = DecisionCurve(threshold=(0.1, 0.2), model=(0.3, -0.1), treat_all=(0.3, 0.0))
-    assert useful(curve) is None
-    gaps = DecisionCurve(
-        threshold=(0.1, 0.2, 0.3, 0.4), model=(0.2, 0.0, 0.2, 0.2), treat_all=(0.1,) * 4
-    )
-    assert useful(gaps) == (3, 4, 0.3, 0.4)

@@ -7,7 +7,6 @@ import pytest
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import write_comparison, write_report
-from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.terminal import run_overview
@@ -55,12 +54,6 @@ def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
     assert dict(table.footnotes)[row.mark].startswith("id_val chose the weights (id_val_auc)")
 
 
-def test_nothing_is_said_where_it_was_not_measured(run_folder):
-    scored = read_evaluation(run_folder())
-    assert scored.gap is None
-    assert gap_sentence(scored) == ""
-
-
 def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
     run_folder, tmp_path, read
 ):
@@ -69,9 +62,3 @@ def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
     found = read(write_comparison(result, tmp_path / "c.html", "a and b", None, folders))
     assert "Seen minus unseen domains, from validation, seen domains (id_val) to test" in found.text
     assert list(result.splits) == ["test"]
-
-
-def test_a_sweep_names_the_seen_split(sweep):
-    page = sweep_page(sweep({"erm": 1.0}, ("octmnist",), (0,), **CAMELYON)).document
-    captions = [table.caption for table in page.section("domains").tables]
-    assert captions[-1].endswith("from validation, seen domains (id_val) to test")

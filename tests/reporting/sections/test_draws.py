@@ -12,7 +12,6 @@ from medldr.reporting.document import Paragraph
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.held_out import held_out_sets
-from medldr.reporting.sections.draws import draw_tables
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep.verdict import verdict
 from medldr.reporting.sections.training import differing
@@ -101,45 +100,6 @@ def test_seeds_of_different_draws_are_one_method_of_the_main_tables(held_sweep):
     assert {method.name: method.seeds for method in column.comparison.methods} == {
         "ERM": (0, 1), "Mixup": (0, 1),
     }  # fmt: skip
-
-
-def test_rows_and_columns_keep_the_order_of_the_sweep_whatever_was_chosen(held_sweep):
-    folder = drawn_sweep(held_sweep, methods=("mixup", "erm"), per_seed=True)
-    sweep = read_sweep(folder)
-    by_draw = sorted(sweep.members, key=lambda member: (member.seed, member.row[-3:]))
-    late = [m for m in by_draw if not (m.seed == 0 and m.row == "mixup, d01")]
-    write_sweep(folder, replace(sweep, members=(*late, *(m for m in by_draw if m not in late))))
-    study = read_study(folder)
-    assert study.rows == ["Mixup", "ERM"]
-    assert study.columns == ["held_out-photo", "held_out-sketch"]
-
-
-def test_methods_that_drew_the_same_share_a_table_of_values(held_sweep):
-    tables = draw_tables(read_study(drawn_sweep(held_sweep, methods=("erm", "mixup", "dann"))))
-    assert [table.caption for table in tables] == ["Values drawn: ERM, Mixup", "Values drawn: DANN"]
-    assert tables[0].columns == ["Draw", "training.lr", "model.dropout"]
-    assert [[cell.content for cell in row.cells] for row in tables[0].rows] == [
-        ["0.002", "0.1"], ["1.5e-05", "0.1"], ["0.001", "0.1"],
-    ]  # fmt: skip
-    assert tables[1].rows[0].cells[2].content == "unset"
-
-
-def test_columns_that_drew_other_values_have_tables_of_their_own(held_sweep):
-    folder = drawn_sweep(held_sweep)
-    sweep = read_sweep(folder)
-    changed = [
-        replace(m, drawn={"training.lr": 0.5}) if "photo" in m.column and "d00" in m.row else m
-        for m in sweep.members
-    ]
-    write_sweep(folder, replace(sweep, members=tuple(changed)))
-    assert [table.caption for table in draw_tables(read_study(folder))] == [
-        "Values drawn: ERM (held_out-photo)", "Values drawn: ERM (held_out-sketch)",
-    ]  # fmt: skip
-
-
-def test_a_sweep_without_draws_has_no_values_of_draws(held_sweep):
-    folder = held_sweep({"erm": lambda *_: 0.5}, [("photo",)], (0,))
-    assert draw_tables(read_study(folder)) == []
 
 
 def test_rates_that_were_drawn_are_no_difference_that_a_control_would_have_to_explain(held_sweep):

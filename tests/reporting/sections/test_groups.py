@@ -87,8 +87,3 @@ def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(s
     assert "MRN-" not in html_page(page.document)
     lines = [line for line in csv_lines(page.results) if line["metric"] == "worst_group"]
     assert len(lines) == 2
-
-
-def test_a_sweep_without_groups_has_no_such_section(sweep):
-    page = sweep_page(sweep({"erm": 0.5}, ("octmnist",), (0,)))
-    assert page.document.section("groups") is None

@@ -12,13 +12,11 @@ from medldr.evaluation.setting_selection import CROSS, ORACLE_ANY, ORACLE_LAST, 
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.document import Bullets, Paragraph
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.read.searched_settings import method_and_setting
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.candidates import candidates
 from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.writers.cells import printed
-from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 
 ALONE = [("photo",), ("sketch",)]
@@ -62,12 +60,6 @@ def rows_of(table):
     return {row.heading: dict(zip(table.columns[1:], row.cells, strict=True)) for row in table.rows}
 
 
-def test_settings_are_parts_of_a_row_s_name():
-    row = {"a": "one", "b": "two", "c": "three, four"}
-    assert method_and_setting(row, ["b"]) == ({"a": "one", "c": "three, four"}, ("two",))
-    assert method_and_setting(row, ["c", "a"]) == ({"b": "two"}, ("one", "three, four"))
-
-
 def test_main_tables_show_the_setting_that_validation_chose(held_sweep):
     study = read_study(searched(held_sweep, seeds=(0, 1)))
     assert study.rows == ["ERM"]
@@ -82,7 +74,6 @@ def test_main_tables_show_the_setting_that_validation_chose(held_sweep):
 
 
 CRT = {"training": {"stages": [{"name": "retrain_head", "epochs": 1}]}}
-TAU = {"training": {"stages": ["tau_norm"]}}
 
 
 def staged_curve(row, domains, seed):
@@ -106,18 +97,6 @@ def test_only_the_last_stage_chooses_settings_and_steps(held_sweep):
     cells = rows_of(table)["ERM, photo"]
     assert (cells[VALIDATION].estimate.mean, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
     assert (cells[ORACLE_ANY].estimate.mean, cells[ORACLE_ANY].detail) == (0.6, "lr-0.2, step 200")
-
-
-def test_normalised_weights_are_of_no_step_and_chosen_among_by_their_own_scores(held_sweep):
-    def normalised(row, domains, seed):
-        trained = [r | {"stage": 1} for r in staged_curve(row, domains, seed)[:2]]
-        last = {"step": 1, "stage": 2, "val/domain_accuracy": 0.7 if "lr-0.2" in row else 0.6}
-        return [*trained, last]
-
-    study = read_study(searched(held_sweep, staged=normalised, config=TAU))
-    assert {pick.setting for pick in study.picks} == {("lr-0.2",)}
-    assert candidates(study) == []
-    assert len(selection(study).tables) == 1  # settings alone
 
 
 def test_a_classifier_retrained_on_averaged_weights_is_of_one_step(held_sweep):
@@ -169,21 +148,6 @@ def test_each_rule_s_choice_stands_with_its_setting_step_and_number(held_sweep):
     assert table.footnotes == []
 
 
-def test_cross_validation_without_its_pairs_is_a_dash_that_names_them(held_sweep):
-    study = read_study(searched(held_sweep))
-    _, table = selection(study).tables
-    cells = rows_of(table)
-    dash = cells["ERM, photo"][CROSS]
-    assert dash.empty
-    said = dict(table.footnotes)[dash.mark]
-    assert said == (
-        "No result, or no curve, for the runs that held out art_painting + photo (2 runs); "
-        "cartoon + photo (2 runs); photo + sketch (2 runs)."
-    )
-    assert cells["ERM, mean of 2"][CROSS].empty
-    assert cells["ERM, mean of 2"][VALIDATION].estimate.mean == pytest.approx(0.3)
-
-
 def test_the_last_weights_as_scored_choose_where_the_rule_last_was_asked_for(held_sweep):
     folder = searched(held_sweep)
     for member in read_sweep(folder).members:
@@ -214,23 +178,6 @@ def test_one_setting_with_curves_compares_the_rules_and_without_them_has_no_sect
     assert any("optimistic" in paragraph.text for paragraph in section.of(Paragraph))
 
 
-def test_a_method_whose_rules_chose_alike_stands_beside_the_others(held_sweep):
-    def logged(row, domains, seed):
-        return curve(row, domains, seed) if row == "mixup" else []
-
-    rows = {"erm": lambda *_: 0.5, "mixup": lambda *_: 0.4}
-    (table,) = selection(read_study(held_sweep(rows, ALONE, (0,), curve=logged))).tables
-    assert {name.split(",")[0] for name in rows_of(table)} == {"ERM", "Mixup"}
-
-
-def test_runs_without_curves_have_no_such_section(held_sweep):
-    study = read_study(held_sweep({"erm": lambda *_: 0.5}, ALONE, (0,)))
-    assert selection(study) is None
-    (found,) = candidates(study)
-    # What was scored at the end is known all the same.
-    assert [p.target_out for p in found.runs[0].evaluated] == [{"photo": 0.4}]
-
-
 def test_the_oracle_of_any_step_is_none_where_two_rules_alone_were_scored(held_sweep):
     def logged(row, domains, seed):
         return [{"step": s, "val/domain_accuracy": 0.5 + s / 1000} for s in (8, 16, 24)]
@@ -259,15 +206,6 @@ SEARCH = {
 }
 
 
-def test_a_sweep_file_names_the_axes_that_are_settings():
-    sweep = load_sweep(SEARCH)
-    record = as_record(sweep, expand(sweep, "runs/mine"))
-    assert record.layout.search == ("training.lr",)
-    assert record.layout.rows == "algorithm"
-    assert record.layout.reference == "erm"
-    assert [m.row for m in record.members][:2] == ["erm, lr-0.01", "erm, lr-0.1"]
-
-
 @pytest.mark.parametrize(
     ("table", "said"),
     [
@@ -282,11 +220,3 @@ def test_a_faulty_search_is_told_before_anything_starts(table, said):
     with pytest.raises(InputError, match="table") as error:
         load_sweep({**SEARCH, "table": table})
     assert said in str(error.value)
-
-
-def test_where_all_axes_are_settings_the_sweep_s_entry_is_the_row():
-    axes = {"training.lr": [0.01, 0.1]}
-    sweep = load_sweep({**SEARCH, "axes": axes, "table": {"search": "training.lr"}})
-    record = as_record(sweep, expand(sweep, "runs/mine"))
-    assert record.layout.search == ("training.lr",)
-    assert {m.row for m in record.members} == {"sweep, lr-0.01", "sweep, lr-0.1"}

@@ -69,17 +69,6 @@ def test_subgroups_that_are_too_small_are_one_row_without_names_and_sizes(page):
     assert "lowest of" not in found.table("site")[0][0]
 
 
-def test_edges_of_thirds_are_stated(page):
-    files, found = page(scored={})
-    edges = json.loads(files.evaluation.read_text())["splits"]["test"]["subgroups"]["age"]["edges"]
-    assert f"Cut into thirds of the scored images, at {edges[0]:g} and {edges[1]:g}" in found.text
-
-
-def test_without_metadata_there_is_no_such_section(page):
-    _, found = page(columns={}, scored={})
-    assert "subgroups" not in found.sections
-
-
 def test_an_id_among_the_values_is_hidden(page):
     values = ["MRN-77test00001"] * 30 + ["y"] * 30
     files, found = page(columns={"ward": values, "note": ["<b>x</b>"] * 60}, scored={})

@@ -9,7 +9,6 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.sections.training import differing
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.latex import (
-    escape,
     fitting,
     latex_document,
     latex_table,
@@ -114,17 +113,6 @@ def test_each_table_says_what_its_numbers_rest_on(whole, grids_of):
         assert "1 to 2 seeds per method" in table
         assert "100 bootstrap draws of test groups (patients, slides)" in table
         assert (r"\textbf" in table) == ("Bold: the best number" in table)
-
-
-def test_a_single_seed_is_promised_no_spread():
-    text = latex_table(Table("t", ["a", "b"], [Row("x", [Cell(Estimate(1.0, n=1))])]), "l")
-    assert r"A single seed ($n = 1$), 95\% CI." in text
-    assert "SD" not in text
-
-
-def test_minus_signs_are_set_as_such_but_hyphens_are_not():
-    assert escape("-0.5 to -0.1, medmnist-28, a-1") == "$-$0.5 to $-$0.1, medmnist-28, a-1"
-    assert escape("(-3)") == "($-$3)"
 
 
 def test_a_table_too_wide_for_a_page_is_printed_in_parts_that_hold_every_cell_once():

@@ -173,6 +173,7 @@ def test_it_gives_the_exit_code_of_its_run_and_logs_what_that_prints(submit, end
     assert (tmp_path / "a.log").read_text() == "hello\n"
 
 
+@pytest.mark.slow
 def test_when_its_time_is_over_the_run_saves_and_is_started_again(submit, says, end_of, tmp_path):
     log = tmp_path / "a.log"
     mark = tmp_path / "mark"

@@ -35,6 +35,7 @@ def test_numbers_are_pinned_for_ever():
     assert number_of(0, 1, "training.lr") == 0.5901445436534329
 
 
+@pytest.mark.slow
 def test_numbers_are_uniform_and_those_of_two_keys_or_seeds_are_unrelated():
     first = numbers()
     assert stats.kstest(first, "uniform").pvalue > 0.01

@@ -1,11 +1,8 @@
 """Bars of alignment and uniformity."""
 
-import re
-
 import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.geometry import latent_metrics
 
 FOUND = {
@@ -48,24 +45,6 @@ def test_bars_are_as_long_as_the_numbers(painted):
     assert "lower: more evenly spread" in right.get_xlabel()
 
 
-def test_words_give_every_number():
-    drawing = latent_metrics(FOUND, images="test images")
-    assert drawing.error == ""
-    assert drawing.title == "Alignment and uniformity, test images"
-    assert "ERM 0.500 (0.400 to 0.600); LatentDR (SA) 0.250 (0.200 to 0.300)" in drawing.alt
-    assert "LatentDR (SA) −2.500 (−2.600 to −2.400)" in drawing.alt
-    assert "lower is better in both" in drawing.caption
-    assert "seeds" not in drawing.caption
-    tips = re.findall(r"<title>([^<]*)</title>", drawing.svg)
-    assert "ERM: 0.500 (0.400 to 0.600)" in tips
-    assert len(tips) == 4
-
-
-def test_means_over_seeds_are_said_to_be_such():
-    found = {"ERM": (Estimate(0.5, low=0.4, high=0.6, n=3), Estimate(-1.5, n=3))}
-    assert "means over seeds" in latent_metrics(found).caption
-
-
 def test_unknown_numbers_have_no_bar(painted):
     found = {**FOUND, "CORAL": (Estimate(0.7), Estimate(reason="why")),
              "Mixup": (Estimate(reason="why"), Estimate(reason="why"))}  # fmt: skip
@@ -85,16 +64,6 @@ def test_one_side_may_be_unknown():
     assert latent_metrics(several_labels).error == ""
     equal = {"ERM": (Estimate(0.0), Estimate(0.0))}
     assert latent_metrics(equal).error == ""
-
-
-def test_colours_and_names(painted):
-    found = {f"method {i}": FOUND["ERM"] for i in range(12)}
-    drawing = latent_metrics(found, name="latent_metrics_2", controls=["method 1"])
-    left, _ = painted(drawing)
-    colours = [bar.get_facecolor() for bar in left.patches][1::2]
-    assert len(set(colours[:9])) == 9  # reference, control, and the seven colours of methods
-    assert 'id="latent_metrics_2-' in drawing.svg
-    assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 
 def test_means_and_single_runs_are_told_apart():

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation.maps import Map, Maps
-from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.maps import map_figures
-from medldr.reporting.figures.latents.scatter import MOST_POINTS, colours_of, name_colours
+from medldr.reporting.figures.latents.scatter import MOST_POINTS
 
 LARGEST = 400_000
 
@@ -50,21 +49,6 @@ def test_each_run_is_shown_by_class_and_by_domain():
     assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 
-def test_unseen_domains_are_filled_and_others_open():
-    one = replace(made(90), label=np.zeros(90, int))
-    only = {name: Maps(("class 0",), (replace(one, unseen=unseen),))
-            for name, unseen in (("mixed", one.unseen), ("alone", np.ones(90, bool)))}  # fmt: skip
-    (mixed,) = map_figures({"mixed": only["mixed"]})
-    groups = re.findall(r'<g clip-path="[^"]*" style="([^"]*)">(.*?)</g>', mixed.svg)
-    counted = {}
-    for style, body in groups:
-        kind = "open" if "fill-opacity: 0" in style else "filled"
-        counted[kind] = counted.get(kind, 0) + body.count("<use")
-    assert counted == {"open": 120, "filled": 60}
-    (alone,) = map_figures({"alone": only["alone"]})
-    assert ">unseen<" not in alone.svg
-
-
 @pytest.mark.parametrize("runs", [1, 12])
 def test_figures_of_many_images_stay_small(runs):
     kinds = [("pca", "all"), ("t-sne", "all"), ("t-sne", "unseen")][: 3 if runs == 1 else 1]
@@ -100,55 +84,6 @@ def test_the_caption_says_what_was_changed_and_left_out():
     assert "are not finite (ERM)." in drawing.caption
     assert "only 12 images (Mixup)." in drawing.caption
     assert "Not turned to fit the map of ERM: Mixup." in drawing.caption
-
-
-def test_runs_without_points_are_left_out():
-    none = replace(made(40), xy=np.empty((0, 2)), reason="all latents are the same")
-    assert map_figures({"ERM": maps(none)}) == []
-    (drawing,) = map_figures({"ERM": maps(none), "Mixup": maps(made(40))})
-    assert ">Mixup<" in drawing.svg
-    assert ">ERM<" not in drawing.svg
-
-
-def test_one_domain_or_no_classes_need_no_panel_of_their_own():
-    (drawing,) = map_figures({"ERM": maps(made(domains=("a",)))})
-    assert "by domain" not in drawing.svg
-    several = replace(made(), label=np.full(40, -1))
-    (drawing,) = map_figures({"ERM": Maps((), (several,))})
-    assert "by class" not in drawing.svg
-    assert marks(drawing.svg) == 40
-    nowhere = replace(several, domain=np.full(40, ""), unseen=np.zeros(40, bool))
-    (drawing,) = map_figures({"ERM": Maps((), (nowhere,))})
-    assert marks(drawing.svg) == 40
-
-
-def test_more_names_than_colours_share_grey():
-    assert colours_of(["a", "b"], [BLUE, ORANGE]) == {"a": BLUE, "b": ORANGE}
-    found = colours_of(["a", "b", "c"], [BLUE, ORANGE])
-    assert found == {"a": BLUE, "b": MUTED, "c": MUTED}
-    assert [text for _, text in name_colours("class", found)] == ["class: a", "class: others"]
-    (drawing,) = map_figures({"ERM": maps(made(200, classes=40), classes=40)})
-    assert not drawing.error
-    assert marks(drawing.svg) == 400
-
-
-def test_each_data_set_has_its_own_classes_and_domains():
-    """Class 6 of one data set has no name in the other, and their domains are not the same."""
-    letters = replace(made(40, classes=7, domains=("p", "q")), label=np.arange(40) % 7)
-    found = {"ribs": maps(made(40, classes=2), classes=2), "PACS": maps(letters, classes=7)}
-    first, second = map_figures(found)
-    assert not first.error
-    assert not second.error
-    assert (first.name, second.name) == ("maps_tsne_all", "maps_tsne_all_2")
-    assert ">class: class 6<" in second.svg
-    assert ">class: class 6<" not in first.svg
-    assert ">domain: p<" in second.svg
-    assert ">domain: p<" not in first.svg
-    assert "fit the map" not in first.caption + second.caption
-    alike = {name: maps(made(40)) for name in ("ribs", "PACS", "PACS again")}
-    assert len(map_figures(alike)) == 1
-    titles = [d.title for d in map_figures(alike, {"ribs": "a", "PACS": "b", "PACS again": "b"})]
-    assert titles == ["All images, by t-SNE, a", "All images, by t-SNE, b"]
 
 
 @pytest.mark.parametrize("method", ["pca", "t-sne"])

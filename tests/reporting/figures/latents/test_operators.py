@@ -3,9 +3,7 @@
 from medldr.evaluation.representation.operators import operators
 from medldr.evaluation.representation.options import Options
 from medldr.reporting.figures.latents.operators import (
-    MOST_CLASSES,
     operators_figures,
-    shown_classes,
 )
 
 FAST = Options(draws=50)
@@ -31,24 +29,9 @@ def test_runs_without_d_and_r_are_not_drawn(synthetic_latents):
     assert [drawing.alt.count("ERM") for drawing in operators_figures(both)] == [0, 0]
 
 
-def test_data_without_domains_have_no_figure_of_them(synthetic_latents):
-    judged = operators(synthetic_latents(domains=(), unseen=()), FAST)
-    assert [drawing.name for drawing in operators_figures({"a": judged})] == ["operators_class"]
-
-
 def test_of_many_runs_the_first_are_drawn(synthetic_latents):
     judged = operators(synthetic_latents(n=60, domains=(), unseen=()), FAST)
     (drawing,) = operators_figures({f"run {i}": judged for i in range(8)})
     assert drawing.caption.endswith("Shown are the first 6 of 8 runs.")
     assert ">run 5</text>" in drawing.svg
     assert ">run 6</text>" not in drawing.svg
-
-
-def test_of_many_classes_the_most_frequent_are_drawn(synthetic_latents):
-    judged = operators(synthetic_latents(classes=20, n=200, dim=4), FAST)
-    kept = shown_classes(judged)
-    assert len(kept) == MOST_CLASSES
-    assert kept == sorted(kept)
-    left_out = set(range(20)) - set(kept)
-    assert min(judged.mix[k] for k in kept) >= max(judged.mix[k] for k in left_out)
-    assert "12 most frequent classes" in operators_figures({"a": judged})[0].caption

@@ -48,25 +48,6 @@ def test_the_page_holds_the_images_themselves():
     assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 
-def test_class_and_domain_of_each_are_marked():
-    drawing = neighbour_pictures("neighbour_pictures", "LatentDR", FOUND, picture)
-    for text in ("query", "degraded", "restored", "sketch *", "dog"):
-        assert f">{text}</text>" in drawing.svg
-    edges = [
-        style
-        for style in re.findall(r'style="(fill: none[^"]*)"', drawing.svg)
-        if "stroke-width: 2.2" in style
-    ]
-    assert len(edges) == 5 * 4
-    assert sum("--red" in style for style in edges) == 4  # the frame of the dog
-    assert sum("--green" in style for style in edges) == 12
-    assert sum("stroke-dasharray: 8" in style for style in edges) == 4  # that of the other domain
-    assert drawing.alt == (
-        "Query cat (photo); degraded: dog (photo), cat (photo); "
-        "restored: cat (sketch, unseen), cat (photo)."
-    )
-
-
 def test_a_volume_shows_its_middle_axial_slice_as_heat_maps_do():
     volume = np.random.default_rng(0).integers(256, size=(1, 6, 5, 4), dtype=np.uint8)
     assert np.array_equal(_pixels(volume), volume[0, :, :, 2].T[::-1, ::-1])

@@ -21,12 +21,5 @@ def test_class_and_domain_have_panels_with_guessing_and_labels():
     assert "Dotted line" in drawing.caption
 
 
-def test_data_without_domains_have_one_panel_and_no_dotted_line():
-    drawing = probes_figure({"ERM": Probes(probed(original=0.75, degraded=0.6), NONE)})
-    assert drawing.alt == "Class: ERM, original 75.0; ERM, degraded 60.0."
-    assert "Dotted line" not in drawing.caption
-    assert ">Domain</text>" not in drawing.svg
-
-
 def test_nothing_told_is_no_figure():
     assert probes_figure({"ERM": Probes(NONE, NONE)}) is None

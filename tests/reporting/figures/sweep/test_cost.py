@@ -4,7 +4,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.cost import cost_figure
 from medldr.reporting.results.training_cost import Cost, Machine, MethodCost
 
@@ -18,19 +17,6 @@ UNSCORED = MethodCost("CORAL", None, Estimate(0.2), Estimate(2.0))
 def figure(*methods, metric="accuracy"):
     cost = Cost("pacs", metric, "test", "ERM", Machine("CPU", 1, 1), methods, {}, (10,))
     return cost_figure(cost, 3)
-
-
-def test_methods_with_both_numbers_are_drawn():
-    drawing = figure(ERM, LATENTDR, UNTIMED, UNSCORED)
-    assert (drawing.error, drawing.name) == ("", "training_cost_3")
-    assert drawing.alt == (
-        "ERM: 60.0% (50.0 to 70.0) at 0.100 s per step. LatentDR: 70.0% at 0.150 s per step."
-    )
-    assert ">ERM (reference)<" in drawing.svg
-    assert ">LatentDR<" in drawing.svg
-    assert ">Mixup<" not in drawing.svg
-    assert "CPU, 1 thread" in drawing.caption
-    assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 
 @pytest.mark.parametrize(("metric", "corner"), [("accuracy", "top left"), ("ece", "bottom left")])

@@ -4,7 +4,6 @@ import pytest
 
 from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
 from medldr.reporting.results.gains import Gain
 
@@ -13,17 +12,6 @@ def gain(mean, domain="d", *, data="pacs", unseen=True, held_out="", split="test
     estimate = Estimate(mean, low=mean - 0.02, high=mean + 0.02)
     difference = Difference(split, domain, "accuracy", "LatentDR", "ERM", estimate, seeds=3)
     return Gain(data, domain, held_out, split, unseen, "LatentDR", difference)
-
-
-def test_rows_keep_their_order_and_say_what_was_seen():
-    drawing = gains_figure([gain(0.01), gain(0.03, "a", unseen=False)], "ERM", "accuracy", 2)
-    assert (drawing.error, drawing.name) == ("", "gains_2")
-    assert drawing.title == "Accuracy: LatentDR minus ERM"
-    assert drawing.alt == "difference (percentage points): d 1 (-1 to 3); a (seen) 3 (1 to 5)."
-    assert ">unseen<" in drawing.svg
-    assert ">seen in training<" in drawing.svg
-    assert "right of the line is better" in drawing.caption
-    assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 
 def test_data_without_domains_have_no_legend_of_them():

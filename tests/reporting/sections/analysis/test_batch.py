@@ -7,7 +7,7 @@ import pytest
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.document import Figures
 from medldr.reporting.results.batch_sizes import BatchCurve, BatchLine, BatchPoint
-from medldr.reporting.sections.analysis.batch import batch_lines, batch_section
+from medldr.reporting.sections.analysis.batch import batch_section
 
 
 def line(name, sizes, steps=10, **more):
@@ -52,29 +52,7 @@ def test_a_result_that_is_not_shown_is_told():
     ]
 
 
-def test_sweeps_are_named_where_there_are_several():
-    made = batch_section({"One": [curve_of(ERM)], "Two": [curve_of(SA)], "None": []})
-    assert [table.caption.split(":")[0] for table in made.tables] == ["One, pacs", "Two, pacs"]
-    (figures,) = made.of(Figures)
-    assert [drawing.name for drawing in figures.drawings] == ["batch_size_1", "batch_size_2"]
-
-
 @pytest.mark.parametrize(("steps", "said"), [(10, False), (20, True)])
 def test_numbers_of_steps_that_differ_are_said(steps, said):
     made = batch_section({"A": [curve_of(ERM, line("LatentDR", (4, 8, 16), steps))]})
     assert ("made more steps or fewer" in made.blocks[-1].__dict__.get("text", "")) == said
-
-
-def test_without_a_curve_there_is_no_section():
-    assert batch_section({"A": [], "B": []}) is None
-    assert batch_section({}) is None
-
-
-def test_csv_has_a_line_for_each_point():
-    lines = batch_lines({"A sweep": [curve_of(ERM, SA)]})
-    assert len(lines) == 6
-    assert lines[0] == {
-        "sweep": "A sweep", "data": "pacs", "split": "test", "metric": "accuracy", "method": "ERM",
-        "images": 12, "per_domain": 4, "steps": 10, "runs": 3, "planned": 3, "mean": 0.04,
-        "low": 0.0, "high": 0.5, "reason": "",
-    }  # fmt: skip

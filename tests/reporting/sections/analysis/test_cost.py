@@ -2,7 +2,7 @@
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.results.training_cost import TOO_FEW, Cost, Machine, MethodCost
-from medldr.reporting.sections.analysis.cost import cost_lines, cost_section
+from medldr.reporting.sections.analysis.cost import cost_section
 
 ONE = Machine("CPU (A)", 1, 1)
 METHODS = (
@@ -36,21 +36,3 @@ def test_other_machines_and_other_intervals_are_said():
     (table,) = cost_section({"A": [cost_of({Machine("H200", None, 1): 2}, (10, 20))]}).tables
     assert "2 runs on H200." in table.notes[0]
     assert "every 10, 20 steps" in table.notes[1]
-
-
-def test_what_is_measured_is_said():
-    said = cost_section({"A": [cost_of()]}).blocks[-1].text
-    assert "the time of validation is included" in said
-    assert cost_section({"A": []}) is None
-
-
-def test_csv_has_a_line_for_each_method():
-    _, latentdr, mixup = cost_lines({"A": [cost_of()]})
-    assert latentdr == {
-        "sweep": "A", "data": "pacs", "method": "LatentDR", "machine": "CPU (A), 1 thread",
-        "runs": 2, "left_out": 1, "seconds_per_step": 0.15, "seconds_low": None,
-        "seconds_high": None, "times_reference": 1.5, "times_low": 1.2, "times_high": 1.9,
-        "split": "test", "metric": "accuracy", "mean": 0.7, "low": None, "high": None,
-        "reason": "",
-    }  # fmt: skip
-    assert (mixup["seconds_per_step"], mixup["reason"]) == (None, TOO_FEW)

@@ -25,19 +25,6 @@ def with_z(latents, z):
     return replace(latents, views={"original": view})
 
 
-def test_runs_are_side_by_side(synthetic_latents):
-    latents = synthetic_latents(30)
-    first = maps(latents, Options())
-    section = maps_section({"ERM": first, "LatentDR": maps(latents, Options(), first)})
-    (figures,) = section.of(Figures)
-    assert [d.name for d in figures.drawings] == [
-        "maps_pca_all", "maps_tsne_all", "maps_tsne_unseen"
-    ]  # fmt: skip
-    assert not section.of(Bullets)
-    assert section.anchor == "maps"
-    assert "All images, by t-SNE" in html_page(Document("t", "k", sections=[section]))
-
-
 @pytest.mark.parametrize("n", [1, 3])
 def test_with_few_images_a_note_stands_in_place_of_the_maps(synthetic_latents, n):
     """Case H01: the rest of the page is written."""

@@ -1,6 +1,5 @@
 """The section of what D and R do, and its csv lines."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -85,23 +84,6 @@ def test_many_classes_are_in_the_csv_file_alone(synthetic_latents):
     }  # fmt: skip
 
 
-def test_csv_lines_have_every_number(found):
-    lines = operators_lines(found)
-    assert all(next(iter(line)) == "run" for line in lines)
-    assert len({tuple(line) for line in lines}) == 1
-    keys = ("run", "split", "latents", "minus", "domain", "class", "metric")
-    by_key = {tuple(line[key] for key in keys): line for line in lines}
-    assert len(by_key) == len(lines)
-    held = found["LatentDR"].last
-    line = by_key["LatentDR", "test", "degraded", "", "c", "", "balanced_accuracy"]
-    number = held.views["degraded"].by_domain["c"]
-    assert (line["value"], line["low"], line["high"]) == (number.mean, number.low, number.high)
-    assert line["unseen"] is True
-    line = by_key["LatentDR", "test", "restored", "degraded", "", "", "balanced_accuracy"]
-    assert line["value"] == held.differences["restored", "degraded"].mean
-    assert "NaN" not in json.dumps(lines)
-
-
 def test_guessing_is_one_over_all_classes_and_says_which_are_absent(synthetic_latents):
     latents = synthetic_latents(apart=0.5)
     kept = latents.select((latents.split != "test") | (latents.label != 1))
@@ -117,15 +99,3 @@ def test_guessing_is_one_over_all_classes_and_says_which_are_absent(synthetic_la
     assert {(line["split"], line["classes_without_images"]) for line in lines} == {
         ("train", 0), ("id_val", 0), ("test", 1)
     }  # fmt: skip
-
-
-def test_runs_with_other_numbers_of_classes_have_their_own_guessing(found, synthetic_latents):
-    other = operators(synthetic_latents(classes=2), FAST)
-    rows = rows_of(operators_section({**found, "other": other}).tables[0])
-    assert rows["Guessing (ERM, LatentDR)"][2].mean == pytest.approx(1 / 3)
-    assert rows["Guessing (other)"][2].mean == 0.5
-    # A run without a split takes nothing from the others.
-    latents = synthetic_latents(apart=0.5)
-    fewer = operators(latents.select(latents.split != "train"), FAST)
-    rows = rows_of(operators_section({**found, "fewer": fewer}).tables[0])
-    assert [each.mean for each in rows["Guessing"]] == pytest.approx([1 / 3] * 3)

@@ -6,7 +6,7 @@ import pytest
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pictures import pictured_neighbours
 from medldr.reporting.document import Document, Figures
-from medldr.reporting.sections.analysis.pictures import MOST, pictures_section
+from medldr.reporting.sections.analysis.pictures import pictures_section
 from medldr.reporting.writers.html import html_page
 
 
@@ -33,19 +33,3 @@ def test_each_run_with_images_has_a_figure(synthetic_latents):
     assert page.count("<image") == 2 * 5 + 2 * 3
     assert "bottom" in drawings[0].caption
     assert "bottom" not in drawings[1].caption
-
-
-def test_of_many_runs_the_first_are_shown(synthetic_latents):
-    found = {
-        f"run {n}": pictured_neighbours(synthetic_latents(n=30), Options(queries=1))
-        for n in range(MOST + 1)
-    }
-    section = pictures_section(found, dict.fromkeys(found, picture))
-    assert len(section.of(Figures)[0].drawings) == MOST
-    assert f"{MOST} of {MOST + 1} runs" in html_page(Document("t", "k", sections=[section]))
-
-
-def test_without_images_there_is_no_section(synthetic_latents):
-    found = {"ERM": pictured_neighbours(synthetic_latents(n=30), Options())}
-    assert pictures_section(found, {}) is None
-    assert pictures_section({}, {}) is None

@@ -7,9 +7,7 @@ from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.document import Figures, Paragraph
 from medldr.reporting.results.pooled import Effect, Pooled
 from medldr.reporting.sections.analysis.pooled import (
-    FEW,
     OF_DOMAINS,
-    SINGLE,
     pooled_lines,
     pooled_section,
 )
@@ -49,14 +47,6 @@ def test_the_table_has_mean_prediction_and_heterogeneity():
     assert [drawing.name for drawing in figures.drawings] == ["pooled_1", "pooled_2"]
 
 
-def test_two_data_sets_and_single_seeds_are_flagged():
-    made = pooled_section([pooled_of([0.1, 0.0], single=True)])
-    (table,) = made.tables
-    assert table.footnotes == [("a", FEW), ("b", SINGLE)]
-    assert table.rows[0].cells[1].mark == "a,b"
-    assert table.rows[0].cells[2].empty
-
-
 def test_held_out_domains_come_with_their_caveat():
     made = pooled_section([pooled_of([0.1, 0.0, 0.1], over="domains")])
     assert OF_DOMAINS in said(made)
@@ -69,11 +59,6 @@ def test_what_is_left_out_and_several_references_are_named():
     (table,) = made.tables
     assert [row.heading for row in table.rows] == ["LatentDR vs ERM", "LatentDR vs Mixup"]
     assert table.notes[0].startswith("Not pooled: octmnist.")
-
-
-def test_nothing_pooled_is_no_section():
-    assert pooled_section([]) is None
-    assert pooled_section([pooled_of([0.1])]) is None
 
 
 def test_csv_has_every_gain_and_every_mean():

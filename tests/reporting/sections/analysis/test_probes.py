@@ -62,20 +62,6 @@ def test_the_page_says_which_images_were_told(found):
     assert not section.of(Bullets)
 
 
-def test_other_sizes_and_chances_are_said_by_run(found, synthetic_latents):
-    fewer = probes(synthetic_latents(n=60, classes=2, views=False, per_group=0), FAST)
-    section = probes_section({**found, "Other": fewer})
-    text = " ".join(block.text for block in section.of(Paragraph))
-    assert "ERM, LatentDR: 80 images of" in text
-    assert "Other: 60 images are cut into 5 parts; each" in text
-    headings = [row.heading for row in section.tables[0].rows]
-    assert {"Guessing (ERM, LatentDR)", "Guessing (Other)"} <= set(headings)
-    between = rows_of(section.tables[1])["Other minus ERM, original"]
-    assert between == [None, None]
-    (_, footnote) = section.tables[1].footnotes[-1]
-    assert footnote == "the runs were not probed on the same images"
-
-
 def test_what_was_not_told_is_said():
     left_out = Probed(
         names=("a", "b"), left_out=("c",), images=9, folds=3, unfinished=2,

@@ -9,7 +9,7 @@ from medldr.evaluation.representation import planes
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.queries import Inserted, chosen_queries, queries
 from medldr.reporting.document import Bullets, Document, Figures
-from medldr.reporting.sections.analysis.queries import queries_lines, queries_section
+from medldr.reporting.sections.analysis.queries import queries_section
 from medldr.reporting.writers.html import html_page
 
 OPTIONS = Options(draws=20, points=60)
@@ -61,33 +61,3 @@ def test_without_a_map_numbers_and_a_note_remain(synthetic_latents):
     assert table.rows[0].cells[0].content.mean > 0
     assert ("training images are not of several domains") in [text for _, text in table.footnotes]
     assert queries_section({}) is None
-
-
-def test_lines_are_numbers_and_points(synthetic_latents):
-    found = measured(synthetic_latents(60))
-    lines = queries_lines({"LatentDR": found})
-    assert len({tuple(line) for line in lines}) == 1
-    assert next(iter(lines[0])) == "run"
-    numbers = [line for line in lines if line["kind"] == "number"]
-    assert len(numbers) == 8
-    assert numbers[4]["latents"] == "restored"
-    assert numbers[4]["metric"] == "moved_per_nearest"
-    assert numbers[4]["value"] == found.moved["restored"].per_nearest.mean
-    held = [line for line in lines if line["panel"] == "inserted"]
-    kinds = [line["latents"] for line in held]
-    assert kinds.count("query") == 6
-    assert kinds.count("degraded") == kinds.count("restored") == 24
-    assert kinds.count("training") == len(found.inserted.background)
-    assert held[0]["class"] == found.inserted.kind[0]
-    first = tuple(found.inserted.background[0])
-    assert (held[0]["x"], held[0]["y"]) == pytest.approx(first, abs=1e-4)
-    alone = [line for line in lines if line["panel"] == "one class"]
-    assert {line["domain"] for line in alone if line["latents"] == "training"} == {"a", "b"}
-
-
-def test_an_undefined_number_is_empty_with_its_reason(synthetic_latents):
-    latents = synthetic_latents(40, domains=("a",), unseen=())
-    lines = queries_lines({"LatentDR": measured(latents)})
-    (line, *_) = [one for one in lines if one["metric"] == "nearest_other_domain"]
-    assert line["value"] is None
-    assert line["reason"] == "training images are not of several domains"

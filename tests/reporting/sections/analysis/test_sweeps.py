@@ -90,14 +90,6 @@ def test_a_sweep_of_several_sets_is_pooled(whole_folder):
     assert "DOE_JANE" not in html_page(Document("t", "k", sections=[m for m, _ in found.values()]))
 
 
-def test_a_sweep_without_any_result_has_its_tables_alone(batches):
-    for path in batches.glob("*-s*"):
-        shutil.rmtree(path)
-    found = by_anchor([batches])
-    assert list(found) == ["tables"]
-    assert not any(line.get("mean") for line in found["tables"][1])
-
-
 def test_a_folder_without_runs_is_refused(tmp_path):
     with pytest.raises(InputError):
         list(sweep_sections([tmp_path]))

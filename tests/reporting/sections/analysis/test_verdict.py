@@ -91,30 +91,10 @@ def test_domains_are_compared_with_the_reference(monkeypatch):
     ]
 
 
-def test_alignment_and_uniformity_are_compared_with_the_reference():
-    def around(value):
-        return Estimate(value, low=value - 0.03, high=value + 0.04)
-
-    pairs = {"ERM": (around(1.0), around(-2.0)), "LatentDR": (around(0.8), around(-1.99))}
-    (text,) = verdict({}, {}, pairs).items
-    assert text == (
-        "Alignment and uniformity (lower is better in both) against ERM’s 1.000 and −2.000: "
-        "LatentDR alignment 0.800 (better, −0.200, 95% CI −0.250 to −0.150); LatentDR uniformity "
-        "−1.990 (no clear difference, +0.010, 95% CI −0.040 to +0.060)."
-    )
-    assert list(verdict({}, {}, {"ERM": pairs["ERM"]}).items) == []
-    undefined = {"ERM": (Estimate(), Estimate()), "LatentDR": pairs["LatentDR"]}
-    assert list(verdict({}, {}, undefined).items) == []
-
-
 def test_many_runs_are_left_to_the_tables():
     items = verdict({}, {name: judged() for name in ("SA", "Pool", "other", "last")}).items
     assert len(items) == 3
     assert items[-1] == "For other, last, see the tables below."
-
-
-def test_nothing_to_say_is_no_sentence():
-    assert list(verdict({}, {}).items) == []
 
 
 def test_a_difference_without_an_interval_is_not_called():

@@ -44,11 +44,3 @@ def test_a_published_result_names_the_methods_that_share_its_protocol(run_folder
     alone = comparison_published(comparison, {name: files[name]})
     assert [row.heading for row in alone.rows[:2]] == [ours.heading, first.heading]
     assert alone.rows[1].cells[1].content == "yes"
-
-
-def test_a_set_that_nobody_published_has_no_table(run_folder):
-    folder = run_folder("own_erm-aaaaaaaa-s0", **config("erm", "medmnist-28", "own"))
-    other = run_folder("own_mixup-bbbbbbbb-s0", **config("mixup", "medmnist-28", "own"))
-    comparison = make_comparison([folder, other])
-    files = {f.path.name: read_run(f) for f in (folder, other)}
-    assert comparison_published(comparison, files) is None

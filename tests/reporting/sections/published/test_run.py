@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.reporting import write_report
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.published.held_out import run_published
 from medldr.reporting.writers.cells import printed
@@ -75,22 +72,3 @@ def test_a_fixed_test_split_has_both_metrics_of_every_published_result():
 
 def test_without_parts_ours_is_a_dash():
     assert run_published(run_files(parts=False)).rows[0].cells[1].content == "–"
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [{"held": ("photo", "sketch")}, {"held": ()}, {"algorithm": "own"}, {"held": ("clipart",)}],
-)
-def test_two_domains_none_an_unknown_method_or_domain_have_no_table(changed):
-    assert run_published(run_files(**changed)) is None
-
-
-def test_the_page_of_a_run_shows_it(run_folder, read):
-    files = run_folder(
-        domains=("photo", "sketch"), held_out=("sketch",), n=24,
-        config={"data": {"name": "domain_folders", "set": "pacs", "held_out": ["sketch"]},
-                "algorithm": {"name": "erm"}},
-    )  # fmt: skip
-    page = read(write_report(files.path))
-    rows = page.table("Method", "Protocol", "Accuracy (%)")
-    assert [row[0] for row in rows] == ["This run", "DomainBed", "LatentDR paper"]

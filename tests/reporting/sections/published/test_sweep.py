@@ -62,23 +62,3 @@ def test_controls_and_other_networks_have_no_published_number(sweep):
     other = study.files("ERM").config
     other["model"]["name"] = "densenet121"
     assert beside(study, "Derma", "ERM", "accuracy") == []
-
-
-def test_of_another_protocol_every_number_is_shown_with_its_id(sweep):
-    study, found_columns = make(sweep, "medmnist-28")
-    (found,) = beside(study, "Derma", "LatentDR (Pool)", "accuracy")
-    assert (found.entry.protocol, found.same) == ("medmnist-224up", False)
-    table, _ = sweep_published(study, found_columns)
-    rows = {row.heading: row.cells[1] for row in table.rows}
-    assert {heading: printed(cell).text for heading, cell in rows.items()} == {
-        "ERM: LatentDR paper": "75.8",
-        "ERM: MedMNIST benchmark, medmnist-v2-224": "75.4",
-        "ERM: MedMNIST benchmark, medmnist-v2-28": "73.5",
-        "LatentDR (Pool): LatentDR paper": "78.4",
-    }
-    assert {cell.extra for cell in rows.values()} == {"different protocol"}
-
-
-def test_a_set_that_nobody_published_has_no_table(sweep):
-    study = read_study(sweep({"erm": 1.0}, ("own",), (0,), n=20, config=RESNET))
-    assert sweep_published(study, columns(study)) == []

@@ -1,10 +1,8 @@
 """Paired differences hold the numbers of the comparison, and say where a seed is too few for p."""
 
-import pytest
-
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.comparison.tables import show_p
-from medldr.reporting.sections.sweep.differences import SINGLE, contrast_table, difference_table
+from medldr.reporting.sections.sweep.differences import SINGLE, difference_table
 from medldr.reporting.writers.cells import printed
 
 
@@ -33,21 +31,6 @@ def test_differences_are_to_the_reference_with_interval_and_both_p(whole):
             known = {"p": paired.p, "Holm": paired.p_holm}
             texts = [f"{name} {show_p(p)}" for name, p in known.items() if p is not None]
             assert shown.extra == ", ".join(texts)
-
-
-def test_pairs_are_one_minus_the_other(whole):
-    columns = whole.results.columns
-    table = contrast_table(whole.results.study, columns, "accuracy", "test")
-    assert [row.heading for row in table.rows] == [
-        "LatentDR (Pool) − ERM, half the rate", "LatentDR (Pool) − LatentDR (SA)",
-    ]  # fmt: skip
-    one, other = (
-        columns[0].estimate("test", "accuracy", row).mean
-        for row in ("LatentDR (Pool)", "ERM, half the rate")
-    )
-    assert printed(table.rows[0].cells[0]).value == pytest.approx(one - other, abs=1e-12)
-    assert printed(table.rows[0].cells[1]).text == "–"
-    assert printed(table.rows[1].cells[1]).value is not None
 
 
 def test_a_single_seed_has_an_interval_but_no_p(sweep):

@@ -6,13 +6,11 @@ from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.run_record import Selection
 from medldr.folders.sweep_record import Layout, Member
-from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.sections.sweep.grid import grid_table, rules_text
 from medldr.reporting.writers.cells import printed
-from medldr.reporting.writers.latex import latex_table
 
 
 def test_controls_stand_last_and_apart_and_an_oracle_says_so(whole, grids_of):
@@ -78,21 +76,7 @@ def test_one_rule_is_one_sentence_whatever_has_no_result():
     assert rules_text(*study_of(erm=None)) == []
 
 
-def test_different_rules_are_named_with_their_rows():
-    found = rules_text(*study_of(erm=("val_auc", "val"), fish=("oracle_auc", "test")))
-    assert found == ["Weights were chosen by different rules: erm: val_auc; fish: oracle_auc."]
-
-
 def test_a_rule_that_fell_back_to_the_seen_domains_says_so():
     assert rules_text(*study_of(erm=("val_auc", "id_val"))) == [
         "Weights chosen by val_auc (on id_val)."
     ]
-
-
-def test_the_rule_stands_below_every_grid_and_in_latex(sweep, grids_of):
-    page = sweep_page(sweep({"erm": 0.5, "mixup": 1.0}, ("octmnist",), (0,), n=30))
-    tables = [grid_table(page.results.study, grid) for grid in grids_of(page).values()]
-    assert tables
-    for table in [*tables, *page.document.section("result").tables]:
-        assert "Weights chosen by val_auc." in table.notes
-        assert r"Weights chosen by val\_auc." in latex_table(table, "x")

@@ -2,7 +2,7 @@
 
 from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.study import Entry, Study
-from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_table
+from medldr.reporting.sections.sweep.missing_runs import missing_table
 from medldr.reporting.writers.cells import printed
 
 
@@ -36,17 +36,6 @@ def test_equal_errors_are_one_row_with_at_most_three_names():
     assert "hidden here" in table.notes[0]
     assert missing_table(study(("not run", "", ""))).notes == []
     assert missing_table(study()) is None
-
-
-def test_the_terminal_has_the_first_sentence_in_its_own_words_once():
-    found = study(*lost(24), ("not run", "", ""))
-    lines = [
-        "24 failed: E: a.nii is gone; erm-00000000-s0 and 23 more",
-        "not run: erm-00000000-s24",
-    ]
-    assert missing_lines(found) == lines
-    assert missing_lines(found, "S") == [*lines, "`medldr sweep status S` lists all"]
-    assert missing_lines(study(("not run", "", "")), "S") == ["not run: erm-00000000-s0"]
 
 
 def test_the_table_of_a_sweep_names_nobody(whole):

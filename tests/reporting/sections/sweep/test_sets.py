@@ -5,18 +5,6 @@ from dataclasses import replace
 from medldr.evaluation.comparison.comparison import Gap
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.sections.comparison.tables import gap_table
-from medldr.reporting.sections.sweep.sets import sets_table
-from medldr.reporting.writers.cells import printed
-
-
-def test_sets_are_described_by_their_runs(whole):
-    table = sets_table(whole.results)
-    derma, oct_ = table.rows
-    assert [printed(cell).text for cell in derma.cells] == [
-        "dermamnist", "ResNet-18, ACS convolutions, width × 0.125", "medmnist-28",
-        "Test, n = 60 images of 30 groups (patients, slides)", "10 of 10",
-    ]  # fmt: skip
-    assert printed(oct_.cells[-1]).text == "7 of 10"
 
 
 def test_domains_end_with_the_controls_as_the_main_tables_do(whole):

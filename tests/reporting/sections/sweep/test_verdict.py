@@ -120,14 +120,6 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     )
 
 
-def test_without_a_shown_gain_there_is_nothing_to_explain():
-    study, columns = build({"Pool": [(0.05, 0.2), (-0.04, 0.01)]}, [(0.05, 0.01), (0.1, 0.01)])
-    told = next(t for t in verdict(study, columns, "accuracy") if "control Half" in t)
-    assert told.endswith(
-        "There is no clear gain over ERM that the learning rate would have to explain."
-    )
-
-
 def test_a_control_at_another_rate_is_not_said_to_be_about_the_rate():
     rows = {**ROWS, "Half": {"name": "erm", "lr_scale": 1.0}}
     study, columns = build({"Pool": [(0.05, 0.01)] * 2}, [(0.05, 0.01)] * 2, rows=rows)
@@ -144,13 +136,6 @@ def test_the_caveat_counts_tests_and_columns():
     assert "2 columns" in last
     alone = verdict(*build(differences, sets=("A",)), "accuracy")[-2]
     assert "columns" not in alone
-
-
-@pytest.mark.parametrize(("share", "said"), [(0.8, "80%"), (0.2, "20%")])
-def test_what_would_narrow_the_intervals_is_said(share, said):
-    last = verdict(*build({"Pool": [(0.05, 0.01)] * 2}, share=share), "accuracy")[-1]
-    assert f"{said} of the variance" in last
-    assert ("more seeds" if share > 0.5 else "more test images") in last
 
 
 def test_two_seeds_are_marked():
@@ -180,26 +165,6 @@ def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
     assert "better" not in " ".join(alone)
 
 
-def test_another_rate_without_a_control_at_that_rate_is_told():
-    rows = {row: ROWS[row] for row in ("ERM", "Pool", "Mixup")}
-    gains = {"Pool": [(0.05, 0.01)] * 2}
-    told = verdict(*build(gains, rows=rows), "accuracy")[1]
-    assert told == (
-        "Pool: trained at learning rate 0.0005, ERM at 0.001. No control shows the effect of the "
-        "rate alone, so no difference can be attributed to the method."
-    )
-    with_control = verdict(*build(gains, [(0.05, 0.01)] * 2), "accuracy")
-    assert not any("No control shows" in text for text in with_control)
-    # A control that is there but not compared with the row leaves the question open.
-    said = verdict(*build(gains), "accuracy")
-    assert not any("No control shows" in text for text in said)
-    assert any(
-        text.startswith("Pool: the control Half has the same learning rate, but") for text in said
-    )
-    same = {**rows, "Pool": {"name": "latentdr", "lr_scale": 1.0}}
-    assert not any("No control shows" in t for t in verdict(*build(gains, rows=same), "accuracy"))
-
-
 def test_controls_are_looked_for_column_by_column():
     gains = {"Pool": [(0.05, 0.01)] * 2}
     study, columns = build(gains, [(0.05, 0.01)] * 2)
@@ -213,15 +178,6 @@ def test_controls_are_looked_for_column_by_column():
     told = verdict(*build(gains, [(0.05, 0.01)] * 2, rows=rows), "accuracy")
     assert any(text.startswith("Pool: trained at learning rate 0.0005") for text in told)
     assert not any("the learning rate alone" in text for text in told)
-
-
-def test_a_note_on_a_gap_names_its_columns_where_it_is_not_of_all():
-    study, columns = build({"Pool": [(0.05, 0.01)] * 2})
-    for place, note in enumerate(["", "The class mix differs."]):
-        gap = Gap("accuracy", "ERM", "id_test", Estimate(0.1), note)
-        columns[place] = with_gaps(columns[place], (gap,))
-    (told,) = [text for text in verdict(study, columns, "accuracy") if "unseen" in text]
-    assert told.endswith("points. B: The class mix differs.")
 
 
 @pytest.mark.parametrize(
