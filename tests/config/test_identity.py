@@ -73,11 +73,6 @@ def test_a_default_that_is_stated_changes_nothing(whole):
     assert run_hash(stated) == run_hash(load_config(whole))
 
 
-def test_plug_ins_with_equal_keys_have_different_hashes(whole):
-    names = ("resnet18", "resnet50")
-    assert len({run_hash(load_config(whole, [f"model.name={name}"])) for name in names}) == 2
-
-
 def test_the_written_configuration_is_the_same_run(tmp_path):
     config = load_config(
         "adrenalmnist3d_latentdr_pool",
@@ -88,12 +83,6 @@ def test_the_written_configuration_is_the_same_run(tmp_path):
     assert again == config
     assert run_name(again) == run_name(config)
     assert dump_config(again) == dump_config(config)
-
-
-def test_a_written_run_of_steps_loads_again(tmp_path):
-    config = load_config("octmnist_erm", ["training.steps=9", "training.epochs=null"])
-    write_config(config, tmp_path / "config.yaml")
-    assert load_config(tmp_path / "config.yaml") == config
 
 
 def test_what_was_chosen_is_listed_next_to_its_default(whole):

@@ -117,28 +117,6 @@ def test_home_and_absolute_paths_stay_what_they_are(monkeypatch, tmp_path):
     assert load_config("retinamnist_erm", ["data.root=/d/e"]).data.root == Path("/d/e")
 
 
-def test_an_outside_path_key_is_found_by_its_type(write, tmp_path, monkeypatch):
-    package = tmp_path / "lab_paths_plugin.py"
-    package.write_text(
-        "from pathlib import Path\n"
-        "from medldr.datasets.base import DatasetConfig\n"
-        "class Config(DatasetConfig):\n"
-        "    table: Path\n"
-        "    masks: tuple[Path, ...] = ()\n"
-    )
-    (tmp_path / "lab").mkdir()
-    package.rename(tmp_path / "lab" / "paths_plugin.py")
-    monkeypatch.syspath_prepend(tmp_path)
-    path = write(
-        "c/run.yaml",
-        "extends: run/phantom_fracture_erm\n"
-        "data: {name: lab.paths_plugin, table: t.csv, masks: [a, /b]}\n",
-    )
-    data = load_config(path).data
-    assert data.table == tmp_path / "c" / "t.csv"
-    assert data.masks == (tmp_path / "c" / "a", Path("/b"))
-
-
 def test_a_circle_of_files_is_an_error_that_shows_it(write):
     write("a.yaml", "extends: [./b.yaml]\n")
     write("b.yaml", "extends: ./c.yaml\n")
@@ -184,12 +162,6 @@ def test_a_mapping_is_a_configuration_too(whole):
     config = load_config({**whole, "training": {"lr": 0.5}}, ["seed=2"])
     assert (config.label, config.seed, config.training.lr) == ("run", 2, 0.5)
     assert load_config({"extends": "run/retinamnist_erm"}).data.flag == "retinamnist"
-
-
-def test_a_mapping_is_left_as_it_was(whole):
-    before = {**whole, "training": {"milestones": [1, 2]}}
-    load_config(before, ["training.milestones=[3]", "data.patients=20"])
-    assert before == {**whole, "training": {"milestones": [1, 2]}}
 
 
 def test_a_run_folder_is_its_configuration(tmp_path):

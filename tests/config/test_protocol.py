@@ -69,11 +69,6 @@ def test_the_written_configuration_keeps_its_protocol_and_its_pins(tmp_path):
     assert load_config(tmp_path, ["training.lr=1"]).protocol == "medmnist-28+modified"
 
 
-def test_putting_a_value_back_gives_the_very_same_run():
-    back = load_config("octmnist_erm", ["training.epochs=5", "training.epochs=100"])
-    assert back == load_config("octmnist_erm")
-
-
 def test_what_is_pinned_is_no_part_of_the_identity(write):
     config = load_config("octmnist_erm")
     bare = config.model_copy(update={"pinned": {}})
@@ -87,10 +82,6 @@ def test_a_file_with_a_protocol_of_its_own_pins_for_itself(write):
     assert load_config(path).protocol == "mylab-1"
     assert load_config(path, ["training.epochs=6"]).protocol == "mylab-1"
     assert load_config(path, ["training.lr=0.2"]).protocol == "mylab-1+modified"
-
-
-def test_a_run_without_a_protocol_has_none(whole):
-    assert load_config(whole, ["training.lr=3"]).protocol == ""
 
 
 def test_pinning_a_key_that_is_nowhere_stated_is_an_error(write, refusal):

@@ -53,12 +53,3 @@ def test_a_deferred_run_is_another_run_and_survives_being_written(tmp_path):
     path.write_text(dump_config(config))
     assert load_config(path) == config
     assert run_hash(config) == run_hash(load_config(path)) != run_hash(starting(161))
-
-
-def test_ldam_drw_brings_its_head_and_its_weights():
-    weights = ["algorithm=ldam_drw", "training.class_weights.start=60"]
-    config = load_config("retinamnist_erm", weights)
-    assert (config.model.head, config.model.cosine_scale) == ("cosine", 30)
-    assert config.algorithm.loss.name == "ldam"
-    assert config.training.class_weights.start == 60
-    assert config.protocol.endswith("+modified")

@@ -19,14 +19,6 @@ VOLUME = (12, 12, 12)
 NETWORKS = {
     "resnet18, 2D": ("resnet18", 3, (20, 20), {}, "uint8", {"name": "natural", "size": 20}),
     "resnet18, 3D ACS": ("resnet18", 1, (12, 13, 10), {}, "float32", {"name": "scan"}),
-    "resnet18, 2.5D": (
-        "resnet18",
-        1,
-        (12, 12, 12),
-        {"conv": "2.5d"},
-        "uint8",
-        {"name": "medmnist3d"},
-    ),
     "densenet121": ("densenet121", 1, (16, 16), {"stem": "small"}, "uint8", {"name": "medmnist"}),
     "resnet32, cosine": (
         "resnet32",

@@ -92,21 +92,6 @@ def test_what_fails_half_way_leaves_nothing(tmp_path, tiny, record_of, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_earlier_export_survives_a_failed_one(tmp_path, tiny, record_of, fast, monkeypatch):
-    out = tmp_path / "out"
-    export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
-    before = content(out)
-
-    def fails(module, stored, path, real):
-        raise InputError("it answers otherwise")
-
-    monkeypatch.setattr(write, "write_torch", fails)
-    with pytest.raises(InputError, match="it answers otherwise"):
-        export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD, force=True)
-    assert content(out) == before
-    assert [p.name for p in tmp_path.iterdir()] == ["out"]
-
-
 def test_a_bundle_holds_its_card_twice_and_its_limits(tmp_path, tiny, record_of, monkeypatch):
     from medldr.export import bundle
 

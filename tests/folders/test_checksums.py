@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 
 import pytest
 
@@ -11,11 +10,9 @@ from medldr.folders import lifecycle
 from medldr.folders.checksums import (
     changes,
     checksum_of_content,
-    checksums_of,
     is_scored,
     result_files,
 )
-from medldr.folders.files import RunFolder
 from medldr.folders.run_record import add_to_run_record, read_run_record
 
 RESULTS = {
@@ -98,12 +95,6 @@ def test_a_changed_record_is_named_although_its_files_are_as_they_were(done):
     assert changed(done) == {}
 
 
-def test_checksums_are_replaced_and_those_of_removed_files_do_not_stay(done):
-    done.bad_files.unlink()
-    add_to_run_record(done, checksums=checksums_of(done))
-    assert changed(done) == {}
-
-
 def test_files_that_are_being_scored_again_are_not_known_to_differ(done):
     known = read_run_record(done).checksums
     kept = {name: made for name, made in known.items() if not is_scored(name)}
@@ -144,12 +135,6 @@ def test_no_run_is_ever_done_without_its_checksums(config, tmp_path, monkeypatch
     with lifecycle.open_run(identify(config), tmp_path):
         pass
     assert seen == [("running", False), ("done", True)]
-
-
-def test_a_run_keeps_its_checksums_wherever_it_goes(config, done, tmp_path):
-    copy = RunFolder(shutil.copytree(done.path, tmp_path / "elsewhere" / "renamed"))
-    assert changed(copy) == {}
-    assert changed(RunFolder(lifecycle.move_aside(done))) == {}
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "../other/model.safetensors", "notes/a.txt"])

@@ -320,12 +320,3 @@ def test_lists_of_every_kind(lab):
     ):  # fmt: skip
         with pytest.raises(medldr.InputError, match=said):
             medldr.predict(lab.volumes[0], wrong)
-
-
-def test_a_picture_as_other_types_of_number(lab):
-    pixels = np.asarray(Image.open(lab.picture_files / "bob_3.png"))
-    expected = medldr.predict(lab.picture, [pixels]).prob
-    for other in (pixels.astype(np.int64), pixels.astype(float), pixels / 255):
-        np.testing.assert_allclose(medldr.predict(lab.picture, [other]).prob, expected, atol=1e-6)
-    with pytest.raises(medldr.InputError, match="may be a single image"):
-        medldr.predict(lab.picture, pixels)

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, log_loss
 
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
-from medldr.run import evaluate_run, train_run
+from medldr.run import train_run
 from medldr.training import validation
 
 DATA = {
@@ -56,20 +56,6 @@ def done(tmp_path_factory):
     )
 
 
-def test_predictions_name_the_part_of_each_test_item(done):
-    kept = done.splits["parts"]
-    assert {name: len(ids) for name, ids in kept.items()} == {"target_in": 48, "target_out": 12}
-    for name, ids in kept.items():
-        assert done.table.id[done.table.part == name].tolist() == ids
-    assert set(done.table.domain[done.table.split == "test"]) == {"site1", "site3"}
-    assert set(done.table.part[done.table.split != "test"]) == {""}
-    assert {k: len(v) for k, v in done.splits["splits"].items()} == {
-        "train": 48,
-        "id_val": 12,
-        "test": 60,
-    }
-
-
 def test_validation_means_weigh_each_seen_domain_the_same(done):
     last, of_val = done.rows[-1], done.table[done.table.split == "id_val"]
     domains = [rows for _, rows in of_val.groupby("domain")]
@@ -109,33 +95,12 @@ def test_evaluation_and_result_hold_both_target_definitions(done):
     assert "parts" not in done.evaluation["splits"]["id_val"]
 
 
-def test_each_rule_took_the_first_best_row_of_its_column(done):
-    chosen = done.record["selections"]
-    for rule, column, best, split in (
-        ("val_domain_accuracy", "val/domain_accuracy", max, "id_val"),
-        ("val_domain_loss", "val/domain_loss", min, "id_val"),
-        ("oracle_out_accuracy", "oracle_out/accuracy", max, "target_out"),
-    ):
-        values = [row[column] for row in done.rows]
-        assert chosen[rule]["value"] == best(values)
-        assert chosen[rule]["epoch"] == values.index(best(values)) + 1
-        assert chosen[rule]["split"] == split
-        assert chosen[rule]["oracle"] == rule.startswith("oracle")
-
-
 def test_the_record_says_who_looked_at_held_out_domains(done):
     notes = done.record["notes"]
     [curves] = [note for note in notes if note.startswith("evaluation.domain_curves")]
     assert "(site1, site3) were scored at every validation" in curves
     assert "no rule of this run reads these scores" in curves
     assert any("oracle_out_accuracy chose on the target_out rows" in note for note in notes)
-
-
-def test_evaluating_again_gives_the_same(done):
-    before = done.folder.predictions.read_bytes(), done.folder.evaluation.read_bytes()
-    again = evaluate_run(done.folder.path)
-    assert again.metrics == done.result.metrics
-    assert (done.folder.predictions.read_bytes(), done.folder.evaluation.read_bytes()) == before
 
 
 def test_only_the_part_that_an_oracle_needs_is_read_and_the_test_split_once(train, monkeypatch):

@@ -88,20 +88,6 @@ def test_balanced_contrastive_learning_on_cifar(epochs, first, second):
     assert {epoch: found[epoch] for epoch in worked} == pytest.approx(worked, rel=1e-9)
 
 
-def test_the_same_schedule_by_steps():
-    keys = {"warmup": 37, **BALANCED_SOFTMAX}
-    by_step = Schedule(TrainingConfig(steps=591, **keys), steps_per_epoch=7)
-    by_epoch = Schedule(TrainingConfig(epochs=591, **keys), steps_per_epoch=1)
-    assert [by_step(step) for step in range(591)] == [by_epoch(step) for step in range(591)]
-
-
-def test_a_warm_up_without_a_start_begins_at_one_part_of_its_length():
-    plain = Schedule(TrainingConfig(epochs=9, warmup=4), 1)
-    stated = Schedule(TrainingConfig(epochs=9, warmup=4, warmup_from=0.25), 1)
-    for epoch in range(9):
-        assert stated(epoch) == pytest.approx(plain(epoch), abs=1e-15)
-
-
 def test_a_single_unit_keeps_a_rate():
     one = {"epochs": 1, "schedule": "cosine", "cosine_zero": "last"}
     assert Schedule(TrainingConfig(**one), 3)(2) == 1

@@ -46,11 +46,6 @@ def test_one_correction_is_not_told(said, loss):
     )
 
 
-def test_ldam_with_late_weights_is_the_published_method(said):
-    method = {"name": "erm", "loss": "ldam"}
-    assert said(method, weights=LATE, head="cosine", cosine_scale=30.0) == ""
-
-
 def test_the_loss_of_a_base_counts(said):
     algorithm = {"name": "latentdr", "base": {"name": "erm", "loss": "balanced_softmax"}}
     assert said(algorithm) == ""

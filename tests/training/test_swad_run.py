@@ -220,11 +220,6 @@ def test_a_finished_run_is_left_as_it_is_and_a_kill_while_publishing_is_harmless
     assert not (other.folder.checkpoints / "swad").exists()
 
 
-def test_the_lowest_loss_keeps_a_checkpoint_also_where_swad_alone_is_asked_for(train):
-    run = train({**SWAD, "training.select": ("swad",)})
-    assert run.folder.best.exists()
-
-
 def test_a_segment_that_is_gone_is_named_before_the_run_goes_on(
     train, watched, stop_after, tmp_path
 ):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from medldr.config import load_config, run_hash
-from medldr.config.training_options import AveragingConfig, SwadConfig
+from medldr.config.training_options import SwadConfig
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.training import make_fabric
@@ -160,32 +159,3 @@ def test_frozen_statistics_and_other_buffers_stay_as_they_are(make_config, parts
     assert found["norm.running_mean"].tolist() == [0.5] * 6
     assert found["scale"].tolist() == [3.0, 4.0]
     assert found["norm.num_batches_tracked"] == 0
-
-
-def test_a_bare_name_is_enough_and_no_name_is_the_moving_average():
-    def averaging(*overrides):
-        return load_config("octmnist_erm", overrides).training.averaging
-
-    assert averaging("training.averaging=swad") == SwadConfig(name="swad")
-    assert averaging("training.averaging=ema") == AveragingConfig()
-    assert averaging("training.averaging.decay=0.9") == AveragingConfig(decay=0.9)
-    hashes = {
-        run_hash(load_config("octmnist_erm", [f"training.averaging={name}"]))
-        for name in ("swad", "ema", "null")
-    }
-    assert len(hashes) == 3
-
-
-@pytest.mark.parametrize(
-    ("override", "said"),
-    [
-        ("training.averaging=swda", "Did you mean 'swad'"),
-        ("training.averaging={name: swad, n_convrge: 2}", "n_converge"),
-        ("training.averaging={name: swad, n_tolerance: 0}", "greater than or equal to 1"),
-        ("training.averaging={name: swad, decay: 0.9}", "Keys of training.averaging: name, n_con"),
-    ],
-)
-def test_a_wrong_key_is_named_with_the_right_ones(override, said):
-    with pytest.raises(InputError, match=r"training\.averaging") as caught:
-        load_config("octmnist_erm", [override])
-    assert said in str(caught.value)
