@@ -27,7 +27,6 @@ from medldr.folders.run_record import (
     CURE,
     RunIdentity,
     RunRecord,
-    Selection,
     add_to_run_record,
     read_run_record,
 )
@@ -56,7 +55,7 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     note_data(folder, data, fabric)
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
-    predict_and_score(config, data, folder, fabric, choices(fitted))
+    predict_and_score(config, data, folder, fabric, fitted.selections)
 
 
 def train_run(
@@ -158,7 +157,6 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: FitResult, fabric: Fa
         return
     from medldr.config.method import augmentation_id
 
-    chosen = choices(fitted)
     add_to_run_record(
         folder,
         **fitted.facts,
@@ -166,8 +164,8 @@ def note_fit(config: RunConfig, folder: RunFolder, fitted: FitResult, fabric: Fa
         steps=fitted.steps,
         epochs=fitted.epochs,
         stopped_early=fitted.stopped_early,
-        selections={rule: selection.written() for rule, selection in chosen.items()},
-        selection=chosen[fitted.reported.rule].written(),
+        selections={rule: selection.written() for rule, selection in fitted.selections.items()},
+        selection=fitted.reported.written(),
         notes=list(fitted.notes),
     )
 
@@ -177,11 +175,6 @@ def write_report_or_warn(folder: RunFolder) -> None:
     from medldr.reporting import write_report_or_warn as write  # matplotlib: only at the end
 
     write(folder)
-
-
-def choices(fitted: FitResult) -> dict[str, Selection]:
-    """What each rule chose, as it is written to files; the reported one first."""
-    return {name: Selection(**chosen.as_dict()) for name, chosen in fitted.selections.items()}
 
 
 def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:

@@ -92,10 +92,10 @@ def fit_in_stages(
     for number, stage in enumerate(stages):
         if isinstance(stage, RetrainHead):
             method = stage_algorithm(config, number, data.spec, model, algorithm)
-            stage_run = stage_config(config, number, data.spec)
+            stage_run = stage_config(config, stage, data.spec)
             prepare(stage_run, data, model, method, fabric, processes)
         else:
-            tau_norm.check(config, number, model)
+            tau_norm.check(config, stage, model)
     place = folder.stage(1)
     trainer = assemble(
         config,
@@ -114,7 +114,7 @@ def fit_in_stages(
         if isinstance(stage, RetrainHead):
             to_head(config, stage, data.spec, model, earlier.model)
             trainer = assemble(
-                stage_config(config, number, data.spec),
+                stage_config(config, stage, data.spec),
                 data,
                 model,
                 stage_algorithm(config, number, data.spec, model, algorithm),

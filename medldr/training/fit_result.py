@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from medldr.training.weights.selection import Selection
+from medldr.folders.run_record import Selection
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class FitResult:
             "name": name,
             "steps": after.steps,
             "epochs": after.epochs,
-            "began_from": self.reported.as_dict(),
+            "began_from": self.reported.written(),
             **{key: after.facts[key] for key in ("lr", "batch_size", "sampler") if after.facts},
         }
         return FitResult(

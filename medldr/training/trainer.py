@@ -207,9 +207,8 @@ class Trainer:
         if self.valley:
             self.selector.settle(SWAD, self.valley.publish(self.model, self.loader, epochs))
             more = self.valley.notes()
-        paths = {rule.name: self.folder.selected(rule.name) for rule in self.selector.rules}
         fitted = FitResult(
-            selections=self.selector.chosen(paths),
+            selections=self.selector.chosen(),
             history=self.history.rows,
             steps=self.step.index,
             epochs=epochs,
@@ -218,7 +217,7 @@ class Trainer:
             notes=(*self.notes, *self.selector.notes(), *more),
         )
         if self.processes.first:
-            twin(fitted.reported.path, self.folder.model)
+            twin(self.folder.selected(fitted.reported.rule), self.folder.model)
         # Every process is left with the same network, and finds the file.
         self.processes.equal_buffers(self.model)
         self.processes.wait()

@@ -182,6 +182,6 @@ def test_a_run_stopped_in_its_first_stage_can_be_resumed(train, stop_after):
 
 def test_batches_of_a_stage_are_as_large_as_those_of_blocks_of_domains(make_config, parts_of):
     config = make_config({**WHOLE, "training.batch_per_domain": 2, "training.stages": [HEAD]})
-    staged = stage_config(config, 0, parts_of(config).data.spec)
+    staged = stage_config(config, config.training.stages[0], parts_of(config).data.spec)
     assert staged.training.batch_per_domain is None
     assert staged.training.batch_size == 2 * 2  # of two sites

@@ -49,7 +49,7 @@ def test_nothing_else_of_a_run_changes_also_not_where_the_valley_ends(train, wat
         ours = run.folder.selected(rule).read_bytes()
         assert ours == plain.folder.selected(rule).read_bytes()
         one, other = run.fitted.selections[rule], plain.fitted.selections[rule]
-        assert one.as_dict() == other.as_dict()
+        assert one.written() == other.written()
     ours, theirs = load_checkpoint(run.folder.last), load_checkpoint(plain.folder.last)
     assert set(ours["shared"]) - set(theirs["shared"]) == {"valley"}
     torch_state = [saved["ranks"][0]["randomness"]["torch"] for saved in (ours, theirs)]
@@ -152,7 +152,7 @@ def test_a_run_stopped_in_a_window_and_resumed_averages_the_same(stops, train, w
         torch.rand(2)  # what happens in between must not matter
         resumed = train(SWAD, f"stop{stop}")
         one, other = resumed.fitted.selections["swad"], whole.fitted.selections["swad"]
-        assert one.as_dict() == other.as_dict()
+        assert one.written() == other.written()
         ours = resumed.folder.selected("swad").read_bytes()
         assert ours == whole.folder.selected("swad").read_bytes(), stop
 

@@ -26,16 +26,14 @@ EVALUATIONS = 10
 """How often a stage that counts in steps is validated, unless it says so."""
 
 
-def stage_config(config: RunConfig, number: int, spec: DataSpec) -> RunConfig:
+def stage_config(config: RunConfig, stage: RetrainHead, spec: DataSpec) -> RunConfig:
     """The configuration of a run that is this stage alone.
 
     Args:
         config: The whole run's.
-        number: Place of the stage among `training.stages`.
+        stage: The stage.
         spec: The data, whose source domains make a batch where that is set by domain.
     """
-    stage = config.training.stages[number]
-    assert isinstance(stage, RetrainHead)
     every = stage.evaluate_every or max(1, (stage.steps or EVALUATIONS) // EVALUATIONS)
     rules = tuple(rule for rule in config.training.select if rule != SWAD) or ("last",)
     own: dict[str, Any] = {

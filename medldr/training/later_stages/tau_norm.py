@@ -7,7 +7,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,13 +17,14 @@ from medldr.config.training_options import SWAD, TauNorm
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors, save_tensors
+from medldr.folders.run_record import Selection
 from medldr.models.base import FeatureModel
 from medldr.training.fit_result import Before, FitResult
 from medldr.training.machine.processes import Processes
 from medldr.training.state.checkpoint import twin
 from medldr.training.state.history import History
 from medldr.training.validation import Validation
-from medldr.training.weights.selection import Rule, Selection, parse_rules
+from medldr.training.weights.selection import Rule, parse_rules
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -49,18 +49,17 @@ def normalised(weight: Tensor, tau: float) -> Tensor:
     return weight / torch.where(length > 0, length, torch.ones_like(length)) ** tau
 
 
-def check(config: RunConfig, number: int, model: FeatureModel) -> None:
+def check(config: RunConfig, stage: TauNorm, model: FeatureModel) -> None:
     """Refuse a stage that would do nothing, or could not choose.
 
     Args:
         config: The whole run's.
-        number: Place of the stage among `training.stages`.
+        stage: The stage.
         model: The network.
 
     Raises:
         InputError: Naming the key and the cure.
     """
-    stage = config.training.stages[number]
     if not isinstance(model.head, nn.Linear):
         raise InputError(
             "training.stages: tau_norm needs a linear classifier. Set model.head: linear, or leave "
@@ -69,7 +68,7 @@ def check(config: RunConfig, number: int, model: FeatureModel) -> None:
     averaging = config.training.averaging
     averaged = [SWAD] if averaging is not None and averaging.name == SWAD else []
     blind = [rule for rule in (*config.training.select, *averaged) if rule in ("last", SWAD)]
-    if getattr(stage, "tau", None) is None and blind:
+    if stage.tau is None and blind:
         raise InputError(
             f"training.stages: tau_norm chooses tau by the selection rule, but {blind[0]!r} "
             "compares nothing. Set tau, such as {name: tau_norm, tau: 1.0}, or select by "
@@ -118,7 +117,7 @@ def apply(
         tau, scores = _best(model, taus, rule, validation)
         old = fitted.selections[rule.name]
         value = scores.get(rule.column) if rule.column else old.value
-        chosen[rule.name] = replace(old, value=value, path=folder.selected(rule.name))
+        chosen[rule.name] = old.model_copy(update={"value": value})
         notes.append(f"tau_norm: the classifier that {rule.name} chose has tau {tau:g}")
         if processes.first:
             save_tensors(folder.selected(rule.name), model.state_dict())

@@ -5,40 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from medldr import metrics
 from medldr.config.training_options import SWAD
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import RunFolder
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What a rule chose.
-
-    Attributes:
-        rule: Its name.
-        split: The split it read; empty for ``last``.
-        epoch: Epoch of the choice, from 1.
-        step: Optimizer steps made until then.
-        value: The metric's value; None where it was undefined throughout, and for ``last``.
-        oracle: Whether the test split was read.
-        path: The weights.
-    """
-
-    rule: str
-    split: str
-    epoch: int
-    step: int
-    value: float | None
-    oracle: bool
-    path: Path
-
-    def as_dict(self) -> dict[str, Any]:
-        """The choice without its path, as `evaluation.json` holds it."""
-        return {key: value for key, value in vars(self).items() if key != "path"}
+from medldr.folders.run_record import Selection
 
 
 class Selector:
@@ -88,15 +61,11 @@ class Selector:
         """
         self._best[name] = dict(choice)
 
-    def chosen(self, paths: Mapping[str, Path]) -> dict[str, Selection]:
+    def chosen(self) -> dict[str, Selection]:
         """Each rule's choice, by name; the first is the reported one."""
         return {
             rule.name: Selection(
-                rule=rule.name,
-                split=rule.split,
-                oracle=rule.oracle,
-                path=paths[rule.name],
-                **self._best[rule.name],
+                rule=rule.name, split=rule.split, oracle=rule.oracle, **self._best[rule.name]
             )
             for rule in self.rules
         }

@@ -145,7 +145,7 @@ def work(fabric, out):
     machine = {"machine.devices": 2}
     for name, changes in CURVES.items():
         fitted = runs.train({**changes, **machine}, out / name, fabric=fabric).fitted
-        seen[name] = {"facts": dict(fitted.facts), "selected": fitted.reported.as_dict()}
+        seen[name] = {"facts": dict(fitted.facts), "selected": fitted.reported.written()}
         seen[name]["notes"] = list(fitted.notes)
     seen["metrics"] = only_sample_zero_is_wrong(fabric)
     write_five_items(fabric, out)
