@@ -119,12 +119,9 @@ def load_part(section: str, name: str) -> dict[str, Any]:
     Raises:
         InputError: If there is no such part.
     """
-    parts = packaged_names(section)
-    if name not in parts:
-        raise InputError(
-            f"there is no part {section}/{name}.{did_you_mean(name, parts)} "
-            f"Known: {', '.join(parts)}"
-        )
+    if name not in packaged_names(section):
+        near = did_you_mean(name, packaged_names(section))
+        raise InputError(f"there is no part {section}/{name}.{near} `medldr list` lists them")
     layers = Layers()
     layers.add_file(packaged_configs() / section / f"{name}.yaml", f"{section}/{name}")
     return Merged(layers.in_order).values

@@ -21,7 +21,6 @@ from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import undisturbed
 from medldr.training.weights.selection import DOMAIN_METRICS, Rule, scored_splits
-from medldr.types import Predictions
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -94,17 +93,15 @@ class Validation:
         }
         row: dict[str, Any] = {}
         for column, split in self._columns.items():
-            table = tables[split] if split in tables else _part(tables["test"], split)
+            table = tables.get(split)
+            if table is None:
+                table = tables["test"].select(tables["test"].part == split)
             scores = score(table, self._positive) | domain_means(table)
             row |= {f"{column}/{name}": value for name, value in scores.items()}
         if self._curves:
             row |= held_out_curves(tables["test"])
         shared: dict[str, Any] = self._processes.from_first(row)
         return shared
-
-
-def _part(table: Predictions, part: str) -> Predictions:
-    return table.select(table.part == part)
 
 
 def _require_domains(config: RunConfig, data: Data, rules: Sequence[Rule]) -> None:

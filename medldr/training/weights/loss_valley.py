@@ -21,23 +21,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-
-@dataclass(frozen=True)
-class Rule:
-    """How a valley is recognised.
-
-    Attributes:
-        n_converge: Validations that make a window; the first must be its lowest.
-        n_tolerance: Validations in a row above the threshold that end the valley.
-        ratio: How far the threshold is above the mean loss of the window.
-        compat: Count segments as the published code does, some of them more than once.
-    """
-
-    n_converge: int = 3
-    n_tolerance: int = 6
-    ratio: float = 0.3
-    compat: bool = False
+from medldr.config.training_options import SwadConfig
 
 
 @dataclass(frozen=True)
@@ -57,7 +43,10 @@ class Valley:
     died: int | None = None
 
 
-def find_valley(losses: Sequence[float | None], rule: Rule | None = None) -> Valley:
+USUAL: Final = SwadConfig(name="swad")
+
+
+def find_valley(losses: Sequence[float | None], rule: SwadConfig = USUAL) -> Valley:
     """The segments that SWAD averages.
 
     From just after the first validation inside the valley (looking back from `i*` by at most
@@ -69,7 +58,7 @@ def find_valley(losses: Sequence[float | None], rule: Rule | None = None) -> Val
 
     Args:
         losses: One per validation, at least one.
-        rule: How a valley is recognised; unset: the defaults of `Rule`.
+        rule: How a valley is recognised: the keys of `training.averaging`.
 
     Example:
         >>> losses = [5, 4, 3, 0.62, 0.58, 0.5, 0.55, 0.6, 0.61, 0.62, 0.63, 0.64, 0.65]
@@ -79,12 +68,11 @@ def find_valley(losses: Sequence[float | None], rule: Rule | None = None) -> Val
         >>> find_valley([3.0, 2.9, 2.8]).segments
         {2: 1}
     """
-    rule = rule or Rule()
     numbers = _plain(losses)
-    found = _converged(numbers, rule)
-    if found is None:
+    converged = _converged(numbers, rule)
+    if converged is None:
         return Valley({len(numbers) - 1: 1})
-    lowest, threshold = found
+    lowest, threshold = converged
     if rule.compat:
         counts, died = _published(numbers, rule, lowest, threshold)
         if died is None:
@@ -98,26 +86,25 @@ def find_valley(losses: Sequence[float | None], rule: Rule | None = None) -> Val
     return Valley(dict.fromkeys(range(start, last + 1), 1), lowest, threshold, died)
 
 
-def may_be_needed(losses: Sequence[float | None], rule: Rule | None = None) -> set[int]:
+def may_be_needed(losses: Sequence[float | None], rule: SwadConfig = USUAL) -> set[int]:
     """Segments that may still be averaged, whatever the coming validations show.
 
     Args:
         losses: One per validation so far.
-        rule: How a valley is recognised; unset: the defaults of `Rule`.
+        rule: How a valley is recognised: the keys of `training.averaging`.
 
     Example:
         >>> sorted(may_be_needed([9, 8, 7, 6, 5, 4, 3, 2, 1]))
         [4, 5, 6, 7, 8]
     """
-    rule = rule or Rule()
     numbers = _plain(losses)
     count = len(numbers)
-    found = _converged(numbers, rule)
-    if found is None:
+    converged = _converged(numbers, rule)
+    if converged is None:
         # The next window can begin this far back, and the look back from it this far.
         first = count + 1 - max(rule.n_converge, rule.n_tolerance)
         return {*range(max(0, first), count), count - 1}
-    lowest, threshold = found
+    lowest, threshold = converged
     valley = find_valley(losses, rule)
     if valley.died is not None:
         return set(valley.segments)
@@ -133,7 +120,7 @@ def _plain(losses: Sequence[float | None]) -> list[float]:
     return [math.inf if v is None or not math.isfinite(v) else float(v) for v in losses]
 
 
-def _converged(losses: list[float], rule: Rule) -> tuple[int, float] | None:
+def _converged(losses: list[float], rule: SwadConfig) -> tuple[int, float] | None:
     """Index `i*` and the threshold, from the first window whose first loss is its lowest."""
     size = rule.n_converge
     for first in range(len(losses) - size + 1):
@@ -143,7 +130,7 @@ def _converged(losses: list[float], rule: Rule) -> tuple[int, float] | None:
     return None
 
 
-def _entry(rule: Rule, losses: list[float], lowest: int, threshold: float) -> int:
+def _entry(rule: SwadConfig, losses: list[float], lowest: int, threshold: float) -> int:
     """Index of the first validation inside the valley, within the look back."""
     last = lowest + rule.n_converge - 1
     oldest = max(0, last + 1 - rule.n_tolerance)
@@ -154,7 +141,7 @@ def _entry(rule: Rule, losses: list[float], lowest: int, threshold: float) -> in
     return outside[-1] + 1 if outside else oldest
 
 
-def _death(losses: list[float], rule: Rule, lowest: int, threshold: float) -> int | None:
+def _death(losses: list[float], rule: SwadConfig, lowest: int, threshold: float) -> int | None:
     above = 0
     for k in range(lowest + 1, len(losses)):
         above = above + 1 if losses[k] > threshold else 0
@@ -164,7 +151,7 @@ def _death(losses: list[float], rule: Rule, lowest: int, threshold: float) -> in
 
 
 def _published(
-    losses: list[float], rule: Rule, lowest: int, threshold: float
+    losses: list[float], rule: SwadConfig, lowest: int, threshold: float
 ) -> tuple[Counter[int], int | None]:
     """What the published code has added so far, and where it declared the valley dead."""
     counts: Counter[int] = Counter()
@@ -185,7 +172,7 @@ def _published(
     return counts, None
 
 
-def _published_rest(losses: list[float], rule: Rule, threshold: float) -> Counter[int]:
+def _published_rest(losses: list[float], rule: SwadConfig, threshold: float) -> Counter[int]:
     """What it adds at the end of the training: all but the oldest that it still holds."""
     rest = range(max(0, len(losses) - rule.n_tolerance) + 1, len(losses))
     last = max((k for k in rest if losses[k] <= threshold), default=rest.start - 1)

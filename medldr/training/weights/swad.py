@@ -40,7 +40,7 @@ from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import Randomness, seed_process, undisturbed
 from medldr.training.weights.ema import live_norms, reestimate
-from medldr.training.weights.loss_valley import Rule, Valley, find_valley, may_be_needed
+from medldr.training.weights.loss_valley import Valley, find_valley, may_be_needed
 from medldr.training.weights.selection import watched_loss
 from medldr.types import Batch
 
@@ -68,7 +68,6 @@ class ValleyAverage:
         seed: int,
     ) -> None:
         self._config = config
-        self._rule = Rule(config.n_converge, config.n_tolerance, config.ratio, config.compat)
         self._folder = folder
         self._processes = processes
         self._fabric = fabric
@@ -109,14 +108,14 @@ class ValleyAverage:
         """
         if not self._processes.first or not self._losses:
             return
-        needed = may_be_needed(self._losses, self._rule)
+        needed = may_be_needed(self._losses, self._config)
         for number in range(len(self._losses)):
             if number not in needed:
                 self._path(number).unlink(missing_ok=True)
 
     def valley(self) -> Valley:
         """The segments to average, by the validations so far."""
-        return find_valley(self._losses, self._rule)
+        return find_valley(self._losses, self._config)
 
     def publish(self, model: FeatureModel, loader: TrainLoader, epoch: int) -> dict[str, Any]:
         """Write the average to `selected/swad.safetensors`; every process calls this.

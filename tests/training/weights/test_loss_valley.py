@@ -10,7 +10,13 @@ from collections import Counter, deque
 import numpy as np
 import pytest
 
-from medldr.training.weights.loss_valley import Rule, find_valley, may_be_needed
+from medldr.config.training_options import SwadConfig
+from medldr.training.weights.loss_valley import find_valley, may_be_needed
+
+
+def rule_of(converge, tolerance, compat=False):
+    return SwadConfig(name="swad", n_converge=converge, n_tolerance=tolerance, compat=compat)
+
 
 FALL = [2, 1.5, 1.2, 1, 0.8, 0.7, 0.6, 0.5]
 ROWS = {
@@ -70,7 +76,7 @@ def test_each_worked_row_is_found_and_compat_counts_as_the_published_code(name):
     losses, (lowest, threshold, died), chosen, counts = ROWS[name]
     tau = None if threshold is None else pytest.approx(threshold, abs=1e-12)
     for compat, segments in ((False, dict.fromkeys(chosen, 1)), (True, counts)):
-        valley = find_valley(losses, Rule(compat=compat))
+        valley = find_valley(losses, rule_of(3, 6, compat))
         assert valley.segments == segments
         assert list(valley.segments) == sorted(segments)
         assert (valley.lowest, valley.died, valley.threshold) == (lowest, died, tau)
@@ -113,7 +119,7 @@ def detector(losses, rule):
 @pytest.mark.parametrize(("converge", "tolerance"), [(3, 6), (3, 4), (3, 3), (4, 2), (1, 2)])
 def test_random_losses_are_scored_as_by_the_published_detector(converge, tolerance):
     generator = np.random.default_rng(1)
-    rules = [Rule(converge, tolerance, 0.3, compat) for compat in (False, True)]
+    rules = [rule_of(converge, tolerance, compat) for compat in (False, True)]
     died_once = False
     for _ in range(100):
         drawn = 0.5 + generator.gamma(1, 0.3, generator.integers(1, 25))
@@ -168,11 +174,11 @@ def test_flat_losses_converge_in_the_first_full_window():
 
 def test_tolerance_equal_to_or_below_the_window_looks_back_at_nothing():
     losses = [2, 0.6, 0.5, 0.55, 0.6, 0.6, 2, 2, 0.5]
-    assert list(find_valley(losses, Rule(3, 3)).segments) == list(range(2, 9))
-    assert list(find_valley(losses, Rule(3, 2)).segments) == [2, 3, 4, 5]
-    assert find_valley(losses, Rule(3, 2)).died == 7
+    assert list(find_valley(losses, rule_of(3, 3)).segments) == list(range(2, 9))
+    assert list(find_valley(losses, rule_of(3, 2)).segments) == [2, 3, 4, 5]
+    assert find_valley(losses, rule_of(3, 2)).died == 7
     # The published code adds what the short queue can no longer hold: one entry after the oldest.
-    assert find_valley(losses, Rule(3, 2, compat=True)).segments[3] == 1
+    assert find_valley(losses, rule_of(3, 2, True)).segments[3] == 1
 
 
 def test_no_loss_is_a_mistake():
@@ -185,7 +191,7 @@ def test_no_loss_is_a_mistake():
 def test_what_may_be_needed_holds_all_that_is_chosen_later_and_no_more_than_it_must(
     compat, converge, tolerance
 ):
-    rule = Rule(converge, tolerance, 0.3, compat)
+    rule = rule_of(converge, tolerance, compat)
     generator = np.random.default_rng(0)
     for _ in range(60):
         losses = generator.choice([0.5, 0.55, 0.6, 0.8, 1.0, 2.0, math.nan], 14).tolist()

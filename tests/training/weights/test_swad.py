@@ -10,7 +10,7 @@ from medldr.folders.files import RunFolder, load_tensors
 from medldr.training import make_fabric
 from medldr.training.machine.processes import Processes
 from medldr.training.weights.ema import live_norms
-from medldr.training.weights.loss_valley import Rule, may_be_needed
+from medldr.training.weights.loss_valley import may_be_needed
 from medldr.training.weights.swad import ValleyAverage
 
 SHORT = [2, 1.5, 1.2, 1, 0.5, 0.6, 0.7, 2, 2, 2, 2, 2, 2]
@@ -141,7 +141,7 @@ def test_only_what_may_be_needed_lies_on_the_disk_and_nothing_after_the_run(tiny
         average.close({"epoch": 1, "step": count, "val/loss": losses[count - 1]})
         average.tidy()
         there = {int(path.stem) for path in place.iterdir()}
-        assert there == may_be_needed(losses[:count], Rule())
+        assert there == may_be_needed(losses[:count])
     assert there == {4, 5, 6}
     published(average, tiny)
     assert not place.exists()
