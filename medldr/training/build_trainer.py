@@ -18,7 +18,7 @@ from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
 from medldr.training.optim import WeightsInTime, build_optimizers
 from medldr.training.prepare import prepare
-from medldr.training.state.checkpoint import Checkpoints, newest
+from medldr.training.state.checkpoint import WHAT, Checkpoints, newest
 from medldr.training.state.history import History, RunningMeans
 from medldr.training.state.rng import Randomness, seed_process
 from medldr.training.step import Stepper, TrainStep
@@ -117,10 +117,7 @@ def assemble(
             "seed": config.seed,
             "data": data.data_hash,
             "splits": data.split_hash,
-            **{
-                key: facts[key]
-                for key in ("precision", "device", "threads", "processes", "compile")
-            },
+            **{key: facts[key] for key in WHAT if key in facts},
         },
         shared={
             "model": model,

@@ -11,7 +11,7 @@ from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training.build_trainer import assemble
-from medldr.training.fit_result import Before, FitResult
+from medldr.training.fit_result import NOTHING, Before, FitResult
 from medldr.training.later_stages import tau_norm
 from medldr.training.later_stages.retrain_head import (
     stage_algorithm,
@@ -20,6 +20,7 @@ from medldr.training.later_stages.retrain_head import (
 )
 from medldr.training.machine.processes import Processes
 from medldr.training.prepare import prepare
+from medldr.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -40,6 +41,12 @@ def fit(
     Where the folder holds a checkpoint, the run resumes from it and its result equals that of an
     uninterrupted run bit for bit; a run that has finished training is left unchanged.
 
+    With `training.stages`, each stage goes on from the weights that the last one reports. The last
+    stage writes into the run folder itself, earlier ones into ``stages/1`` and so on, each with its
+    checkpoints: a stopped run goes on within its stage. `metrics.jsonl` of the run holds the
+    evaluations of all stages, whose epochs and steps are counted on. Every stage is checked before
+    the first one begins.
+
     Args:
         config: The run.
         data: Its images, split.
@@ -58,79 +65,44 @@ def fit(
         NonFiniteError: If a loss is not finite; the last good checkpoint is kept.
         Interrupted: After SIGINT or SIGTERM, with the state saved.
     """
-    if config.training.stages:
-        return fit_in_stages(
-            config, data, model, algorithm, folder, fabric, show_progress=show_progress
+    stages = config.training.stages
+    _check_stages(config, data, model, algorithm, fabric)
+
+    def trainer(config: RunConfig, algorithm: Algorithm, to: RunFolder, before: Before) -> Trainer:
+        return assemble(
+            config, data, model, algorithm, to, fabric, show_progress=show_progress, before=before
         )
-    trainer = assemble(config, data, model, algorithm, folder, fabric, show_progress=show_progress)
-    return trainer.run()
 
-
-def fit_in_stages(
-    config: RunConfig,
-    data: Data,
-    model: FeatureModel,
-    algorithm: Algorithm,
-    folder: RunFolder,
-    fabric: Fabric,
-    *,
-    show_progress: bool = True,
-) -> FitResult:
-    """Train the whole network, then each stage from the weights that the last one reports.
-
-    The last stage writes into the run folder itself, earlier ones into ``stages/1`` and so on, each
-    with its checkpoints: a stopped run goes on within its stage. `metrics.jsonl` of the run holds
-    the evaluations of all stages, whose epochs and steps are counted on.
-
-    The arguments are those of `medldr.training.fit`. Every stage is checked before the first one
-    begins.
-
-    Raises:
-        InputError: Naming the key and the cure.
-    """
-    stages, processes = config.training.stages, Processes(fabric)
-    for number, stage in enumerate(stages):
-        if isinstance(stage, RetrainHead):
-            method = stage_algorithm(config, number, data.spec, model, algorithm)
-            stage_run = stage_config(config, stage, data.spec)
-            prepare(stage_run, data, model, method, fabric, processes)
-        else:
-            tau_norm.check(config, stage, model)
-    place = folder.stage(1)
-    trainer = assemble(
-        config,
-        data,
-        model,
-        algorithm,
-        place,
-        fabric,
-        show_progress=show_progress,
-        before=Before(stage=1),
-    )
-    fitted = trainer.run()
+    place = folder.stage(1) if stages else folder
+    fitted = trainer(config, algorithm, place, Before(stage=1) if stages else NOTHING).run()
     for number, stage in enumerate(stages):
         before, earlier = Before.of(fitted, number + 2), place
         place = folder if number == len(stages) - 1 else folder.stage(number + 2)
         if isinstance(stage, RetrainHead):
             to_head(config, stage, data.spec, model, earlier.model)
-            trainer = assemble(
-                stage_config(config, stage, data.spec),
-                data,
-                model,
-                stage_algorithm(config, number, data.spec, model, algorithm),
-                place,
-                fabric,
-                show_progress=show_progress,
-                before=before,
-            )
-            trainer.notes.append(
+            method = stage_algorithm(config, number, data.spec, model, algorithm)
+            head = trainer(stage_config(config, stage, data.spec), method, place, before)
+            head.notes.append(
                 f"retrain_head: after epoch {before.epochs} only the classifier was trained, from "
                 f"the weights that {fitted.reported.rule} chose in epoch {fitted.reported.epoch}"
             )
-            after = trainer.run()
+            after = head.run()
         else:
             after = tau_norm.apply(
                 config, stage, data, model, earlier, place, fabric, fitted, before
             )
         fitted = fitted.followed_by(stage.name, after)
     return fitted
+
+
+def _check_stages(
+    config: RunConfig, data: Data, model: FeatureModel, algorithm: Algorithm, fabric: Fabric
+) -> None:
+    """Refuse later stages that could not work."""
+    for number, stage in enumerate(config.training.stages):
+        if isinstance(stage, RetrainHead):
+            method = stage_algorithm(config, number, data.spec, model, algorithm)
+            stage_run = stage_config(config, stage, data.spec)
+            prepare(stage_run, data, model, method, fabric, Processes(fabric))
+        else:
+            tau_norm.check(config, stage, model)
