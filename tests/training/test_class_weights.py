@@ -60,7 +60,7 @@ def test_they_reach_the_loss_at_that_step(train, used):
     assert rows[2]["train/loss"] != plain[2]["train/loss"]
 
 
-@pytest.mark.parametrize("stop", [9, 10, 11, 13])  # before, at and after their first step
+@pytest.mark.parametrize("stop", [10, 11])  # at and after their first step
 def test_a_resumed_run_equals_an_unbroken_one(stop, train, used, stop_after, rows_of):
     whole = train(DEFERRED, "whole")
     expected = list(used)
