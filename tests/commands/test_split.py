@@ -51,7 +51,7 @@ def test_a_rare_class_is_named(medldr, tmp_path, write_domain_tree):
     out = tmp_path / "s.json"
     ended = medldr("data", "split", "domain_folders", root, "data.size=8", "--out", out)
     assert ended.code == 0, ended.err
-    assert "class 'rare' has 1 item: it is in the training part only" in ended.out
+    assert "class 'rare' has no item in val of fold 0, test of fold 0" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,6 @@ def test_a_class_in_the_held_out_domain_alone_is_refused_before_the_first_step(t
     shutil.rmtree(tree / "a" / "yes")
     with pytest.raises(InputError, match=r"class 'yes' of .*0 training rows.*data\.held_out") as e:
         splits(tree, held_out=["b"], split_rule=rule)
-    assert "Class 'yes' occurs in 'b' only, which is held out." in str(e.value)
     assert "allow_missing_classes=true" in str(e.value)
     notes = splits(tree, held_out=["b"], split_rule=rule, allow_missing_classes=True).notes
     assert any("it can never be predicted well" in note for note in notes)

@@ -12,14 +12,14 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.config import DatasetConfig
+from medldr.data.counting import some
 from medldr.data.image_table import ImageTable
 from medldr.data.splits.make import make_splits, without_excluded
 from medldr.data.splits.manifest import Folds, Made, Manifest, Rule, make_manifest
@@ -33,14 +33,6 @@ Parts = dict[SplitName, Rows]
 
 # The streams of one seed; those of `medldr.data.splits.make` have smaller numbers.
 _TEST, _VALIDATION = 5, 6
-
-PARTS: Final = {
-    "train": "training part",
-    "id_val": "validation part of the seen domains",
-    "val": "validation part",
-    "id_test": "test part of the seen domains",
-    "test": "test part",
-}
 
 
 def plan_manifest(
@@ -123,35 +115,30 @@ def _by_domain(table: ImageTable, section: DatasetConfig) -> dict[str, Parts]:
     used = without_excluded(table, section.exclude, [])
     names = sorted(set(table.domains[used].tolist()) - {""})
     if len(names) < 2:
-        raise InputError(
-            f"--leave-one-domain-out: {table.name} has {len(names)} domain"
-            f"{'' if len(names) == 1 else 's'}, and two are the least: one to train on, one to test"
-        )
+        raise InputError(f"--leave-one-domain-out: {table.name} needs two domains or more")
     nameless = used[table.domains[used] == ""]
     if len(nameless):
         raise InputError(
-            f"--leave-one-domain-out: {len(nameless):,} items of {table.name} have no domain (the "
-            f"first is {str(table.ids[nameless[0]])!r}), so no fold would test them. Name their "
-            "domain, or leave them out with data.exclude"
+            f"--leave-one-domain-out: no fold would test {str(table.ids[nameless[0]])!r} of "
+            f"{table.name}, which has no domain. Name it, or leave the item out with data.exclude"
         )
     return {name: _rows(table, section.model_copy(update={"held_out": (name,)})) for name in names}
 
 
 def _numbered(table: ImageTable, section: DatasetConfig, folds: int) -> dict[str, Parts]:
     used = without_excluded(table, section.exclude, [])
-    units, what = _units(table, used)
-    if folds < 2:
-        raise InputError(f"--folds is {folds}, and two are the least")
-    if folds > units or units < 3:
+    groups = table.groups[used]
+    units = len(set(groups.tolist()) - {""}) + int((groups == "").sum())
+    if not 2 <= folds <= units or units < 3:
         raise InputError(
-            f"--folds {folds}: {table.name} has {units:,} {what}, and each fold tests at least one "
-            f"and trains and validates on others: at most {units if units > 2 else 0} folds"
+            f"--folds {folds}: {table.name} has {units:,} groups, or items without one; choose at "
+            "least 2 folds and no more than that"
         )
     val = section.val_fraction / (1 - 1 / folds)
     if val >= 1:
         raise InputError(
-            f"--val {section.val_fraction:g}: with {folds} folds 1/{folds} of the items is tested, "
-            "so nothing is left to train on. Choose less"
+            f"--val {section.val_fraction:g} leaves nothing to train on in {folds} folds. Choose "
+            "less"
         )
     seed = int(section.split_seed)
     part = _divide(table, used, (1 / folds,) * folds, [seed, _TEST])
@@ -181,13 +168,6 @@ def _divide(
     return divide(strata, table.groups[rows], fractions, np.random.default_rng(seed))
 
 
-def _units(table: ImageTable, used: Rows) -> tuple[int, str]:
-    """What cannot be divided: groups, and items without one."""
-    groups = table.groups[used]
-    count = len(set(groups.tolist()) - {""}) + int((groups == "").sum())
-    return count, "groups" if (groups != "").any() else "items"
-
-
 def _refuse_empty(table: ImageTable, fold: str, parts: Parts, made: Made) -> None:
     wanted = {"training": ("train",), "validation": ("val", "id_val"), "test": ("test",)}
     for what, names in wanted.items():
@@ -201,68 +181,20 @@ def _refuse_empty(table: ImageTable, fold: str, parts: Parts, made: Made) -> Non
 
 
 def rare_class_notes(table: ImageTable, manifest: Manifest) -> list[str]:
-    """A sentence per class that some part lacks, with its number of items and of groups.
-
-    Classes without any item are named too: they stay in the list of classes.
+    """A sentence per class that some part of some fold lacks.
 
     Args:
         table: The table that the manifest was made of.
         manifest: Its splits.
     """
     positive = class_table(table.labels, len(table.class_names)) == 1
-    row_of = {item: row for row, item in enumerate(table.ids.tolist())}
-    rows = {
-        fold: {split: np.array([row_of[i] for i in ids], np.int64) for split, ids in parts.items()}
-        for fold, parts in manifest.folds.items()
-    }
-    used = np.unique(np.concatenate([each for parts in rows.values() for each in parts.values()]))
-    notes = []
-    for number, name in enumerate(table.class_names):
-        of_class = used[positive[used, number]]
-        if not len(of_class):
-            notes.append(f"class {name!r} has 0 items; it stays in the list of classes")
-            continue
-        lacking = {
-            split: [
-                fold
-                for fold, parts in rows.items()
-                if split in parts and not positive[parts[split], number].any()
-            ]
-            for split in PARTS
-        }
-        lacking = {split: folds for split, folds in lacking.items() if folds}
-        if lacking:
-            size = _size(len(of_class), table.groups[of_class].tolist())
-            notes.append(f"class {name!r} has {size}: {_in_words(lacking, rows)}")
-    return notes
-
-
-def _size(items: int, groups: list[str]) -> str:
-    """A number of items, and of groups where items belong to any.
-
-    Example:
-        >>> _size(2, ["a", "a"]), _size(1, [""])
-        ('2 items (1 group)', '1 item')
-    """
-    names = set(groups) - {""}
-    text = f"{items:,} item{'' if items == 1 else 's'}"
-    return f"{text} ({len(names):,} group{'' if len(names) == 1 else 's'})" if names else text
-
-
-def _in_words(lacking: Mapping[str, Sequence[str]], folds: Mapping[str, Collection[str]]) -> str:
-    if len(folds) > 1:
-        texts = [f"none in the {PARTS[s]} of {_folds_in_words(of)}" for s, of in lacking.items()]
-    else:
-        (parts,) = folds.values()
-        present = [split for split in parts if split not in lacking]
-        if len(present) == 1:
-            texts = [f"it is in the {PARTS[present[0]]} only"]
-        else:
-            texts = [f"none in the {PARTS[split]}" for split in lacking]
-    if "train" in lacking:
-        texts.append("a run that trains without it needs data.allow_missing_classes=true")
-    return "; ".join(texts)
-
-
-def _folds_in_words(names: Sequence[str]) -> str:
-    return f"fold{'' if len(names) == 1 else 's'} {', '.join(names)}"
+    lacking: dict[int, list[str]] = {}
+    for fold, parts in manifest.folds.items():
+        for split, ids in parts.items():
+            absent = ~positive[np.isin(table.ids, ids)].any(axis=0)
+            for number in np.flatnonzero(absent).tolist():
+                lacking.setdefault(number, []).append(f"{split} of fold {fold}")
+    return [
+        f"class {table.class_names[number]!r} has no item in {some(places)}"
+        for number, places in sorted(lacking.items())
+    ]

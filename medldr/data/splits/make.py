@@ -159,15 +159,14 @@ def _seeded_splits(table: ImageTable, used: Rows, config: DatasetConfig, notes: 
     names = ("train", "val", "test")
     strata = _strata(table, used)
     part = _divide(table, used, (1 - val - test, val, test), _generator(config, 1))
-    for k, class_name in enumerate(table.class_names):
-        counts = {name: int(strata[part == p, k].sum()) for p, name in enumerate(names)}
-        lacking = [n for n in names if counts[n] == 0 and not (n == "test" and test == 0)]
-        if lacking and strata[:, k].any():
-            notes.append(
-                f"class {class_name!r} has {counted(int(strata[:, k].sum()), 'row', 'rows')}, too "
-                f"few for every split: "
-                f"none in {', '.join(lacking)}."
-            )
+    counts = np.array([strata[part == p].sum(axis=0) for p in range(3 if test else 2)])
+    for k in np.flatnonzero((counts == 0).any(axis=0) & strata.any(axis=0)).tolist():
+        lacking = ", ".join(names[p] for p in np.flatnonzero(counts[:, k] == 0))
+        count = counted(int(strata[:, k].sum()), "row", "rows")
+        notes.append(
+            f"class {table.class_names[k]!r} has {count}, too few for every split: none in "
+            f"{lacking}."
+        )
     split = np.full(len(table), "", dtype="<U8")
     split[used] = np.array(names)[part]
     return split
@@ -260,28 +259,10 @@ def _missing_classes(table: ImageTable, rows: dict[str, Rows], config: DatasetCo
     text = f"{'class' if len(missing) == 1 else 'classes'} {named} of {table.name}: {what}"
     if not config.allow_missing_classes:
         raise InputError(
-            f"{text} (training rows per class: {found})."
-            f"{_in_held_out_alone(table, rows, config, absent)} Check data.exclude, "
-            "data.held_out and data.train_fraction, or set data.allow_missing_classes=true to "
-            "continue."
+            f"{text} (training rows per class: {found}). Check data.exclude, data.held_out and "
+            "data.train_fraction, or set data.allow_missing_classes=true to continue."
         )
     return [f"{text}; it can never be predicted well (training rows per class: {found})."]
-
-
-def _in_held_out_alone(
-    table: ImageTable, rows: dict[str, Rows], config: DatasetConfig, classes: Rows
-) -> str:
-    """Missing classes that occur in held-out domains only, as often happens with one held out."""
-    only_held_out = []
-    used = np.concatenate(list(rows.values()))
-    labels = _strata(table, used)
-    for k in classes.tolist():
-        names = sorted(set(table.domains[used[labels[:, k] > 0]].tolist()))
-        if names and set(names) <= set(config.held_out):
-            only_held_out.append(
-                f"{table.class_names[k]!r} occurs in {', '.join(map(repr, names))} only"
-            )
-    return f" Class {'; '.join(only_held_out)}, which is held out." if only_held_out else ""
 
 
 def crossing_groups(table: ImageTable, split: NDArray[np.str_]) -> list[str]:

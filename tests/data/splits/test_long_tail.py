@@ -59,12 +59,12 @@ def test_only_training_rows_are_taken_away(derma):
     assert found[0] / found[-1] == pytest.approx(20, rel=0.05)
     (note,) = notes
     assert f"{sum(found):,} of {sum(DERMA.values()):,} training rows used" in note
-    assert f"from {found[0]:,} of 'nv'" in note
-    assert f"to {found[-1]:,} of 'df'" in note
+    assert f": nv {found[0]:,}, " in note
+    assert note.endswith(f", df {found[-1]:,}.")
 
 
 def test_the_class_with_most_rows_is_the_largest_and_has_what_others_allow(derma):
-    rows, (note,) = make_splits(derma, config(20))
+    rows, _ = make_splits(derma, config(20))
     of = dict(zip(DERMA, counts(derma, rows["train"]), strict=True))
     # The most of the largest class with which each class has its share, found by trying them all.
     by_rank = sorted(DERMA.values(), reverse=True)
@@ -83,14 +83,11 @@ def test_the_class_with_most_rows_is_the_largest_and_has_what_others_allow(derma
         "vasc",
         "df",
     ]
-    assert "'nv' has 4,693, but with more of them another class could not have its share" in note
-    assert "not that of their labels" in note
 
 
 def test_a_smaller_largest_class_can_be_asked_for(derma):
-    rows, (note,) = make_splits(derma, config(10, largest=200))
+    rows, _ = make_splits(derma, config(10, largest=200))
     assert sorted(counts(derma, rows["train"]), reverse=True) == sizes(200, 7, 10, "exp")
-    assert "could not have its share" not in note
 
 
 def test_it_follows_the_part_that_is_used(make_table):
@@ -121,7 +118,7 @@ def test_a_domain_without_training_rows_is_told(make_table):
     domains = np.array(["west"] * 399 + ["east"])
     table = make_table(labels, domains=domains, splits=["train"] * 400)
     _, notes = make_splits(table, config(100, val_fraction=0.01))
-    assert any("left no training row of east; it is no longer trained on" in n for n in notes)
+    assert any("left no training row of east." in n for n in notes)
 
 
 def test_a_manifest_holds_all_rows_and_runs_make_them_long_tailed(make_table, tmp_path):
@@ -148,62 +145,36 @@ def test_patients_stay_whole_and_what_is_missing_is_told(make_table):
     assert not kept & set(table.groups[others])
     assert not kept & set(table.groups[rows["val"]])
     assert counts(table, rows["train"]) == [240, 36]
-    assert "whole groups leave fewer rows than asked: 'b' 36 of 40" in notes[-1]
+    assert notes[-1].endswith(": a 240, b 36 of 40.")
 
 
-def test_groups_that_prevent_it_are_refused_with_what_is_possible(make_table):
+def test_groups_that_prevent_it_are_refused(make_table):
     labels = np.r_[np.zeros(400, int), np.ones(100, int)]
     groups = np.array([""] * 400 + [f"q{n // 25}" for n in range(100)])
-    table = make_table(labels, groups=groups, splits=["train"] * 400 + ["train"] * 100)
-    found = refusal(table, config(40, val_fraction=0.01))
-    assert "'b' would have 0 of" in found
-    factor = re.search(r"Possible is data\.imbalance\.factor=(\d+)$", found)[1]
-    rows, _ = make_splits(table, config(float(factor), val_fraction=0.01))
-    assert counts(table, rows["train"])[1] >= 25
+    table = make_table(labels, groups=groups, splits=["train"] * 500)
+    message = refusal(table, config(40, val_fraction=0.01))
+    assert re.search(r"data\.imbalance\.factor 40: groups of toy .* b 0 of \d+\. Choose", message)
 
 
 # ---------------------------------------------------------------- refusals
 
 
-def test_a_class_that_would_vanish_is_named_with_the_largest_factor(derma):
-    found = refusal(derma, config(6000))
-    assert "factor 6000 leaves 0 training rows of 'df' of toy" in found
-    possible = int(re.search(r"the largest whole factor that leaves one is (\d+)\.", found)[1])
-    assert min(counts(derma, make_splits(derma, config(possible)).rows["train"])) == 1
-    assert "leaves 0" in refusal(derma, config(possible + 1))
-
-
-def test_where_no_factor_leaves_a_row_of_each_class_none_is_named(make_table):
-    found = refusal(make_table([0] * 20 + [1] * 20), config(20, largest=1))
-    assert found.endswith("no whole factor above 1 leaves one. Set data.imbalance=null")
+def test_a_class_that_would_vanish_is_named(derma):
+    assert "factor 6000 leaves no training row of 'df' of toy" in refusal(derma, config(6000))
 
 
 def test_more_rows_than_there_are_are_refused_with_the_most_possible(derma):
-    found = refusal(derma, config(20, largest=4000))
+    message = refusal(derma, config(20, largest=4000))
     most = max(counts(derma, make_splits(derma, config(20)).rows["train"]))
-    assert "asks for 2,427 training rows of 'mel', but toy has 779" in found
-    assert f"with factor 20 is {most:,}" in found
+    assert "largest is 4,000, for which 'mel' of toy has too few training rows (779 of" in message
+    assert message.endswith(f"Set it to {most:,} or less")
 
 
 def test_several_labels_an_image_and_single_classes_are_refused(make_table):
     labels = np.random.default_rng(0).integers(0, 2, (40, 3))
     assert "is multi-label" in refusal(make_table(labels), config(5))
     one = make_table([0] * 40, classes=2)
-    assert "only 1 class of toy has" in refusal(one, config(5, allow_missing_classes=True))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("data.imbalance.factor=0.5", r"data\.imbalance\.factor"),
-        ("data.imbalance={factor: 5, kind: linear}", "should be exp or step"),
-        ("data.imbalance={factor: 5, sede: 1}", "seed"),
-        ("data.imbalance={kind: step}", "factor"),
-    ],
-)
-def test_wrong_keys_are_named(change, message):
-    with pytest.raises(InputError, match=message):
-        load_config("dermamnist_erm", [change])
+    assert "needs two classes" in refusal(one, config(5, allow_missing_classes=True))
 
 
 # ---------------------------------------------------------------- of a run
