@@ -27,6 +27,7 @@ def test_help_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_importing_a_run_loads_only_what_every_run_needs():
     heavy = [
         "IPython", "PIL.Image", "jinja2", "lightning_fabric", "matplotlib", "medldr.cli",

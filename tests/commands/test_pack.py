@@ -99,6 +99,7 @@ def test_a_source_and_a_pack_that_are_both_absent_are_one_error(medldr, tmp_path
     )
 
 
+@pytest.mark.slow
 def test_a_run_says_that_it_reads_from_a_pack_and_gives_the_same_numbers(
     medldr, tmp_path, usual_place
 ):

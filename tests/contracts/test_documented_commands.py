@@ -32,6 +32,7 @@ def test_the_guides_have_commands():
     assert {command.values[0] for command in documented()} == {"train", "sweep"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name", "keys"), documented())
 def test_a_command_names_a_packaged_run_or_sweep_and_its_keys(kind, name, keys, planned):
     if kind == "train":

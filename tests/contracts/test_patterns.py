@@ -31,6 +31,14 @@ STANDINS, HARNESS = load("standins"), load("harness")
 CASES = tuple(HARNESS.CASES)
 
 
+def first_of_each():
+    """Names of all cases, and whether each is the first of its plug-in or pattern."""
+    plugins_seen = set()
+    for name, case in HARNESS.CASES.items():
+        yield name, case.name not in plugins_seen
+        plugins_seen.add(case.name)
+
+
 @pytest.fixture(scope="module")
 def harness():
     return HARNESS
@@ -105,7 +113,14 @@ def far(one, other, **tolerance):
     return [name for name in one if not torch.allclose(one[name], other[name], **tolerance)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Every plug-in and pattern once; its further settings are slow tests.
+        pytest.param(name, marks=() if first else pytest.mark.slow)
+        for name, first in first_of_each()
+    ],
+)
 def test_resuming_equals_going_on_bit_for_bit(name, harness, alone, trained, tmp_path):
     case = harness.CASES[name]
     folder = harness.RunFolder(tmp_path)

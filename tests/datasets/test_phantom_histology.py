@@ -336,6 +336,7 @@ def test_the_reader_of_camelyon17_reads_the_written_folder_as_the_same_table(tmp
     assert one.class_names == other.class_names
 
 
+@pytest.mark.slow
 def test_the_folder_can_be_written_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["phantom_histology", str(tmp_path), "--tiles", "2"])
     phantom_histology.main()

@@ -20,6 +20,7 @@ def finished(case):
     return [files for files in found if files.evaluation.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_frozen_runs_follow_from_their_predictions(case):
     runs = finished(case)

@@ -58,6 +58,7 @@ def check_rest(model):
 KINDS = [((28, 28), "acs"), *(((28,) * 3, kind) for kind in ("acs", "2.5d", "3d"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "conv"), KINDS)
 @pytest.mark.parametrize(("name", "count"), [("resnet18", 20), ("resnet50", 53)])
 def test_torchs_own_first_weights_in_every_layer(build, name, count, size, conv):
@@ -84,6 +85,7 @@ def test_a_layer_of_torch_has_the_law_that_is_asked_of_ours():
         assert weight.ndim == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "conv"), KINDS)
 @pytest.mark.parametrize(("name", "stem"), [("resnet18", "small"), ("resnet50", "imagenet")])
 def test_torchvisions_first_weights_in_every_layer(build, name, stem, size, conv):
@@ -104,6 +106,7 @@ def test_the_start_is_drawn_before_conversion_so_kernels_are_the_2d_networks(bui
             torch.testing.assert_close(weight, flat[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [2, 3])
 @pytest.mark.parametrize("stem", ["small", "imagenet"])
 def test_densenet_starts_as_torchvisions(build, axes, stem):

@@ -72,6 +72,7 @@ def latents(model, image):
         return layers(image).flatten(1)
 
 
+@pytest.mark.slow
 def test_features_are_torchvisions_own(start, theirs):
     model = start(3, 64, 64).double()  # ours is channels last, so float32 differs in rounding
     image = torch.randn(2, 3, 64, 64, dtype=torch.float64)
@@ -81,6 +82,7 @@ def test_features_are_torchvisions_own(start, theirs):
     assert model.dim == 512
 
 
+@pytest.mark.slow
 def test_the_published_head_is_left_out_even_where_it_would_fit(start, spec_of, root, theirs):
     model = start(3, 32, 32)
     assert model.head.weight.shape == (5, 512)
@@ -108,6 +110,7 @@ def test_one_channel_gets_the_sum_so_that_grey_images_give_the_same(start, their
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [2, 4, 7])
 def test_other_channels_repeat_the_colours_and_keep_the_size(start, theirs, channels):
     kernel = start(channels, 32, 32).network.conv1.weight
@@ -196,6 +199,7 @@ def test_a_file_of_another_shape_names_the_key_and_the_file(start, root, theirs,
         start(3, 32, 32)
 
 
+@pytest.mark.slow
 def test_a_finished_run_needs_the_published_file_no_more(start, spec_of, tmp_path, root):
     from types import SimpleNamespace
 

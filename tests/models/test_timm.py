@@ -51,6 +51,7 @@ def test_stages_have_the_names_and_widths_promised_channels_second_or_tokens_las
     assert z.shape == (2, model.dim)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", SMALL)
 def test_features_are_timms_own_for_the_same_weights(net, network):
     edge = SMALL[network][2]
@@ -64,6 +65,7 @@ def test_features_are_timms_own_for_the_same_weights(net, network):
         torch.testing.assert_close(model.features(image), theirs(image), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["test_resnet", "swin_tiny_patch4_window7_224"])
 def test_what_a_tap_returns_goes_on_also_in_a_copy(net, network):
     stages, _, edge = SMALL[network]

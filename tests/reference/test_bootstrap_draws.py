@@ -41,6 +41,7 @@ def repeated_items(judge, split="test", seed=0):
     return [np.repeat(np.arange(len(counts)), counts[:, b]) for b in range(DRAWS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [None, 12])
 @pytest.mark.parametrize("task", ["multi-class", "binary", "ordinal"])
 def test_each_draw_equals_scikit_learn_on_the_repeated_items(task, groups):

@@ -20,6 +20,7 @@ PLAN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_weights_are_those_of_erm_bit_for_bit(precision, train):
     plan = {**PLAN, "training.precision": precision}

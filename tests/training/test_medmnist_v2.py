@@ -65,6 +65,7 @@ def with_weights_of(model, network):
     return network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flag", "channels", "classes", "labels"),
     [("retinamnist", 3, 5, 1), ("chestmnist", 1, 2, 14)],

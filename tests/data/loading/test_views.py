@@ -29,7 +29,6 @@ TRANSFORMS = {
         "train": [NOISE],
         "views": CONTRAST,
     },
-    "a plain image beside a rule of their own": {"name": "medmnist", "views": CONTRAST},
     "a list after a rule that draws": {**CIFAR, "train": [NOISE]},
 }
 

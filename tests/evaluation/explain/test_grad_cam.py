@@ -111,6 +111,7 @@ def by_definition(model, image, stage):
     return [from_weights(weight, seen[0], image.shape[1:]) for weight in weights.T]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["resnet18 3d", "timm convnext"], indirect=True)
 def test_a_map_is_what_the_paper_defines(case):
     model, image, stage, _ = case
@@ -124,6 +125,7 @@ def test_a_map_is_what_the_paper_defines(case):
             np.testing.assert_allclose(found[row], heat, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_map_is_monais(case):
     model, image, stage, module = case
     with warnings.catch_warnings():

@@ -71,6 +71,7 @@ def by_loops(latents, copies, weighting):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("per_group", [0, 3])
 def test_every_draw_is_that_of_explicit_copies(

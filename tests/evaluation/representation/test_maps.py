@@ -49,6 +49,7 @@ def test_the_principal_plane_is_that_of_the_singular_vectors(synthetic_latents, 
     assert one.perplexity is None
 
 
+@pytest.mark.slow
 def test_t_sne_keeps_neighbours_and_is_scikit_learns(synthetic_latents):
     latents = synthetic_latents(120, dim=60, apart=2)
     one = by_kind(maps(latents, Options()))["t-sne", "all"]

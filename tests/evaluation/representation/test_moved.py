@@ -55,6 +55,7 @@ def test_numbers_are_those_of_loops(synthetic_latents, view, per_group):
         assert one.low < one.mean < one.high
 
 
+@pytest.mark.slow
 def test_draws_are_of_groups_and_copies_are_no_pairs(synthetic_latents):
     latents = training(synthetic_latents(60, per_group=3))
     found = moved(latents, "restored", Options(draws=40))

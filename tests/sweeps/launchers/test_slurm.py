@@ -102,6 +102,7 @@ def test_stopping_cancels_the_job(tmp_path, cluster):
     assert handles[1].poll() == -15
 
 
+@pytest.mark.slow
 def test_without_srun_it_runs_on_this_machine_and_says_so(tmp_path, monkeypatch, end_of):
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     launcher = slurm.slurm_launcher(SweepFolder(tmp_path / "S"), {"partition": "gpu"}, jobs=3)
@@ -168,6 +169,7 @@ def submit(tmp_path):
     assert ended == [1]
 
 
+@pytest.mark.slow
 def test_it_gives_the_exit_code_of_its_run_and_logs_what_that_prints(submit, end_of, tmp_path):
     assert end_of(submit("print('hello'); raise SystemExit(3)")) == 3
     assert (tmp_path / "a.log").read_text() == "hello\n"
@@ -194,6 +196,7 @@ def test_when_its_time_is_over_the_run_saves_and_is_started_again(submit, says, 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_stopping_lets_the_run_save(submit, says, end_of, tmp_path):
     log = tmp_path / "a.log"
     handle = submit(WAITS)
@@ -204,6 +207,7 @@ def test_stopping_lets_the_run_save(submit, says, end_of, tmp_path):
     handle.kill()  # nothing is left
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_job_itself_is_told_in_the_log(submit, end_of, tmp_path):
     handle = submit("pass", log=tmp_path / "nowhere" / "a.log")
     assert end_of(handle) == 1
@@ -222,6 +226,7 @@ def test_the_end_of_its_time_waits_until_the_run_has_saved(tmp_path, says):
     command.checkpoint()  # one that has ended by itself is no problem
 
 
+@pytest.mark.slow
 def test_on_a_cluster_it_hides_srun_from_the_run_and_waits_for_what_follows_a_stop(
     tmp_path, monkeypatch
 ):
