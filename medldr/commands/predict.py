@@ -78,7 +78,7 @@ def predict(
     explainer = None if explain is None else Explainer(runs, explain, force=force)
     items = find_items(paths, len(runs[0].shape) - 1, path_column)
     views = [name for name in tta.split("+") if name]
-    answers = predict_items(runs, items, tta=views, told=explainer)
+    answers = predict_items(runs, items, tta=views, on_answer=explainer)
     if not len(answers):
         first = answers.unreadable[0]
         raise InputError(

@@ -73,7 +73,7 @@ def predict_items(
     items: Sequence[Item],
     *,
     tta: Sequence[str] = (),
-    told: OnAnswer | None = None,
+    on_answer: OnAnswer | None = None,
 ) -> Answers:
     """Answer items, in their order; those that cannot be used are listed with the reason.
 
@@ -81,7 +81,7 @@ def predict_items(
         runs: As `load_runs` gives them.
         items: What is to be predicted.
         tta: Views that are averaged, by name; see `medldr.prediction.views`.
-        told: Called with each answered item, for explanations.
+        on_answer: Called with each answered item, for explanations.
 
     Raises:
         InputError: If a view is unknown or was not trained with.
@@ -108,8 +108,8 @@ def predict_items(
             changed = () if facts is None else facts.warnings
             unusual = agreed([texts[row] for _, texts in given])
             warnings.append((*unusual, *changed))
-            if told is not None:
-                told(one.item, one.images, probs[:, row].mean(axis=0))
+            if on_answer is not None:
+                on_answer(one.item, one.images, probs[:, row].mean(axis=0))
     every = np.concatenate(of_runs, axis=1)
     return Answers(
         task=record.task,

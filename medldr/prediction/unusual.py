@@ -98,14 +98,14 @@ def agreed(of_runs: Sequence[dict[str, str]]) -> tuple[str, ...]:
     return tuple(texts[0] for texts in by_kind.values() if 2 * len(texts) > len(of_runs))
 
 
-def _beyond(values: Sequence[float], known: Sequence[Range] | None) -> bool:
-    if known is None:
+def _beyond(values: Sequence[float], ranges: Sequence[Range] | None) -> bool:
+    if ranges is None:
         return False
-    if len(known) != len(values):
+    if len(ranges) != len(values):
         return True
     return any(
         not low / NEAR <= value <= high * NEAR
-        for value, (low, high) in zip(values, known, strict=True)
+        for value, (low, high) in zip(values, ranges, strict=True)
     )
 
 
@@ -113,7 +113,7 @@ def _times(numbers: Sequence[float]) -> str:
     return " x ".join(f"{number:.4g}" for number in numbers)
 
 
-def _ranges(known: Sequence[Range]) -> str:
+def _ranges(ranges: Sequence[Range]) -> str:
     return " x ".join(
-        f"{low:.4g}" if low == high else f"{low:.4g}–{high:.4g}" for low, high in known
+        f"{low:.4g}" if low == high else f"{low:.4g}–{high:.4g}" for low, high in ranges
     )

@@ -88,12 +88,12 @@ def validate(
     listing = table_plugin.list_items(config.data)
     digest = hashlib.sha256()
 
-    def told(item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
+    def digest_image(item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
         del item, prob
         digest.update(np.ascontiguousarray(images[0].image).data)
 
     items = [Item(str(row), source) for row, source in enumerate(listing.sources)]
-    answers = predict_items([trained], items, told=told)
+    answers = predict_items([trained], items, on_answer=digest_image)
     unreadable = (
         *(Unreadable(one.path, one.reason) for one in listing.skipped),
         *(Unreadable(str(listing.ids[int(one.name)]), one.reason) for one in answers.unreadable),
