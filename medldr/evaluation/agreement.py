@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.gap import UNSEEN
-from medldr.evaluation.metrics.operating_point import OperatingPoint, find
+from medldr.evaluation.metrics.operating_point import find
 from medldr.evaluation.predictions.table import by_split
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores
+from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.folders.evaluation_record import EvaluationRecord, GapRecord
 from medldr.types import Predictions
 
@@ -118,7 +118,7 @@ def _about(evaluation: EvaluationRecord, table: Predictions) -> Iterator[Differe
 def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> EvaluationRecord:
     """The same splits scored again from the predictions, values and counts alone."""
     tables, names = by_split(predictions), predictions.class_names
-    positive, point, asked = 1, OperatingPoint(0.5), evaluation.operating_point
+    positive, point, asked = 1, OperatingPoint(specificity=0.5), evaluation.operating_point
     if evaluation.positive_class in names:
         positive = names.index(evaluation.positive_class)
     if asked is not None and asked.specificity is not None:
@@ -138,7 +138,7 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
     if evaluation.positive_class is not None:
         content["positive_class"] = names[positive]
     if asked is not None:
-        content["operating_point"] = asdict(point)
+        content["operating_point"] = point
     if evaluation.gap is not None:
         content["gap"] = _gap(evaluation.gap, content["splits"])
     return EvaluationRecord.model_validate(content)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +141,7 @@ def evaluate(
             "level": bootstrap.LEVEL,
         },
         "calibration": {"definition": calibration.definition(first.task), "bins": config.bins},
-        "operating_point": asdict(point) if binary else None,
+        "operating_point": point.model_dump() if binary else None,
         "recalibration": None if recalibrated is None else dict(recalibrated),
         **frequency.content(shots, first.class_names),
         "definitions": metrics.DEFINITIONS,

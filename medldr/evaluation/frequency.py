@@ -88,12 +88,10 @@ def common_shots(evaluations: Sequence[EvaluationRecord]) -> Shots | None:
 
 def shots_notes(evaluations: Sequence[EvaluationRecord]) -> list[str]:
     """Says so where frequent and rare classes cannot be scored apart for all of several runs."""
-    asked = [evaluation.shots is not None for evaluation in evaluations]
-    if not any(asked) or common_shots(evaluations) is not None:
+    asked = any(evaluation.shots is not None for evaluation in evaluations)
+    if not asked or common_shots(evaluations) is not None:
         return []
-    why = (
-        "the runs differ in which classes are frequent in training and which are rare"
-        if all(asked)
-        else "some runs were scored without evaluation.shots"
-    )
-    return [f"Frequent and rare classes are not scored apart: {why}."]
+    return [
+        "Frequent and rare classes are not scored apart: runs differ in evaluation.shots or in "
+        "which classes are rare."
+    ]

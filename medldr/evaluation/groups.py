@@ -66,10 +66,10 @@ class Groups:
             self.names, self.items.tolist(), self.known.tolist(), self.right.tolist(),
             self.accuracy.tolist(), self.domains, strict=True,
         )  # fmt: skip
-        found = {}
+        groups = {}
         for name, items, known, right, accuracy, domain in columns:
             low, high = wilson(accuracy, known, NORMAL) if known else (None, None)
-            found[name] = {
+            groups[name] = {
                 "n": items,
                 "correct": right,
                 "accuracy": accuracy if known else None,
@@ -77,7 +77,7 @@ class Groups:
                 "high": high,
                 "domain": domain,
             }
-        return found
+        return groups
 
 
 def decisions(table: Predictions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -104,32 +104,21 @@ def group_counts(table: Predictions) -> Groups:
         >>> found.names, found.items.tolist(), found.accuracy.tolist(), found.worst
         (('a', 'c'), [2, 2], [0.5, 1.0], 0)
     """
-    item, names, number = _members(table)
+    table = table.select(table.group != "")
+    names, number = np.unique(table.group, return_inverse=True)
     known, right = decisions(table)
-    domains: list[dict[str, None]] = [{} for _ in names]
-    for group, domain in sorted(
-        set(zip(number.tolist(), table.domain[item].tolist(), strict=True))
-    ):
-        domains[group] |= {domain: None} if domain else {}
+    domains: list[list[str]] = [[] for _ in names]
+    for group, domain in sorted(set(zip(number.tolist(), table.domain.tolist(), strict=True))):
+        domains[group] += [domain] if domain else []
 
-    def count(weights: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        kept = None if weights is None else weights[item]
-        return np.bincount(number, kept, minlength=len(names)).astype(np.int64)
+    def count(weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(number, weights, minlength=len(names)).astype(np.int64)
 
     return Groups(
         names=tuple(names.tolist()),
-        domains=tuple(", ".join(found) for found in domains),
-        items=count(),
+        domains=tuple(map(", ".join, domains)),
+        items=count(np.ones(len(table), np.int64)),
         known=count((known > 0).astype(np.int64)),
         decided=count(known),
         right=count(right),
     )
-
-
-def _members(
-    table: Predictions,
-) -> tuple[NDArray[np.int64], NDArray[np.str_], NDArray[np.int64]]:
-    """Rows that belong to a group, the names of the groups, and the group's number of each row."""
-    item = np.flatnonzero(table.group != "")
-    names, number = np.unique(table.group[item], return_inverse=True)
-    return item, names, number.astype(np.int64)

@@ -278,29 +278,23 @@ def _cross_validation(
     missing: list[Missing] = []
     points: list[list[Scored]] = []
     for run in single:
-        pairs: list[dict[int, float]] = []
+        scores: dict[int, list[float]] = {point.step: [] for point in run.evaluated}
         for other in others:
             both = frozenset((target, other))
             pair = known.get((run.setting, run.seed, both))
-            curve = {
-                point.step: point.target_in[other]
-                for point in (pair.evaluated if pair is not None else ())
-                if other in point.target_in
-            }
-            pairs.append(curve)
+            evaluated = () if pair is None else pair.evaluated
+            curve = {p.step: p.target_in[other] for p in evaluated if other in p.target_in}
             if not curve:
                 missing.append(Missing(both, run.setting, run.seed))
+            for step in scores.keys() & curve.keys():
+                scores[step].append(curve[step])
         if not run.evaluated:
             missing.append(_lost(run))
         points.append(
             [
-                Scored(
-                    point.step,
-                    statistics.fmean(curve[point.step] for curve in pairs),
-                    point.target_in.get(target),
-                )
-                for point in run.evaluated
-                if pairs and all(point.step in curve for curve in pairs)
+                Scored(p.step, statistics.fmean(scores[p.step]), p.target_in.get(target))
+                for p in run.evaluated
+                if others and len(scores[p.step]) == len(others)
             ]
         )
     return _best(CROSS, single, points, list(dict.fromkeys(missing)))

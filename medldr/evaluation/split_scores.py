@@ -16,8 +16,8 @@ from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics import calibration, counts, ranking
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.items import Shots
-from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.metrics.sums import Array, Sums
+from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.metrics import METRICS, TASKS, metric_facts
 from medldr.types import DataSpec, Predictions, Task
 
@@ -95,12 +95,13 @@ def thresholds_of(
         >>> from medldr.evaluation.predictions.table import predictions_of
         >>> prob = np.linspace(0.01, 0.5, 50)
         >>> table = predictions_of("binary", [0] * 50, np.stack([1 - prob, prob], 1))
-        >>> point = OperatingPoint(0.9, threshold=0.45, split="val")
+        >>> point = OperatingPoint(specificity=0.9, threshold=0.45, split="val")
         >>> drawn = thresholds_of({"val": table}, point, 1, 200, 0)
         >>> bool(0.4 < drawn.mean() < 0.47), bool(0.01 < drawn.std() < 0.05)
         (True, True)
     """
-    if point.threshold is None or point.split is None:
+    specificity = point.specificity
+    if point.threshold is None or point.split is None or specificity is None:
         return None
     table = predictions[point.split]
     scores, negative = table.prob[:, positive], table.label.astype(np.int64) != positive
@@ -109,7 +110,7 @@ def thresholds_of(
     stream = bootstrap.stream(seed, point.split)
     for weights in bootstrap.group_weights(units.count, draws, stream, len(order)):
         below = np.cumsum(weights[units.number[order]], axis=0)
-        needed = np.maximum(np.ceil(point.specificity * below[-1] - 1e-9), 1.0)
+        needed = np.maximum(np.ceil(specificity * below[-1] - 1e-9), 1.0)
         threshold = scores[order][np.argmax(below >= needed, axis=0)]
         found.append(np.where(below[-1] > 0, threshold, np.nan))
     return np.concatenate(found)

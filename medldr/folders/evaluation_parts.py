@@ -113,8 +113,16 @@ class CalibrationRecord(Record):
     bins: int = 15
 
 
-class OperatingPointRecord(Record):
-    """The threshold of ``sensitivity_at_specificity`` and where it comes from."""
+class OperatingPoint(Record):
+    """The threshold of ``sensitivity_at_specificity`` and where it comes from.
+
+    Attributes:
+        specificity: The requested one.
+        threshold: Items strictly above it are called positive; None where there is none.
+        split: The split it comes from.
+        reason: Why there is no threshold.
+        prevalence: Stated share of positives where the test will be used; None if not stated.
+    """
 
     specificity: float | None = None
     threshold: float | None = None

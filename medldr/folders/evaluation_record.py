@@ -17,7 +17,7 @@ from medldr.folders.evaluation_parts import (
     Curve,
     DecisionCurve,
     Decisions,
-    OperatingPointRecord,
+    OperatingPoint,
     PrecisionRecall,
     RiskCoverage,
     ShotsRecord,
@@ -287,7 +287,7 @@ class EvaluationRecord(Record):
     selection: Selection | None = None
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = CalibrationRecord()
-    operating_point: OperatingPointRecord | None = None
+    operating_point: OperatingPoint | None = None
     recalibration: RecalibrationRecord | None = None
     shots: ShotsRecord | None = None
     definitions: dict[str, str] = Field(default_factory=dict)

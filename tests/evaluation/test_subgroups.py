@@ -10,10 +10,10 @@ from medldr.config import EvaluationConfig
 from medldr.errors import InputError
 from medldr.evaluation import evaluate, predictions_of
 from medldr.evaluation.intervals.bootstrap import stream
-from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores
 from medldr.evaluation.subgroups import OTHER, check_subgroups, divide, tertiles
+from medldr.folders.evaluation_parts import OperatingPoint
 
 FAST = EvaluationConfig(draws=200)
 
@@ -63,7 +63,7 @@ def test_draws_are_those_of_the_whole_split(make):
     group = text([f"p{n % 25:02d}" for n in range(60)])
     table = make("multi-class", 60, group=group, columns={"device": device})
     divisions, _ = divide(table.columns, FAST)
-    scores = SplitScores(table, 15, 1, OperatingPoint(0.9), divisions=tuple(divisions))
+    scores = SplitScores(table, 15, 1, OperatingPoint(specificity=0.9), divisions=tuple(divisions))
     entry = SplitEntry(scores, "test", FAST)
     right = (table.prob.argmax(axis=1) == table.label).astype(float)
     generator = stream(FAST.bootstrap_seed, "test")

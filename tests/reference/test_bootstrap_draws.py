@@ -8,9 +8,9 @@ from sklearn import metrics as sk
 
 from medldr.evaluation import predictions_of
 from medldr.evaluation.intervals import bootstrap
-from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.metrics.score import measures, values
 from medldr.evaluation.split_scores import SplitScores
+from medldr.folders.evaluation_parts import OperatingPoint
 
 DRAWS = 40
 
@@ -28,7 +28,7 @@ def judge_of(task, n=50, k=3, groups=None, seed=0, decimals=2, missing=0.0):
     domain = [f"hospital {d}" for d in rng.integers(0, 2, n)]
     table = predictions_of(task, label, prob, group=group, domain=domain)
     table = replace(table, prob=prob.round(decimals))  # for ties, without a check of the sums
-    return SplitScores(table, 15, 1, OperatingPoint(0.9, 0.4))
+    return SplitScores(table, 15, 1, OperatingPoint(specificity=0.9, threshold=0.4))
 
 
 def repeated_items(judge, split="test", seed=0):
@@ -105,7 +105,9 @@ def test_each_draw_of_every_metric_equals_the_metric_of_the_repeated_items(task)
 
 def test_a_draw_without_a_class_is_undefined_for_that_class_alone():
     prob = np.array([[0.8, 0.2], [0.7, 0.3], [0.4, 0.6], [0.9, 0.1]])
-    judge = SplitScores(predictions_of("binary", [0, 0, 1, 0], prob), 15, 1, OperatingPoint(0.9))
+    judge = SplitScores(
+        predictions_of("binary", [0, 0, 1, 0], prob), 15, 1, OperatingPoint(specificity=0.9)
+    )
     drawn = judge.draws(400, 0, "test")
     absent = np.isnan(drawn["class/1/recall"])
     assert 0.2 < absent.mean() < 0.45  # (3/4)^4 = 0.316

@@ -48,21 +48,15 @@ def _other_code(method: MethodRuns, base: MethodRuns) -> str:
 
     One sentence that names no run, so that methods of the same runs of code share it.
     """
-    own, theirs = [], []
+    differing = []
     for fact in what_ran(base.runs[0].facts):
         of_method, of_base = _values(method, fact), _values(base, fact)
         if of_method and of_base and len({*of_method, *of_base}) > 1:
+            own, theirs = " and ".join(of_method), " and ".join(of_base)
             word = fact.removesuffix("_version")
-            own.append((word, " and ".join(of_method)))
-            theirs.append((word, " and ".join(of_base)))
-    if not own:
-        return ""
-    alone = len(own) == 1  # then the name of the fact need not be repeated
-    differing = "; ".join(f"{word} {value}" for word, value in own)
-    if own == theirs:
-        return f"its runs differ: {differing}"
-    reference = "; ".join(value if alone else f"{word} {value}" for word, value in theirs)
-    return f"{differing} (reference: {reference})"
+            other = "among its own runs" if own == theirs else f"reference: {theirs}"
+            differing.append(f"{word} {own} ({other})")
+    return "; ".join(differing)
 
 
 def _values(method: MethodRuns, fact: str) -> list[str]:

@@ -151,14 +151,13 @@ def _sheet(rows: list[list[Image.Image]]) -> Image.Image:
 
     heights = [max(picture.height for picture in row) for row in rows]
     widths = [max(picture.width for picture in column) for column in zip(*rows, strict=True)]
-    sheet = Image.new("RGB", (_extent(widths), _extent(heights)))
-    for i, row in enumerate(rows):
-        for j, picture in enumerate(row):
-            left = _extent(widths[:j]) + GAP * (j > 0) + (widths[j] - picture.width) // 2
-            top = _extent(heights[:i]) + GAP * (i > 0) + (heights[i] - picture.height) // 2
-            sheet.paste(picture, (left, top))
+    size = (sum(widths) + GAP * (len(widths) - 1), sum(heights) + GAP * (len(heights) - 1))
+    sheet, top = Image.new("RGB", size), 0
+    for row, height in zip(rows, heights, strict=True):
+        left = 0
+        for picture, width in zip(row, widths, strict=True):
+            place = left + (width - picture.width) // 2, top + (height - picture.height) // 2
+            sheet.paste(picture, place)
+            left += width + GAP
+        top += height + GAP
     return sheet
-
-
-def _extent(lengths: list[int]) -> int:
-    return sum(lengths) + GAP * max(0, len(lengths) - 1)

@@ -110,18 +110,14 @@ def grad_cam(
 
 def _classes(target: Sequence[int] | Tensor, images: int, classes: int) -> Tensor:
     given = torch.as_tensor(target)
-    whole = not (given.is_floating_point() or given.is_complex() or given.dtype == torch.bool)
-    if given.shape != (images,) or (images and not whole):
+    number = given.long().clone()
+    whole = not given.is_floating_point() or not images
+    if given.shape != (images,) or not whole or ((number < 0) | (number >= classes)).any():
         raise InputError(
-            f"target must be one class number for each of the {images} image(s), but it is "
-            f"{given.dtype} of shape {tuple(given.shape)}"
+            f"target must be one class number from 0 to {classes - 1} for each of the {images} "
+            f"images, but it is {given.tolist()}"
         )
-    if images and not (int(given.min()) >= 0 and int(given.max()) < classes):
-        raise InputError(
-            f"target must be from 0 to {classes - 1}, because the network has {classes} classes, "
-            f"but it is from {int(given.min())} to {int(given.max())}"
-        )
-    return given.long().clone()
+    return number
 
 
 def _keep(kept: dict[str, Tensor], stage: str) -> Tap:
@@ -134,13 +130,11 @@ def _keep(kept: dict[str, Tensor], stage: str) -> Tap:
 
 def _choose(sizes: Mapping[str, Sequence[int]]) -> str:
     """The stage that a map is made of by default, of the sizes of all stages' maps, in order."""
-    for wanted in (
-        [stage for stage, size in sizes.items() if min(size) >= ENOUGH],
-        [stage for stage, size in sizes.items() if prod(size) > 1],
-    ):
-        if wanted:
-            return wanted[-1]
-    raise InputError(
-        "Grad-CAM cannot tell places apart: every stage's map has a single position for images "
-        "this small. Use larger images, or model.stem: small"
-    )
+    fine = [stage for stage, size in sizes.items() if min(size) >= ENOUGH]
+    several = [stage for stage, size in sizes.items() if prod(size) > 1]
+    if not several:
+        raise InputError(
+            "Grad-CAM cannot tell places apart: every stage's map has a single position for images "
+            "this small. Use larger images, or model.stem: small"
+        )
+    return (fine or several)[-1]

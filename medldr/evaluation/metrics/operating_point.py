@@ -16,26 +16,8 @@ from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, one_hot, ratio
+from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.types import Predictions
-
-
-@dataclass(frozen=True)
-class OperatingPoint:
-    """The decision threshold of a binary task.
-
-    Attributes:
-        specificity: The requested one.
-        threshold: Items strictly above it are called positive; None where there is none.
-        split: The split it comes from.
-        reason: Why there is no threshold.
-        prevalence: Stated share of positives where the test will be used; None if not stated.
-    """
-
-    specificity: float
-    threshold: float | None = None
-    split: str | None = None
-    reason: str | None = None
-    prevalence: float | None = None
 
 
 def find(
@@ -54,18 +36,19 @@ def find(
         prevalence: Stated prevalence, if any.
     """
     if any(table.task != "binary" for table in predictions.values()):
-        return OperatingPoint(specificity)
+        return OperatingPoint(specificity=specificity)
+    point = OperatingPoint(specificity=specificity, prevalence=prevalence)
     split = next((s for s in ("val", "id_val") if s in predictions), None)
     if split is None:
-        absent = "no threshold, because no validation split was scored"
-        return OperatingPoint(specificity, reason=absent, prevalence=prevalence)
+        reason = "no threshold, because no validation split was scored"
+        return point.model_copy(update={"reason": reason})
     label, prob = predictions[split].label.astype(np.int64), predictions[split].prob
-    if not np.isfinite(prob).all():
-        broken = f"no threshold, because some outputs on {split} are not finite"
-        return OperatingPoint(specificity, None, split, broken, prevalence)
-    threshold = threshold_at(label, prob, positive=positive, specificity=specificity)
-    why = None if threshold is not None else f"no threshold, because {split} has no negatives"
-    return OperatingPoint(specificity, threshold, split, why, prevalence)
+    threshold, reason = None, f"no threshold, because some outputs on {split} are not finite"
+    if np.isfinite(prob).all():
+        threshold = threshold_at(label, prob, positive=positive, specificity=specificity)
+        reason = f"no threshold, because {split} has no negatives"
+    why = reason if threshold is None else None
+    return point.model_copy(update={"threshold": threshold, "split": split, "reason": why})
 
 
 def threshold_at(

@@ -351,14 +351,14 @@ FACTS = {  # runs of each method, the reference first, and what is said of each 
         },
         {
             "old": ["torch 2.8 (reference: 2.14)"], "older": ["torch 2.8 (reference: 2.14)"],
-            "mixed": [f"{DIRTY}; device CPU and H100 (reference: git aaaaaaaa; device CPU)"],
+            "mixed": [f"{DIRTY} (reference: aaaaaaaa); device CPU and H100 (reference: CPU)"],
             "outside": ["git none (reference: aaaaaaaa)"],
         },
     ),
     "a reference of several states": (
         {"a": [ran(), ran(changed=True)], "b": [ran(), ran(changed=True)],
          "late": [ran(changed=True)]},
-        {"a": [f"its runs differ: {DIRTY}"], "b": [f"its runs differ: {DIRTY}"],
+        {"a": [f"{DIRTY} (among its own runs)"], "b": [f"{DIRTY} (among its own runs)"],
          "late": ["git aaaaaaaa with uncommitted changes "
                   "(reference: aaaaaaaa and aaaaaaaa with uncommitted changes)"]},
     ),

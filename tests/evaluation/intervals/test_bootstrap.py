@@ -7,8 +7,8 @@ from medldr.evaluation import predictions_of
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.inference import holm
 from medldr.evaluation.metrics.counts import class_counts
-from medldr.evaluation.metrics.operating_point import OperatingPoint
 from medldr.evaluation.split_scores import SplitScores
+from medldr.folders.evaluation_parts import OperatingPoint
 
 
 def accuracy_draws(hits, group=None):
@@ -47,10 +47,12 @@ def test_groups_widen_the_interval_where_their_items_agree():
 
 def test_draws_depend_on_neither_memory_chunks_nor_the_order_of_rows(make, monkeypatch):
     table = make("multi-class", n=30, group=[f"p{i % 11}" for i in range(30)])
-    first = SplitScores(table, 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
+    first = SplitScores(table, 15, 1, OperatingPoint(specificity=0.9)).draws(50, 0, "test")
     monkeypatch.setattr(bootstrap, "CHUNK", 100)
     rows = np.random.default_rng(1).permutation(30)
-    again = SplitScores(table.select(rows), 15, 1, OperatingPoint(0.9)).draws(50, 0, "test")
+    again = SplitScores(table.select(rows), 15, 1, OperatingPoint(specificity=0.9)).draws(
+        50, 0, "test"
+    )
     for name in first:
         np.testing.assert_allclose(again[name], first[name], atol=1e-12)
 

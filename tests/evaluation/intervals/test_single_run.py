@@ -19,6 +19,7 @@ from medldr.evaluation.intervals.single_run import (
 )
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.split_scores import SplitScores, thresholds_of
+from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.metrics import METRICS, metric_facts
 
 FAST = EvaluationConfig(draws=200)
@@ -228,7 +229,7 @@ def test_noise_of_several_labels_leaves_missing_ones_out(make):
 @pytest.mark.parametrize("task", ["multi-class", "binary", "multi-label"])
 def test_trials_of_a_share_are_its_denominator(make, task):
     table = make(task, 80, domain=["a", "b"] * 40)
-    scores = SplitScores(table, 15, 1, operating_point.OperatingPoint(0.9, 0.5))
+    scores = SplitScores(table, 15, 1, OperatingPoint(specificity=0.9, threshold=0.5))
     inside = table.domain == "b"
     truth, decided = scores.truth == 1, table.prob > 0.5
     if task == "multi-class":
