@@ -175,38 +175,28 @@ def test_an_absent_folder_is_told_with_address_place_and_layout(tmp_path):
     camelyon17.require(config(tmp_path / "nowhere", download=True))
 
 
-@pytest.mark.parametrize("inside", ["metadata.csv", "patches/patient_004_node_4"])
-def test_a_root_within_the_folder_is_told_the_folder(camelyon17_folder, inside):
-    folder = camelyon17_folder / "camelyon17_v1.0"
-    with pytest.raises(InputError) as told:
-        camelyon17.load(config(folder / inside))
-    assert str(told.value) == (
-        f"data.root is {folder / inside}, which is within {folder}: set data.root={folder}"
-    )
-
-
 def test_a_root_that_is_no_folder_is_told_as_what_it_is(tmp_path):
     (tmp_path / "archive").touch()
-    with pytest.raises(InputError, match=r"archive is a file, not a folder"):
+    with pytest.raises(InputError, match=r"Found a file: .*archive"):
         camelyon17.load(config(tmp_path / "archive"))
-    with pytest.raises(InputError, match=r"There is no folder .*nowhere"):
+    with pytest.raises(InputError, match=r"Found no such folder: .*nowhere"):
         camelyon17.load(config(tmp_path / "nowhere"))
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / ".camelyon17_v1.0.lock").touch()
-    with pytest.raises(InputError, match=r"It is empty"):
+    with pytest.raises(InputError, match=r"Found nothing in"):
         camelyon17.load(config(tmp_path / "root"))
 
 
 def test_hospital_folders_in_place_of_patches_are_told_with_the_layout(camelyon17_folder):
     folder = camelyon17_folder / "camelyon17_v1.0"
     (folder / "patches").rename(folder / "hospital_0")
-    with pytest.raises(InputError, match=r"no patches/.*Found:.*hospital_0/") as told:
+    with pytest.raises(InputError, match=r"no patches/.*Found in .*hospital_0/") as told:
         camelyon17.load(config(camelyon17_folder))
     assert "patches/patient_004_node_4/patch_patient_004_node_4_x_3328_y_21792.png" in str(
         told.value
     )
     (folder / "metadata.csv").unlink()
-    with pytest.raises(InputError, match=r"camelyon17_v1\.0.*no metadata\.csv and no patches/"):
+    with pytest.raises(InputError, match=r"camelyon17_v1\.0.*no metadata\.csv"):
         camelyon17.load(config(camelyon17_folder))
 
 

@@ -70,13 +70,6 @@ def test_an_absent_set_says_where_it_was_looked_for_and_what_is_there(tmp_path):
     assert domain_folders.present(config(tmp_path, set="pacs")) == "missing (PACS)"
 
 
-def test_a_set_one_level_deeper_or_higher_is_pointed_at(pacs, tmp_path):
-    shutil.move(pacs, tmp_path / "download" / "kfold")
-    at_once(tmp_path / "download", "Set data.root=.*kfold", set="pacs")
-    at_once(tmp_path, "Set data.root=.*kfold", set="pacs")
-    at_once(tmp_path / "download" / "kfold" / "photo", "Set data.root=.*kfold", set="pacs")
-
-
 def test_a_domain_by_another_name_is_told_with_the_nearest(pacs):
     (pacs / "art_painting").rename(pacs / "Art_Painting")
     at_once(pacs, r"no folder 'art_painting'\. Did you mean 'Art_Painting'\?", set="pacs")

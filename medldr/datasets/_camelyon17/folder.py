@@ -15,6 +15,7 @@ from typing import Final
 from filelock import FileLock
 from rich.console import Console
 
+from medldr.data.listing.folders import describe_folder
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
 from medldr.datasets._camelyon17.wilds import published_archive
@@ -78,49 +79,24 @@ def locate(root: Path | None, *, download: bool) -> Path:
         folder = _obtain(data_roots(root)[0])
     if folder is None:
         raise _absent(root)
-    lacking = [
-        name
-        for name, is_there in (
-            (METADATA, (folder / METADATA).is_file()),
-            (f"{PATCHES}/", (folder / PATCHES).is_dir()),
-        )
-        if not is_there
-    ]
-    if lacking:
-        raise InputError(
-            f"{folder} does not have the layout of Camelyon17-WILDS: it has no "
-            f"{' and no '.join(lacking)}. {_content(folder)}{LAYOUT}"
-        )
+    for name, is_there in (
+        (METADATA, (folder / METADATA).is_file()),
+        (f"{PATCHES}/", (folder / PATCHES).is_dir()),
+    ):
+        if not is_there:
+            raise InputError(
+                f"{folder} does not have the layout of Camelyon17-WILDS: it has no {name}. Found "
+                f"{describe_folder(folder)}.\n{LAYOUT}"
+            )
     return folder
-
-
-def _content(folder: Path) -> str:
-    seen = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in seen)
-    if not names:
-        return "It is empty. "
-    return f"Found: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}.\n"
-
-
-def _is_whole(folder: Path) -> bool:
-    return (folder / METADATA).is_file() and (folder / PATCHES).is_dir()
 
 
 def _absent(root: Path | None) -> InputError:
     places = data_roots(root)
     place = places[0]
-    above = next((at for at in place.parents if _is_whole(at)), None)
-    if root is not None and above is not None:
-        return InputError(f"data.root is {place}, which is within {above}: set data.root={above}")
-    if place.is_dir():
-        there = f" {_content(place)}"
-    elif place.exists():
-        there = f" {place} is a file, not a folder.\n"
-    else:
-        there = f" There is no folder {place}.\n" if root is not None else "\n"
     url, size = published_archive()
     return InputError(
-        f"{NAME} is not in {', '.join(map(str, places))}.{there}"
+        f"{NAME} is not in {', '.join(map(str, places))}. Found {describe_folder(place)}.\n"
         f"Set data.root to the folder that contains it; or save {url} ({size / 1e9:.1f} GB) as "
         f"{place / ARCHIVE} and extract it into {place / NAME}; or allow the download "
         f"with data.download=true.\n{LAYOUT}"
@@ -166,8 +142,8 @@ def _extract(archive: Path, folder: Path) -> None:
         inner = content[0] if len(content) == 1 and content[0].is_dir() else staging
         if not (inner / METADATA).is_file():
             raise InputError(
-                f"{archive} is not the archive of Camelyon17-WILDS: it has no {METADATA}. "
-                f"{_content(inner)}{LAYOUT}"
+                f"{archive} is not the archive of Camelyon17-WILDS: it has no {METADATA}. Found "
+                f"{describe_folder(inner)}.\n{LAYOUT}"
             )
         if folder.is_dir():
             folder.rmdir()  # it is empty

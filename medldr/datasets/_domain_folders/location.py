@@ -78,20 +78,10 @@ def _absent(known: Known, root: Path | None) -> InputError:
             "extract it again; data.set=null reads any tree, with the domains that it has. "
             f"{expected}"
         )
-    near = _near(known, places[0])
-    cure = f"Set data.root={near}. " if near is not None else ""
     return InputError(
         f"{known.title} is not in {' or '.join(map(str, places))}. Found "
-        f"{describe_folder(places[0])}. {cure}{expected}. medldr does not download it"
+        f"{describe_folder(places[0])}. {expected}. medldr does not download it"
     )
-
-
-def _near(known: Known, place: Path) -> Path | None:
-    """A folder above or up to two levels below that has all the domains."""
-    one = [place / name for name in read_folder(place).folders]
-    two = [at / name for at in one for name in read_folder(at).folders]
-    tried = [*list(place.absolute().parents)[:2], *one, *two]
-    return next((at for at in tried if not _lacking(known, at)), None)
 
 
 def _quoted(names: Sequence[str]) -> str:
