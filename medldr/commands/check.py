@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_name
 from medldr.config.yaml import read_yaml
 from medldr.data.checks.table_checks import count_rows, look_at
 from medldr.data.config import DatasetConfig
+from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.inspection import Inspection, inspect_table
 from medldr.data.load import load_table
@@ -34,18 +35,6 @@ from medldr.folders.files import write_text
 from medldr.folders.privacy import worth_hiding
 
 _LISTED: Final = 20
-
-
-class Target(NamedTuple):
-    """What is checked.
-
-    Attributes:
-        sections: Sections `data` of one data set that differ in how they divide it.
-        run: A run that uses it; None where only a data part is named.
-    """
-
-    sections: tuple[DatasetConfig, ...]
-    run: RunConfig | None
 
 
 def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: bool) -> int:
@@ -64,8 +53,8 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
     Raises:
         InputError: If the data cannot be used by a run.
     """
-    target = find_target(name, overrides)
-    section = target.sections[0]
+    sections, run = find_data(name, overrides)
+    section = sections[0]
     module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
     console = Console()
     bad = 0
@@ -77,18 +66,18 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
 
         bad = print_examination(name, module.examine(section, seen), console)
         if bad and getattr(section, "on_bad_file", "error") != "skip":
-            are = "file is" if bad == 1 else "files are"
             raise InputError(
-                f"{name}: {bad:,} {are} missing or unusable, for the reasons above. Replace them "
-                "with intact copies, or leave them out with data.on_bad_file=skip"
+                f"{name}: {counted(bad, 'file is', 'files are')} missing or unusable, for the "
+                "reasons above. Replace them with intact copies, or leave them out with "
+                "data.on_bad_file=skip"
             )
     table = load_table(section)
-    plans = {to: make_splits(table, one) for to, one in _plans(table, target.sections)}
-    inspection = inspect_table(table, plans, looks, target.run)
+    plans = {to: make_splits(table, one) for to, one in _plans(table, sections)}
+    inspection = inspect_table(table, plans, looks, run)
     bad = bad or len(table.bad_files)
     _print(inspection, console)
     if page is not None:
-        positive = None if target.run is None else target.run.evaluation.positive_class
+        positive = None if run is None else run.evaluation.positive_class
         controls = simple_controls(table, inspection.plans, positive)
         if controls:
             console.print(in_words(controls), **PLAIN)
@@ -114,19 +103,24 @@ def write_page(
     write_text(path, html_page(data_check_page(inspection, controls, ids)))
 
 
-def find_target(name: str, overrides: Sequence[str]) -> Target:
+def find_data(
+    name: str, overrides: Sequence[str]
+) -> tuple[tuple[DatasetConfig, ...], RunConfig | None]:
     """The data of a data part, a run or a sweep.
+
+    Returns:
+        Sections `data` of one data set that differ in how they divide it; and a run that uses it,
+        None where only a data part is named.
 
     Raises:
         InputError: If there is none of that name, or a sweep has several data sets.
     """
     if name in packaged_names("data"):
-        return Target((data_section(name, overrides),), None)
+        return (data_section(name, overrides),), None
     if name in packaged_names("sweep") or _is_sweep(name):
         return _of_sweep(name, _named(overrides))
     section = data_section(name, overrides)  # says what there is, where nothing is of this name
-    run = load_config(name, _named(overrides))
-    return Target((section,), run)
+    return (section,), load_config(name, _named(overrides))
 
 
 def _named(overrides: Sequence[str]) -> list[str]:
@@ -145,7 +139,7 @@ def _is_sweep(name: str) -> bool:
     return bool({"common", "runs", "axes"} & set(values))
 
 
-def _of_sweep(name: str, overrides: Sequence[str]) -> Target:
+def _of_sweep(name: str, overrides: Sequence[str]) -> tuple[tuple[DatasetConfig, ...], RunConfig]:
     from medldr.sweeps.plan.expand import expand
     from medldr.sweeps.plan.file import load_sweep
 
@@ -160,10 +154,10 @@ def _of_sweep(name: str, overrides: Sequence[str]) -> Target:
         sections.setdefault(section.model_dump_json(), section)
     if len(sets) > 1:
         raise InputError(
-            f"{name} has {len(sets)} data sets or readings of one ({', '.join(sets.values())}). "
-            "Check them one by one: medldr data check NAME"
+            f"{name} has several data sets or readings of one ({', '.join(sets.values())}): check "
+            "them one by one, medldr data check NAME"
         )
-    return Target(tuple(sections.values()), planned[0].config)
+    return tuple(sections.values()), planned[0].config
 
 
 def _plans(
@@ -212,8 +206,7 @@ def _print(inspection: Inspection, console: Console) -> None:
         console.print(f"[red]wrong[/red] {escape(text)}", highlight=False, soft_wrap=True)
     for text in inspection.notes:
         console.print(f"[yellow]note[/yellow] {escape(text)}", highlight=False)
-    count = len(inspection.notes)
-    summary = f"{len(table):,} images read, {count} note{'' if count == 1 else 's'}"
+    summary = f"{len(table):,} images read, {counted(len(inspection.notes), 'note', 'notes')}"
     if inspection.wrong:
         summary += f", {len(inspection.wrong)} of what is wrong"
     console.print(summary)

@@ -51,9 +51,9 @@ def export(
     from medldr.run import load_model
 
     if kind not in get_args(Kind):
+        kinds = get_args(Kind)
         raise InputError(
-            f"--format: {kind!r} is unknown.{did_you_mean(kind, get_args(Kind))} Known: "
-            f"{', '.join(get_args(Kind))}"
+            f"--format: {kind!r} is unknown.{did_you_mean(kind, kinds)} Known: {', '.join(kinds)}"
         )
     (trained,) = load_runs(run, "cpu")
     place = out or run.resolve().with_name(f"{run.resolve().name}-{kind}")

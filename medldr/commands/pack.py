@@ -14,6 +14,7 @@ from medldr.commands.data import PLAIN, data_section
 from medldr.config import PLUGIN_SECTIONS
 from medldr.data.checks.table_checks import validate_table
 from medldr.data.config import DatasetConfig
+from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.data.load import absence, require_one_size
 from medldr.data.store import find_pack, make_pack, open_pack, usual_place
@@ -57,9 +58,8 @@ def pack(
         _make(table, section, out, count, console)
     if not table.bad_files:
         return 0
-    count = len(table.bad_files)
-    were = "file was" if count == 1 else "files were"
-    console.print(f"{count:,} {were} left out; bad_files in {FACTS} lists them", **PLAIN)
+    left_out = counted(len(table.bad_files), "file was", "files were")
+    console.print(f"{left_out} left out; bad_files in {FACTS} lists them", **PLAIN)
     return 3
 
 

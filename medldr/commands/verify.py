@@ -12,6 +12,7 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
+from medldr.data.counting import counted, some
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 
@@ -85,8 +86,6 @@ def _lines(verdicts: Sequence[Verdict], unfinished: int) -> Iterator[str]:
         for remark in verdict.remarks:
             remarks.setdefault(remark, []).append(verdict.name)
     for remark, names in remarks.items():
-        of = names[0] if len(names) == 1 else f"{len(names)} runs"
-        yield f"\nnote on {of}: {remark}"
+        yield f"\nnote on {some(names, 3)}: {remark}"
     if unfinished:
-        were = "run has" if unfinished == 1 else "runs have"
-        yield f"\n{unfinished} {were} not finished and cannot be verified yet"
+        yield f"\nnot finished, so not verified yet: {counted(unfinished, 'run', 'runs')}"

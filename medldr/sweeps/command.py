@@ -19,6 +19,7 @@ from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
 from medldr.sweeps.plan.file import find_sweep
 from medldr.sweeps.plan.run_data import absent_files, changed_data
+from medldr.sweeps.plan.schema import nearest
 from medldr.sweeps.show import error_lines, print_plan, print_status
 from medldr.sweeps.status import MemberStatus, status_of
 
@@ -89,11 +90,9 @@ def _run(
 def _check_launcher(name: str, jobs: int | None) -> None:
     """Refuse an unknown launcher and a number of jobs below 1."""
     if name not in LAUNCHERS:
-        near = did_you_mean(name, LAUNCHERS)
-        known = ", ".join(LAUNCHERS)
-        raise InputError(f"--launcher: unknown launcher {name!r}.{near} Known: {known}")
+        raise InputError(f"--launcher: unknown launcher {name!r}.{nearest(name, LAUNCHERS)}")
     if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs: {jobs} is too small; it should be 1 or more")
+        raise InputError(f"--jobs {jobs}: it should be 1 or more")
 
 
 def sweep_command(
@@ -156,14 +155,10 @@ def _refuse_misspelt_status(source: str) -> None:
         try:
             find_sweep(source)
         except InputError as error:
-            raise InputError(
-                f"{error}.{near} `medldr sweep status DIR` shows the progress of a sweep"
-            ) from error
+            raise InputError(f"{error}.{near} `medldr sweep status DIR`") from error
 
 
 def _one_folder(words: Sequence[str]) -> Path:
     if len(words) != 1:
-        raise InputError(
-            "medldr sweep status takes exactly one sweep folder: medldr sweep status DIR"
-        )
+        raise InputError("give one sweep folder: medldr sweep status DIR")
     return Path(words[0]).expanduser()

@@ -21,6 +21,7 @@ from medldr.sweeps.plan.search import search_notes
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.scheduler import Outcome, Scheduler, StopWatch, SweepStopped
 from medldr.sweeps.shared_folder import at_work, left_behind, note_plan, refuse_others
+from medldr.sweeps.show import count_runs
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class SweepResult:
         rows = sum(row.style != CHANCE for row in first)
         facts = [
             str(self.folder),
-            f"{len(self.done)} runs done" if len(self.done) != 1 else "1 run done",
+            f"{count_runs(len(self.done))} done",
             *(f"{number} {word}" for number, word in counts if number),
             *([f"{rows} rows"] if rows else ()),
         ]
@@ -186,9 +187,8 @@ def check_machines(planned: Sequence[Planned]) -> None:
     for entry in planned:
         if entry.config.machine.nodes > 1:
             raise InputError(
-                f"machine.nodes: {entry.config.machine.nodes} in {entry.member.label}: a sweep "
-                "starts each run on a single node. Train this one with `medldr train` under your "
-                "scheduler, and give the sweep's folder as --out"
+                f"machine.nodes in {entry.member.label}: a sweep starts each run on a single node. "
+                "Train this one with `medldr train`, with the sweep's folder as --out"
             )
 
 

@@ -60,18 +60,18 @@ class SweepProgress:
         """Show what is known before anything starts."""
         self._ended = done + len(failed) + len(left_out)
         if done:
-            self._say(f"{done} of {self._total} runs are already done")
+            self.note(f"{done} of {self._total} runs are already done")
         self._list("failed before; add --retry-failed to retry", failed)
         self._list("left out", left_out)
         if elsewhere:
-            self._say(f"{count_runs(elsewhere)} in progress in another process; waiting")
+            self.note(f"{count_runs(elsewhere)} in progress in another process; waiting")
         self._show()
 
     def started(self, name: str) -> None:
         """A member's process was started."""
         self._begun[name] = time.monotonic()
         if self._lines:
-            self._say(f"started {name} ({self._ended + len(self._begun)} of {self._total})")
+            self.note(f"started {name} ({self._ended + len(self._begun)} of {self._total})")
         self._show()
 
     def done(self, name: str) -> None:
@@ -91,25 +91,21 @@ class SweepProgress:
     def interrupted(self, name: str) -> None:
         """A member was stopped and resumes at the next start."""
         self._begun.pop(name, None)
-        self._say(f"{name} interrupted")
+        self.note(f"{name} interrupted")
         self._show()
 
     def elsewhere(self, name: str) -> None:
         """Another process works on a member that was started here."""
         self._begun.pop(name, None)
-        self._say(f"{name} is in progress in another process; waiting for it")
+        self.note(f"{name} is in progress in another process; waiting for it")
         self._show()
 
     def stopping(self, running: int) -> None:
         """A signal arrived."""
         if running:
-            self._say(
+            self.note(
                 f"stopping: {count_runs(running)} saving state; press Ctrl-C again to stop now"
             )
-
-    def note(self, text: str) -> None:
-        """A note for the user."""
-        self._say(text)
 
     def tick(self) -> None:
         """Time has passed."""
@@ -120,14 +116,14 @@ class SweepProgress:
         begun = self._begun.pop(name, None)
         took = "" if begun is None else f" ({clock(time.monotonic() - begun)})"
         if shown:
-            self._say(f"{name} {text}{took}")
+            self.note(f"{name} {text}{took}")
         self._show()
 
     def _list(self, what: str, errors: Mapping[str, str]) -> None:
         if errors:
-            self._say(f"{count_runs(len(errors))} {what}:")
+            self.note(f"{count_runs(len(errors))} {what}:")
         for line in error_lines(errors):
-            self._say(f"  {line}")
+            self.note(f"  {line}")
 
     def _show(self) -> None:
         names = ", ".join(self._begun)
@@ -135,6 +131,7 @@ class SweepProgress:
             names = f"{len(self._begun)}: {names}"[: _NAMES_WIDTH - 1] + "…"
         self._bar.update(self._task, completed=self._ended, description=names)
 
-    def _say(self, text: str) -> None:
+    def note(self, text: str) -> None:
+        """Print a line, in a log with the time that has passed."""
         elapsed = f"[{clock(time.monotonic() - self._start)}] " if self._lines else ""
         self._console.print(elapsed + text, soft_wrap=self._lines, markup=False)

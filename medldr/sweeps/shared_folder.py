@@ -80,10 +80,10 @@ def refuse_others(folder: SweepFolder, record: Sweep, mine: Path | None = None) 
     Raises:
         InputError: Naming what the folder contains.
     """
-    if folder.path.is_file():
-        raise InputError(f"{folder.path} is a file. Choose another folder with --out")
-    if RunFolder(folder.path).run.exists():
-        raise InputError(f"{folder.path} is a run folder. Choose another folder with --out")
+    if folder.path.is_file() or RunFolder(folder.path).run.exists():
+        raise InputError(
+            f"{folder.path} is a file or a run folder. Choose another folder with --out"
+        )
     earlier = _recorded(folder)
     if earlier is not None and earlier.name != record.name:
         raise InputError(
@@ -97,11 +97,9 @@ def refuse_others(folder: SweepFolder, record: Sweep, mine: Path | None = None) 
         other = _recorded(SweepFolder(process))
         # The same runs and the same table are the same plan, in whatever words it was asked for.
         if other is not None and dataclasses.replace(other, overrides=record.overrides) != record:
-            count = len(other.members)
-            runs = f"{count} run{'s' * (count != 1)}: {_asked(other)}"
             raise InputError(
-                f"another plan is running in {folder.path} ({runs}). Wait for it, or choose "
-                "another folder with --out"
+                f"another plan is running in {folder.path} ({_asked(other)}). Wait for it, or "
+                "choose another folder with --out"
             )
 
 
@@ -120,14 +118,9 @@ def left_behind(folder: SweepFolder, record: Sweep) -> str | None:
     done = sum(standing_of(folder, run).state == "done" for run in gone)
     if not done:
         return None
-    runs, do, they_are = (
-        ("1 finished run", "does", "it is")
-        if done == 1
-        else (f"{done} finished runs", "do", "they are")
-    )
     return (
-        f"{runs} in {folder.path} {do} not belong to this plan; {they_are} kept, but left out of "
-        f"its table (the earlier plan was: {_asked(earlier)})"
+        f"finished runs in {folder.path} that this plan leaves out of its table and keeps: {done} "
+        f"(the earlier plan was: {_asked(earlier)})"
     )
 
 

@@ -74,12 +74,9 @@ def status_of(folder: SweepFolder) -> SweepStatus:
     """
     sweep = read_sweep(folder)
     if sweep is None:
-        where = "is a run folder" if folder.run(".").run.exists() else "contains no sweep.json"
-        if not folder.path.is_dir():
-            where = "does not exist"
         raise InputError(
-            f"{folder.path} {where}: give a sweep folder, one that `medldr sweep FILE --out DIR` "
-            "made"
+            f"{folder.path} contains no sweep.json: give a folder that `medldr sweep FILE --out "
+            "DIR` made"
         )
     members = tuple(_member_status(folder, member) for member in sweep.members)
     left = expected_left(members)

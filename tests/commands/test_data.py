@@ -118,28 +118,6 @@ def test_equal_and_constant_patches_are_told(checked, camelyon17_folder):
     assert "1 image(s) are byte-identical to one in another split" in said
 
 
-def test_a_patch_that_only_decoding_finds_broken_is_named_or_left_out(checked, camelyon17_folder):
-    victim = _patches(camelyon17_folder)[20]
-    content = bytearray(victim.read_bytes())
-    content[len(content) // 2 : len(content) // 2 + 500] = bytes(500)
-    victim.write_bytes(content)
-    refused = checked()
-    assert refused.code == 2
-    assert victim.name in refused.out + refused.err
-    skipped = checked("on_bad_file=skip")
-    assert skipped.code == 3
-    assert "59 images read" in skipped.out
-
-
-def test_long_lists_are_cut(checked, camelyon17_folder, monkeypatch):
-    monkeypatch.setattr("medldr.commands.data._LISTED", 3)
-    for path in _patches(camelyon17_folder)[:5]:
-        path.unlink()
-    ended = checked()
-    assert ended.out.count(".png") == 3
-    assert "  and 2 more" in ended.out
-
-
 def test_any_folder_name_may_be_given_first(write_camelyon17, checked, tmp_path):
     name = "[with space: and #] ü"
     root = write_camelyon17(tmp_path / name)

@@ -16,7 +16,7 @@ from medldr.folders.sweep_record import Member, SweepFolder
 from medldr.sweeps import scheduler
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.progress import SweepProgress
-from medldr.sweeps.scheduler import Scheduler, StopWatch, SweepStopped
+from medldr.sweeps.scheduler import Scheduler, StopWatch
 from medldr.sweeps.shared_folder import at_work, note_launch
 
 
@@ -417,15 +417,6 @@ def test_a_fault_of_ours_leaves_nothing_running(new_stage):
     assert "stop b" in stage.events
 
 
-def test_each_start_and_ending_is_one_line_in_a_log(new_stage):
-    stage = new_stage("a", "b")
-    stage.run()
-    lines = stage.text.getvalue().splitlines()
-    assert len(lines) == 4
-    assert "started a (1 of 2)" in lines[0]
-    assert "a done (0:00:0" in lines[1]
-
-
 def test_the_first_signal_counts_and_more_are_counted():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with StopWatch().watching() as watch:
@@ -458,9 +449,3 @@ def test_another_thread_can_run_a_sweep_but_not_take_signals():
     thread.start()
     thread.join()
     assert seen == [(True, 0)]
-
-
-def test_the_exit_code_is_that_of_the_signal():
-    stopped = SweepStopped(signal.SIGTERM, 3, 2)
-    assert str(stopped) == "stopped: 3 done, 2 interrupted. Run the same command to resume"
-    assert stopped.signum == signal.SIGTERM

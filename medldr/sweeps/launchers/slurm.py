@@ -119,12 +119,13 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
                 f"Known: {', '.join(sorted(allowed))}"
             )
         options[name] = value
-    minutes = options.get("time", MINUTES)
-    if isinstance(minutes, bool) or not isinstance(minutes, int | float) or minutes <= 0:
-        raise InputError(f"slurm.time: {minutes!r} should be a number of minutes above 0")
-    share = options.get("cpus_per_task", CORES)
-    if isinstance(share, bool) or not isinstance(share, int) or share < 1:
-        raise InputError(f"slurm.cpus_per_task: {share!r} should be a whole number above 0")
+    for name, unit, kinds in (
+        ("time", "minutes", (int, float)),
+        ("cpus_per_task", "cores", (int,)),
+    ):
+        number = options.get(name, 1)
+        if isinstance(number, bool) or not isinstance(number, kinds) or number <= 0:
+            raise InputError(f"slurm.{name}: {number!r} should be a number of {unit} above 0")
     if options.get("ntasks_per_node", 1) != 1 or options.get("nodes", 1) != 1:
         raise InputError(
             "slurm.nodes, slurm.tasks_per_node: each run is one task on one node. Leave them out"
@@ -294,7 +295,9 @@ class ClusterJob:
         self._stopping = True
         if self._code is not None:
             return
-        if _is_local(self._job):  # its own cancelling would kill it after a second
+        from submitit import LocalJob
+
+        if isinstance(self._job, LocalJob):  # its own cancelling would kill it after a second
             _send(int(self._job.job_id), signal.SIGTERM)
         else:
             self._job.cancel(check=False)
@@ -302,9 +305,3 @@ class ClusterJob:
     def kill(self) -> None:
         """End it without waiting for its state to be saved."""
         self.stop()
-
-
-def _is_local(job: Any) -> bool:
-    from submitit import LocalJob
-
-    return isinstance(job, LocalJob)

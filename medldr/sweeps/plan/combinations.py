@@ -7,6 +7,7 @@ mistake of the file, even if no draw comes near it.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,8 +123,8 @@ def cases(sweep: SweepFile) -> list[Case]:
             owners[label] = what
             if len(label) > LONGEST:
                 problems.append(
-                    f"the label {label[:40]}... has {len(label)} characters, but at most {LONGEST} "
-                    "are allowed: give the values of an axis short names (NAME: value)"
+                    f"the label {label[:40]}... has more than {LONGEST} characters: give the "
+                    "values of an axis short names (NAME: value)"
                 )
             before = None if entry.after is None else _label(entry.after, values, sweep.name)
             draw, origin = None, label
@@ -157,28 +158,31 @@ def check_cases(sweep: SweepFile, made: Sequence[Case], out: Path, seed: int) ->
     checked = []
     bases: dict[int, Layers] = {}
     methods: dict[str, _Method | None] = {}
+
+    @contextlib.contextmanager
+    def collected(label: str) -> Iterator[None]:
+        try:
+            yield
+        except _CaseError as faults:
+            for line in faults.lines:
+                problems.setdefault(line, []).append(label)
+
     for case in made:
         if case.origin not in methods:
             methods[case.origin] = None
-            try:
+            with collected(case.origin):
                 if case.entry not in bases:
                     documents = (sweep.common, sweep.entries[case.entry].document)
                     bases[case.entry] = _layers(Layers(), [(d, sweep.folder) for d in documents])
                 methods[case.origin] = _method(sweep, case, bases[case.entry], out)
-            except _CaseError as faults:
-                for line in faults.lines:
-                    problems.setdefault(line, []).append(case.origin)
         method = methods[case.origin]
         if method is None:
             continue
         drawn: Mapping[str, Any] = {}
         if sweep.search is not None and case.draw is not None:
             drawn = sweep.search.drawn(method.variables, case.draw, seed)
-        try:
+        with collected(case.label):
             checked.append(_check(sweep, case, method, out, drawn))
-        except _CaseError as faults:
-            for line in faults.lines:
-                problems.setdefault(line, []).append(case.label)
     if problems:
         lines = [in_some(line, labels) for line, labels in problems.items()]
         raise refusal(f"the runs of the sweep {sweep.source}", lines)
@@ -340,8 +344,7 @@ def replaced_keys(sweep: SweepFile) -> Iterator[str]:
                 yield (
                     f"{section}.{key} ({where(document, section, *words)}) would be lost: "
                     f"axes.{section} ({axis.where}) replaces the whole section. Give it on the "
-                    f"command line ({section}.{key}=...), or write out the values of "
-                    f"axes.{section} (NAME: {{name: ..., {words[0]}: ...}})"
+                    f"command line ({section}.{key}=...)"
                 )
 
 

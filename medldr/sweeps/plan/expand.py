@@ -159,14 +159,12 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
     Raises:
         InputError: If it matches none, with the nearest label, or is empty.
     """
-    if not pattern:
-        raise InputError("--only: the pattern is empty and would match every run. Leave --only out")
     wild = any(sign in pattern for sign in "*?[")
     wanted = set()
     for entry in planned:
         member = entry.member
         texts = (member.label, f"{member.label}-s{member.seed}", member.run)
-        if any(fnmatchcase(text, pattern) if wild else pattern in text for text in texts):
+        if any(fnmatchcase(t, pattern) if wild else pattern and pattern in t for t in texts):
             wanted.add(member.run)
     if not wanted:
         labels = list(dict.fromkeys(entry.member.label for entry in planned))
@@ -244,8 +242,7 @@ def _same_runs(labels: Mapping[str, Sequence[str]]) -> list[str]:
         'erm and plain are the same run (0a1b2c3d)'
     """
     return [
-        f"{' and '.join(named)} are the same run ({digits}); the location of the data and the "
-        "section machine do not distinguish runs. Leave one out"
+        f"{' and '.join(named)} are the same run ({digits}): leave one out"
         for digits, named in labels.items()
         if len(named) > 1
     ]

@@ -145,16 +145,12 @@ def find_sweep(source: str | Path) -> Path:
     path = Path(source).expanduser()
     if path.is_file():
         return path
-    if path.is_dir():
-        raise InputError(f"{source} is a folder: give a sweep file or the name of a packaged sweep")
     near = did_you_mean(path.stem, packaged)
-    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        raise InputError(f"there is no file {source}{near}")
     if str(source) in packaged_names("run"):
         near = f" It is the name of a run: `medldr train {source}`."
     raise InputError(
-        f"there is no packaged sweep named {str(source)!r}, nor a file of that name.{near} "
-        "`medldr list sweeps` lists them all"
+        f"{str(source)!r} is no sweep file and no packaged sweep.{near} `medldr list sweeps` lists "
+        "them all"
     )
 
 

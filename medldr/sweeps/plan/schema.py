@@ -23,22 +23,17 @@ Report = Callable[[KeyPath, str], None]
 """Takes the place of a problem in the file, and what is wrong there."""
 
 _WORDS: Final = {
-    "bool_type": "should be true or false",
     "dict_type": "should be a mapping",
-    "greater_than": "should be 1 or more",
-    "greater_than_equal": "should be 0 or more",
-    "int_type": "should be a whole number",
     "list_type": "should be a list",
     "missing": "should be a pair of rows, [one, other]",
     "model_type": "should be a mapping",
     "string_pattern_mismatch": "should begin with a letter or a digit; letters, digits and "
     "_ . + - may follow",
-    "string_type": "should be text",
     "too_long": "should be a pair of rows, [one, other]",
     "too_short": "needs at least one value",
     "tuple_type": "should be a list",
 }
-"""Our words for kinds of pydantic's errors."""
+"""Our words where pydantic's are about Python."""
 
 _SEEDS: Final = "seeds have their own key: seeds: [0, 1, 2]"
 
@@ -261,8 +256,7 @@ def check_entries(entries: Sequence[EntryContent], report: Report) -> None:
     after = {entry.label: entry.after for entry in entries if entry.label is not None}
     for number, entry in enumerate(entries):
         if entry.after is not None and entry.after not in after:
-            labels = f" Labels: {', '.join(after)}" if after else ""
-            problem = f"no run has this label.{did_you_mean(entry.after, after)}{labels}"
+            problem = f"no run has this label.{nearest(entry.after, after)}"
             report(("runs", number, "after"), problem)
     try:
         TopologicalSorter({label: [other] for label, other in after.items() if other}).prepare()

@@ -288,14 +288,14 @@ def _conflicts(key: str, keys: Sequence[str], axes: Sequence[Axis]) -> Iterator[
         inside = key.removeprefix(f"{axis.key}.")
         if axis.key == key or axis.key.startswith(f"{key}."):
             yield f"is an axis as well ({axis.where}): keep one of the two"
-        elif inside != key and any(_holds(value, inside) for value in axis.values.values()):
+        elif inside != key and any(_has(value, inside) for value in axis.values.values()):
             yield f"is set by axes.{axis.key} as well ({axis.where}): keep one of the two"
     for other in keys:
         if other.startswith(f"{key}."):
             yield f"contains {other}, which is drawn as well: keep one of the two"
 
 
-def _holds(value: Any, key: str) -> bool:
+def _has(value: Any, key: str) -> bool:
     try:
         lookup(value, key)
     except KeyError:
@@ -322,8 +322,7 @@ def search_notes(search: Search | None, members: Sequence[Member], own_file: str
         cells.add((*values.items(), member.seed))
     count = len(cells) * search.draws - len(members)
     if count:
-        what = "draw of the search is" if count == 1 else "draws of the search are"
-        yield f"{count} {what} left out: the same values as an earlier draw of the same method"
+        yield f"draws left out because their method has an earlier one of the same values: {count}"
     drawn = {key for member in members for key in member.drawn}
     for key, variables in search.space.items():
         place = variables[0].where

@@ -198,21 +198,21 @@ def check_sides(table: TableContent, names: Names, report: Report) -> None:
     for side in ("rows", "columns", "search"):
         keys = getattr(table, side) or ()
         for number, key in enumerate(keys):
-            if key in keys[:number]:
-                problem = f"{key!r} appears twice"
-            elif key not in names:
+            if key not in names:
                 dotted = [name for name in names if last_word(name) == key]
                 near = f" Did you mean {dotted[0]!r}?" if dotted else did_you_mean(key, names)
                 problem = f"{key!r} is not an axis of this sweep.{near} Known: {', '.join(names)}"
             elif side != "columns" and key == FOLD:
                 problem = (
-                    f"{key!r} makes no {side}: its folds are pooled for each method. Leave it out, "
-                    f"or set table.columns: {key} to show each fold by itself"
+                    f"{key!r} makes no {side}, because folds are pooled: leave it out, or set "
+                    f"table.columns: {key}"
                 )
-            elif side == "columns" and key in (table.rows or ()):
-                problem = f"{key!r} already makes the rows"
-            elif side == "search" and key in (table.columns or ()):
-                problem = f"{key!r} makes the columns and cannot be a setting of a row as well"
+            elif (
+                key in keys[:number]
+                or (side == "columns" and key in (table.rows or ()))
+                or (side == "search" and key in (table.columns or ()))
+            ):
+                problem = f"{key!r} appears twice: leave it out here"
             else:
                 continue
             report(("table", side), problem)

@@ -211,7 +211,7 @@ SEARCH = {
     [
         ({"search": ["training.rl"]}, "'training.rl' is not an axis of this sweep. Did you mean"),
         ({"search": ["lr"]}, "Did you mean 'training.lr'?"),
-        ({"search": "training.lr", "columns": "training.lr"}, "makes the columns and cannot be"),
+        ({"search": "training.lr", "columns": "training.lr"}, "'training.lr' appears twice"),
         ({"search": ["training.lr", "training.lr"]}, "appears twice"),
         ({"search": "training.lr", "reference": "erm, lr-0.1"}, "is not a row of this sweep"),
     ],

@@ -234,10 +234,7 @@ def test_a_label_too_long_for_a_folder_is_told_with_the_cure(refusal):
     axes = {"transform.train": {"a" * 150: [], "b": []}, "training.lr": {"c" * 60: 1}}
     message = refusal({"common": BASE, "axes": axes})
     assert message.startswith("1 problem")
-    assert (
-        "has 211 characters, but at most 200 are allowed: give the values of an axis short names"
-        in message
-    )
+    assert "has more than 200 characters: give the values of an axis short names" in message
 
 
 def test_seeds_share_a_hash_and_differ_in_nothing_else(small):
@@ -274,21 +271,8 @@ def test_a_pattern_that_means_nothing_is_an_error_with_the_nearest_label(small):
     planned = expand(load_sweep(small), "out")
     with pytest.raises(InputError, match=r"Did you mean 'derma_erm'.*Labels: derma_erm, derma_lat"):
         select(planned, "derma_emr")
-    with pytest.raises(InputError, match="pattern is empty"):
+    with pytest.raises(InputError, match="--only ''"):
         select(planned, "")
-
-
-def test_there_are_as_many_runs_as_the_product_says():
-    axes = {"training.lr": [1, 2, 3], "algorithm": ["erm", "latentdr_sa"]}
-    content = {"common": BASE, "runs": RUNS, "axes": axes, "seeds": [7, 0]}
-    planned = expand(load_sweep(content), "out")
-    members = [p.member for p in planned]
-    assert len(members) == 3 * 2 * 2 * 2
-    assert len({m.run for m in members}) == len(members)
-    assert len({(m.label, m.seed) for m in members}) == len(members)
-    assert len({(m.row, m.column, m.seed) for m in members}) == len(members)
-    assert [m.seed for m in members] == [7] * 12 + [0] * 12
-    assert expand(load_sweep(content), "out") == planned
 
 
 SETS = "common:\n  extends: [recipe/medmnist, data/retinamnist]\n"
