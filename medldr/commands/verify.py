@@ -12,7 +12,6 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from medldr.data.counting import counted, some
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 
@@ -75,6 +74,8 @@ def _print_counts(verdicts: Sequence[Verdict], out: Console) -> None:
 
 def _lines(verdicts: Sequence[Verdict], unfinished: int) -> Iterator[str]:
     """What differs and what could not be checked, by run."""
+    from medldr.data.counting import counted, some
+
     for verdict in verdicts:
         if verdict.differs:
             yield f"\n{verdict.name} is not as its run left it:"
