@@ -56,11 +56,9 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
     matched = [rows.get(name) if name else None for name in keys]
     absent = matched.count(None)
     if absent == len(matched):
-        example = next((f" It has {name!r}, for example." for name in keys if name), "")
         raise InputError(
             f"data.metadata: no row of {path} belongs to any image of {table.name}: none of its "
-            f"values of {key!r} is {'the id of an image' if key == 'id' else 'a group'} there."
-            f"{example}"
+            f"values of {key!r} is one of the {key}s there, such as {max(keys)!r}"
         )
     nothing = ("",) * len(names)
     values: Sequence[tuple[str, ...]] = [nothing if row is None else row for row in matched]

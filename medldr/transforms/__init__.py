@@ -4,8 +4,12 @@
 evaluation and prediction.
 """
 
-from medldr.transforms._pipeline import Pipeline, build_pipeline, build_pixel_rule
-from medldr.transforms._recorded import recorded_pipeline
+from medldr.transforms._pipeline import (
+    Pipeline,
+    build_pipeline,
+    build_pixel_rule,
+    recorded_pipeline,
+)
 from medldr.transforms.base import ImageShape, PixelRule, TransformConfig
 
 __all__ = [

@@ -112,7 +112,7 @@ def build_chain(entries: Sequence[Entry], key: str, *, random_allowed: bool) -> 
         random_allowed: Whether random transforms may be named.
 
     Raises:
-        InputError: If a name or an argument is unknown (with the nearest), missing or refused.
+        InputError: If a name or an argument is unknown (with the nearest) or refused.
     """
     if not entries:
         return None
@@ -167,45 +167,32 @@ def known_transforms() -> dict[str, type]:
 
 def _find(name: str, key: str) -> type:
     known = known_transforms()
-    if name in known:
-        return known[name]
-    if inspect.isclass(getattr(_library(), name, None)):
-        without_d = name[:-1] if name.endswith(("d", "D")) else name.removesuffix("Dict")
-        cure = f" Write {without_d!r}, its array form." if without_d in known else ""
+    if name not in known:
         raise InputError(
-            f"{key}: {name} is a MONAI transform, but not an array transform of one image, which "
-            "is what a configuration may name (none for dictionaries, files, functions, several "
-            f"samples or outside packages).{cure}"
+            f"{key}: {name!r} is none of MONAI's array transforms of one image, which are all that "
+            f"a configuration may name.{did_you_mean(name, known)} See the list of array "
+            "transforms in MONAI's documentation"
         )
-    raise InputError(
-        f"{key}: MONAI has no array transform {name!r}.{did_you_mean(name, known)} "
-        "See the list of array transforms in MONAI's documentation."
-    )
+    return known[name]
 
 
 def _check_arguments(transform: type, name: str, arguments: dict[str, Any], key: str) -> None:
+    """Refuse an argument that the transform lacks, or that is a function."""
     parameters = dict(inspect.signature(transform).parameters)
-    variadic = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
-    takes_pad = any(p.kind == inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     if transform.__init__ is object.__init__:  # type: ignore[misc]
-        parameters, takes_pad = {}, False
-    named = {n: p for n, p in parameters.items() if p.kind not in variadic}
-    functions = {n for n, p in named.items() if "Callable" in str(p.annotation)}
-    settable = [n for n in named if n not in functions]
-    listing = f"{name} takes: {', '.join(settable) or 'no arguments'}"
-    for argument in arguments:
-        if argument in functions:
-            raise InputError(
-                f"{key}: {name}'s argument {argument!r} is a function, which a configuration "
-                f"cannot hold. {listing}"
-            )
-        if argument not in named and not (takes_pad and argument in _PAD_ARGUMENTS):
-            raise InputError(
-                f"{key}: {name} has no argument {argument!r}."
-                f"{did_you_mean(str(argument), settable)} {listing}"
-            )
-    missing = [
-        n for n, p in named.items() if p.default is inspect.Parameter.empty and n not in arguments
+        parameters = {}
+    variadic = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    settable = [
+        argument
+        for argument, parameter in parameters.items()
+        if parameter.kind not in variadic and "Callable" not in str(parameter.annotation)
     ]
-    if missing:
-        raise InputError(f"{key}: {name} needs {', '.join(missing)}. {listing}")
+    takes_pad = any(p.kind == inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    allowed = {*settable, *(_PAD_ARGUMENTS if takes_pad else ())}
+    for argument in arguments:
+        if argument not in allowed:
+            raise InputError(
+                f"{key}: {name} has no argument {argument!r} that a configuration may set."
+                f"{did_you_mean(str(argument), settable)} {name} takes: "
+                f"{', '.join(settable) or 'no arguments'}"
+            )

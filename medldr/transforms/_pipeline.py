@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from medldr import plugins
 from medldr.config import PluginSection
 from medldr.errors import InputError
+from medldr.folders.preprocessing_record import Preprocessing
 from medldr.transforms._chain import Chain, build_chain
 from medldr.transforms._views import SampleMaker, check_views
 from medldr.transforms.base import ImageShape, PixelRule, TransformConfig, memory_format
@@ -154,13 +156,40 @@ def _build_views(config: PluginSection, shape: ImageShape, *, floating: bool) ->
     return SampleMaker(rule, chain)
 
 
+def recorded_pipeline(record: Preprocessing) -> Pipeline:
+    """The pipeline of a trained network.
+
+    Raises:
+        InputError: If this version knows no such preset, or not with these keys, or if it makes
+            other images than the network was built for; names the key and the cure.
+    """
+    module = plugins.load("transforms", str(record.transform.get("name", "none")))
+    try:
+        config: TransformConfig = module.Config.model_validate(record.transform)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(["transform", *map(str, first["loc"])])
+        raise InputError(
+            f"preprocessing.json: {key}: {first['msg']}. Use the version of medldr that wrote the "
+            "file"
+        ) from error
+    shape = ImageShape(record.stored.channels, record.stored.spatial_size)
+    pipeline = build_pipeline(config, shape, floating=record.stored.dtype == "float32")
+    wanted = ImageShape(record.input.channels, record.input.spatial_size)
+    if pipeline.output != wanted:
+        raise InputError(
+            f"preprocessing.json: transform makes images of {pipeline.output}, but input says "
+            f"{wanted}. Write the file again with `medldr evaluate` on the run"
+        )
+    return pipeline
+
+
 def _check_takes_float(preset: str) -> None:
     # A preset has to say that it takes them: pixels from 0 to 1 that are divided by 255 once more
     # would train, and silently on black images.
     if not getattr(plugins.load("transforms", preset), "TAKES_FLOAT", False):
         raise InputError(
             f"transform.name: {preset} takes pictures of 8 bits (0 to 255), and the pixels of this "
-            "data set are decimal numbers from 0 to 1, as scans and pictures of more bits are. "
-            "Choose transform: scan, or use pictures that are all of 8 bits, as PNG and JPEG are "
-            "(with data.window: auto and no data.spacing)."
+            "data set are decimal numbers from 0 to 1. Choose transform: scan, or use pictures "
+            "that are all of 8 bits (with data.window: auto and no data.spacing)."
         )

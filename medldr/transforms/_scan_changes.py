@@ -9,7 +9,6 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.transforms._grey_values import Change, changed
 from medldr.transforms._placement import mirror, moves, quarter_turn, resample, sources
 from medldr.transforms.base import TransformConfig
 
@@ -162,7 +161,7 @@ class Augment:
         chosen = (whether[:, 0] < config.probability).tolist()
         for row, values in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
             if chosen[row]:
-                image[row] = changed(image[row], Change(*values))
+                image[row] = changed(image[row], *values)
 
 
 def _around(middle: float, amount: float, uniform: Tensor) -> Tensor:
@@ -171,3 +170,49 @@ def _around(middle: float, amount: float, uniform: Tensor) -> Tensor:
 
 def _log_between(low: float, high: float, uniform: Tensor) -> Tensor:
     return (math.log(low) + math.log(high / low) * uniform).exp()
+
+
+def changed(
+    image: Tensor,
+    gamma: float = 1.0,
+    contrast: float = 1.0,
+    brightness: float = 1.0,
+    noise: float = 0.0,
+    seed: int = 0,
+) -> Tensor:
+    """One image with other values, cut off at 0 and 1.
+
+    What is neutral is left out, so an image that nothing changes keeps every bit. One image at a
+    time: sums and powers of a batch are grouped otherwise for other batches, so the last bit of an
+    image would depend on its neighbours.
+
+    Args:
+        image: ``(C, H, W)`` or ``(C, X, Y, Z)`` float32 in [0, 1]. Not changed.
+        gamma: Power; below 1 brightens dark tissue, and 0 and 1 stay.
+        contrast: Factor of the distance from the image's mean.
+        brightness: Factor of every value.
+        noise: Standard deviation of independent normal noise.
+        seed: Of the noise.
+
+    Returns:
+        The same shape; a new tensor unless nothing changes.
+
+    Source:
+        The kinds are those of nnU-Net (Isensee et al. 2021). The noise comes from a generator of
+        its own on the CPU, so it is the same for every device, and nobody else's numbers move.
+
+    Example:
+        >>> changed(torch.tensor([[[0.0, 0.5]]]), contrast=2.0, brightness=1.2)
+        tensor([[[0.0000, 0.9000]]])
+    """
+    if gamma != 1:
+        image = image.pow(gamma)
+    if contrast != 1:
+        mean = image.mean()
+        image = mean + (image - mean) * contrast
+    if brightness != 1:
+        image = image * brightness
+    if noise:
+        generator = torch.Generator().manual_seed(seed)
+        image = image + noise * torch.randn(image.shape, generator=generator).to(image.device)
+    return image.clamp(0, 1)

@@ -17,7 +17,7 @@ Source:
     targeted augmentation, whose code rounds the jittered picture to 8 bits; here it is not rounded.
     That form has no white point: with alpha below 1 the empty background turns bluish.
     ``reference: white`` is ours: densities count from white, which stays white where beta is 0.
- ``stains`` is ours too: the published form jitters all three, although haematoxylin and
+    ``stains`` is ours too: the published form jitters all three, although haematoxylin and
     eosin leave in the third (DAB) only a residual.
 """
 
@@ -32,7 +32,14 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.transforms._colour import IMAGENET_MEAN, IMAGENET_STD, ColourRule, check_colour
+from medldr.transforms._colour import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    ColourRule,
+    Mean,
+    Std,
+    check_colour,
+)
 from medldr.transforms.base import ImageShape, TransformConfig, to_unit
 
 AUGMENTATION = {
@@ -64,8 +71,6 @@ WHITE: Final = math.log(255 + EPSILON)
 
 BLOCK: Final = 2**19
 """Values that one thread works on at once: what stays in a cache from one step to the next."""
-
-Channels = tuple[float, float, float]
 
 
 def stain_jitter(
@@ -235,15 +240,8 @@ class Config(JitterConfig):
     """Keys of the preset ``stain_jitter``."""
 
     name: Literal["stain_jitter"] = "stain_jitter"
-    mean: Channels = Field(IMAGENET_MEAN, description="subtracted from each channel in [0, 1]")
-    std: Channels = Field(IMAGENET_STD, description="then divides each channel")
-
-    @field_validator("std")
-    @classmethod
-    def _divides(cls, value: Channels) -> Channels:
-        if min(value) <= 0:
-            raise ValueError("every channel is divided by its value, which must be above 0")
-        return value
+    mean: Mean = Field(IMAGENET_MEAN, description="subtracted from each channel in [0, 1]")
+    std: Std = Field(IMAGENET_STD, description="then divides each channel")
 
 
 def build(config: Config, shape: ImageShape) -> ColourRule:

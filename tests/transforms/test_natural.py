@@ -67,8 +67,15 @@ class Fed:
         return torch.tensor([int(next(self.places) * high)])
 
 
-@pytest.mark.parametrize(("height", "width"), [(224, 224), (40, 56), (90, 30), (3, 400)])
-@pytest.mark.parametrize("ranges", [DOMAINBED, ((0.08, 1.0), (0.5, 2.0)), ((1.0, 1.0), (0.8, 0.9))])
+@pytest.mark.parametrize(
+    ("height", "width", "ranges"),
+    [
+        (224, 224, DOMAINBED),
+        (40, 56, ((0.08, 1.0), (0.5, 2.0))),
+        (90, 30, ((1.0, 1.0), (0.8, 0.9))),
+        (3, 400, DOMAINBED),
+    ],
+)
 def test_the_kept_part_is_torchvisions(height, width, ranges, monkeypatch):
     uniform = np.random.default_rng(1).random((200, 22))
     found = crops(uniform, height, width, *ranges)
@@ -231,12 +238,6 @@ def test_nothing_is_left_of_it_when_every_part_is_off(pictures):
     assert torch.equal(trained, rule(square, train=False))
 
 
-@pytest.mark.parametrize("shape", [ImageShape(1, (28, 28)), ImageShape(3, (8, 28, 28))], ids=str)
-def test_grey_images_and_volumes_are_refused_with_the_cure(shape):
-    with pytest.raises(InputError, match=r"transform\.name: natural is for colour.*such as scan"):
-        build_pixel_rule(Config(), shape)
-
-
 @pytest.mark.parametrize("list_name", ["train", "eval"])
 def test_augmented_validation_beside_lists_of_transforms_is_refused(list_name):
     config = Config(augment_validation=True, **{list_name: ("RandFlip",)})
@@ -248,13 +249,8 @@ def test_augmented_validation_beside_lists_of_transforms_is_refused(list_name):
     "keys",
     [
         {"crop_scale": (0.9, 0.7)},
-        {"crop_scale": (0.0, 1.0)},
         {"crop_scale": (0.5, 1.1)},
         {"crop_ratio": (2.0, 1.0)},
-        {"hue": 0.6},
-        {"flip": 1.5},
-        {"size": 0},
-        {"brightness": -0.1},
     ],
     ids=str,
 )

@@ -100,18 +100,6 @@ def test_turn_zoom_and_shift_are_one_linear_resampling_as_scipy_has_it(shape, st
     assert (ours - images).abs().max() > 0.05
 
 
-def test_a_zoom_above_one_enlarges_and_a_shift_keeps_the_size():
-    square = torch.zeros(1, 1, 40, 40)
-    square[..., 15:25, 15:25] = 1
-    larger = trained(square, zoom=(1.5, 1.5), rotate_degrees=0, shift=0, probability=1,
-                     **AS_STORED, **RAW)  # fmt: skip
-    assert larger.sum() == pytest.approx(100 * 1.5**2, rel=0.02)
-    moved = trained(square, zoom=(1, 1), rotate_degrees=0, shift=0.2, probability=1,
-                    **AS_STORED, **RAW)  # fmt: skip
-    assert moved.sum() == pytest.approx(100, rel=1e-5)
-    assert not torch.equal(moved, square)
-
-
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("floating", [False, True])
 def test_settings_that_change_nothing_give_the_pixels_exactly(shape, floating):
@@ -276,13 +264,6 @@ def test_repeated_channels_are_equal_noise_included():
     assert torch.equal(ours[:, 0], ours[:, 2])
 
 
-def test_colours_keep_their_ratios_without_gamma_contrast_and_noise():
-    images = (stored((3, 8, 8)) // 2 + 20).float() / 255
-    ours = trained(images, **STILL, **(AS_STORED | {"brightness": 0.1}), probability=1, **RAW)
-    ratio = ours / images
-    torch.testing.assert_close(ratio, ratio.mean((1, 2, 3), keepdim=True).expand_as(ratio))
-
-
 @given(
     seed=st.integers(0, 2**32 - 1),
     shape=st.lists(st.integers(1, 9), min_size=2, max_size=3),
@@ -291,7 +272,7 @@ def test_colours_keep_their_ratios_without_gamma_contrast_and_noise():
     low=st.floats(0.05, 1),
     amount=st.floats(0, 0.99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_values_stay_between_0_and_1_whatever_is_drawn(seed, shape, channels, degrees, low, amount):
     images = stored((channels, *shape), 3, seed)
     ours = trained(
@@ -333,11 +314,8 @@ def test_resizing_makes_quarter_turns_possible():
 
 @pytest.mark.parametrize(
     "keys",
-    [{"flip": ("mirror",)}, {"rotate_degrees": -1}, {"zoom": (0, 1)}, {"zoom": (1.1, 0.9)},
-     {"shift": 1}, {"gamma": (2, 1)}, {"noise": (-0.1, 0)}, {"noise": (0.2, 0.1)},
-     {"probability": 1.1}, {"std": 0}, {"std": (1, 0, 1)}, {"mean": True}, {"size": 0},
-     {"brightness": 1.5}],
-)  # fmt: skip
+    [{"zoom": (0, 1)}, {"gamma": (2, 1)}, {"noise": (-0.1, 0)}, {"std": 0}, {"std": (1, 0, 1)}],
+)
 def test_impossible_values_are_refused(keys):
     with pytest.raises(ValidationError):
         scan.Config(**keys)

@@ -187,23 +187,19 @@ def _rows_per_batch(
     if not short:
         return size
     counts = ", ".join(f"{title} has {count}" for title, count in short.items())
-    fitting = min(short.values()) // world * world  # rows of each domain
+    largest, others = min(short.values()) // world * world, ""
     if batch_per_domain is None:
-        largest = fitting * chosen // batches_per_step
-        possible = largest * batches_per_step >= chosen * world
-        cure = ", or, where the algorithm allows it, use a sampler without blocks such as "
-        cure += "training.sampler: shuffle"
-    else:
-        largest, possible, cure = fitting, fitting > 0, ""
+        largest = largest * chosen // batches_per_step
+        if largest * batches_per_step < chosen * world:  # not one image of each domain
+            largest = 0
+        others = ", or, where the algorithm allows it, set training.sampler: shuffle"
     smaller = (
         f"Set training.{key} to {largest} or less"
-        if possible
+        if largest
         else "Use fewer processes (machine.devices)"
-        if world > 1
-        else "Use more images"
     )
     raise InputError(
         f"training.{key}: with {given}, a batch takes {share} images from each of its source "
-        f"domains, but of the training images {counts}. {smaller}, leave the domain out of "
-        f"training (data.held_out, or its items in data.exclude){cure}"
+        f"domains, but of the training images {counts}. {smaller}, "
+        f"leave the domain out of training (data.held_out, or its items in data.exclude){others}"
     )

@@ -10,24 +10,17 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from multiprocessing.process import BaseProcess
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from medldr.errors import InputError
 
-Key = TypeVar("Key", contravariant=True)
-Made = TypeVar("Made", covariant=True)
-
-
-class Work(Protocol[Key, Made]):
-    """What is to be done for one batch."""
-
-    def __call__(self, key: Key, /) -> Made:
-        """Make what the batch needs: tensors, or lists and dictionaries of them."""
+Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 
 class _Failed:
@@ -38,7 +31,7 @@ class _Failed:
 
 
 class _Batches(Dataset[Any]):
-    def __init__(self, work: Work[Any, Any]) -> None:
+    def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
 
     def __getitem__(self, key: Any) -> Any:
@@ -76,7 +69,7 @@ def _as_it_is(made: Any) -> Any:
 
 
 def ahead(
-    work: Work[Key, Made], keys: Sequence[Key], workers: int, *, pin: bool = False
+    work: Callable[[Key], Made], keys: Sequence[Key], workers: int, *, pin: bool = False
 ) -> Iterator[Made]:
     """``work(key)`` for each key, in order, from 0 or more worker processes.
 

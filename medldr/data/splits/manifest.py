@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from medldr.data.config import DatasetConfig
+from medldr.data.counting import some
 from medldr.data.image_table import ImageTable
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import write_text
@@ -37,9 +38,6 @@ FORMAT: Final = 1
 Rule = Literal["one division", "folds", "leave one domain out"]
 
 CURE: Final = "Make it again with `medldr data split`"
-
-_SHOWN: Final = 3
-"""Ids that a message names."""
 
 Folds = Mapping[str, Mapping[SplitName, Sequence[str]]]
 """The ids of each split of each fold, by name."""
@@ -308,28 +306,10 @@ def _unlike(
     gone: list[str],
     new: list[str],
 ) -> InputError:
-    texts = []
-    if gone:
-        texts.append(f"{_items(gone)} of the manifest {_are(gone)} not in the data")
-    if new:
-        texts.append(f"{_items(new)} of the data {_are(new)} not in the manifest")
+    sides = {"in the manifest alone": gone, "in the data alone": new}
+    items = [f"{side}: {some(map(repr, ids), most=3)}" for side, ids in sides.items() if ids]
     return InputError(
-        f"data.manifest: {config.manifest}, made of {manifest.dataset}, does not suit "
-        f"{table.name}: {'; '.join(texts)}. Use the data that it was made of, leave items of the "
+        f"data.manifest: {config.manifest}, made of {manifest.dataset}, does not hold the items of "
+        f"{table.name} ({'; '.join(items)}). Use the data that it was made of, leave items of the "
         "data out with data.exclude, or make another with `medldr data split`"
     )
-
-
-def _items(ids: list[str]) -> str:
-    """A number of items and some of their ids.
-
-    Example:
-        >>> _items(["b"]), _items(["a", "b", "c", "d"])
-        ("1 item ('b')", "4 items ('a', 'b', 'c', ...)")
-    """
-    shown = ", ".join(map(repr, ids[:_SHOWN])) + (", ..." if len(ids) > _SHOWN else "")
-    return f"{len(ids):,} item{'' if len(ids) == 1 else 's'} ({shown})"
-
-
-def _are(ids: list[str]) -> str:
-    return "is" if len(ids) == 1 else "are"

@@ -8,7 +8,7 @@ from medldr.data.loading.batches import plan
 from medldr.errors import InputError
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(1, 200), st.integers(1, 40), st.booleans(), st.integers(1, 4), st.integers(0, 3))
 def test_a_plan_never_has_an_empty_or_uneven_batch(rows, per_process, drop_last, world, epoch):
     batch_size = per_process * world

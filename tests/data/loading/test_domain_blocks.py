@@ -40,7 +40,7 @@ def parts(built, epoch=0, world=1):
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.integers(1, 60), min_size=1, max_size=4),
     st.integers(1, 40),
@@ -84,8 +84,7 @@ def test_every_batch_is_whole_balanced_and_without_repeats_or_it_is_refused(
         assert 0 <= shown - sum(sizes) < built.batches.size
 
 
-@pytest.mark.parametrize("chosen", [1, 2, 3])
-@pytest.mark.parametrize("world", [2, 3])
+@pytest.mark.parametrize(("chosen", "world"), [(1, 2), (2, 3), (3, 3)])
 def test_any_number_of_processes_sees_the_same_global_batches(chosen, world):
     alone, _ = sampler((90, 50, 40), 36, domains_per_batch=chosen)
     together, _ = sampler((90, 50, 40), 36, domains_per_batch=chosen, world=world)
@@ -214,8 +213,6 @@ def test_a_domain_smaller_than_its_share_is_refused_with_its_name_and_the_cure()
     [
         ({}, 15),
         ({"domains_per_batch": 2}, 10),
-        ({"batches_per_step": 3}, 5),
-        ({"world": 2}, 12),
         ({"world": 2, "batches_per_step": 3}, 4),
     ],
 )

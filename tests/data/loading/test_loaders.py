@@ -100,8 +100,10 @@ def test_resuming_within_an_epoch_gives_the_rest_of_it(make_run, table, transfor
     )
 
 
-@pytest.mark.parametrize("transform", ["none", NOISE])
-@pytest.mark.parametrize("sampler", ["shuffle", "weighted", "domains"])
+@pytest.mark.parametrize(
+    ("transform", "sampler"),
+    [("none", "shuffle"), (NOISE, "shuffle"), ("none", "weighted"), (NOISE, "domains")],
+)
 def test_two_processes_share_the_global_batch_that_one_would_see(
     make_run, table, transform, sampler
 ):
@@ -191,9 +193,6 @@ def test_a_chain_with_changing_sizes_is_told_with_its_cure(make_run, table):
     train.pipeline.train.compose.transforms = train.pipeline.train.compose.transforms[:1]
     with pytest.raises(InputError, match=r"transform\.train gives images of different shapes"):
         epoch_images(train, 0)
-
-
-# ---------------------------------------------------------------- extra views
 
 
 # ---------------------------------------------------------------- evaluation
@@ -354,10 +353,3 @@ def test_more_processes_than_rows_leave_some_without_work(make_run, table):
     data = build_data(run)
     parts = [list(data.eval_loader("val", run, device="cpu", rank=r, world=7)) for r in range(7)]
     assert [sum(len(b.index) for b in part) for part in parts] == [1, 1, 1, 1, 1, 0, 0]
-
-
-def test_on_the_cpu_every_split_indexes_the_tables_own_array(table):
-    pixels = Pixels(table.images)
-    images, places = pixels.of_split("val", np.arange(24, 29), torch.device("cpu"))
-    assert images.data_ptr() == table.images.ctypes.data
-    assert places.tolist() == [24, 25, 26, 27, 28]

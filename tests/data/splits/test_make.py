@@ -258,7 +258,7 @@ def test_a_label_without_a_positive_training_row_is_an_error(make_table):
 # ---------------------------------------------------------------- the division itself
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.integers(0, 2**31),
     st.integers(1, 60),
@@ -280,7 +280,7 @@ def test_a_division_is_total_and_keeps_groups_whole(seed, rows, classes, groups,
         assert len(set(part[names == name])) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 500), st.lists(st.floats(0.01, 1), min_size=1, max_size=5))
 def test_shares_sum_up_and_stay_within_one_of_exact_where_there_is_plenty(count, weights):
     fractions = np.array(weights) / sum(weights)
