@@ -83,41 +83,41 @@ def stats(name: str, overrides: Sequence[str]) -> None:
     console.print(f"stored range  {pixels['min']} to {pixels['max']}")
 
 
-def print_examination(name: str, found: Mapping[str, Any], console: Console) -> int:
+def print_examination(name: str, examined: Mapping[str, Any], console: Console) -> int:
     """Print what a dataset's `examine` found: counts next to published ones, and all findings.
 
     Returns:
         How many files are missing or unreadable.
     """
-    console.print(f"{name} in {found['folder']}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{name} in {examined['folder']}", **PLAIN)
     table = Table(box=None, pad_edge=False)
-    counts = found["counts"]
+    counts = examined["counts"]
     heads = ["split", "domain"] if any(count["split"] for count in counts) else ["domain"]
     for head in heads:
         table.add_column(head)
-    known = all(count["published"] is not None for count in counts)
-    for column in ("found", "published", "difference") if known else ("found",):
+    published = all(count["published"] is not None for count in counts)
+    for column in ("found", "published", "difference") if published else ("found",):
         table.add_column(column, justify="right")
     totals = {key: sum(count[key] or 0 for count in counts) for key in ("found", "published")}
     in_all = {"split": "", "domain": "", heads[0]: "total", **totals}
     for record in (*counts, in_all):
         numbers = [f"{record['found']:,}"]
-        if known:
+        if published:
             gap = record["found"] - record["published"]
             numbers += [f"{record['published']:,}", f"{gap:+,}" if gap else "0"]
         style = "bold" if record is in_all else None
         table.add_row(*(escape(record[head]) for head in heads), *numbers, style=style)
     console.print(table)
     lists = {
-        "missing": found["missing"],
-        "unreadable": [f"{path}: {reason}" for path, reason in found["unreadable"]],
-        "not listed in the table, so not used": found["extra"],
+        "missing": examined["missing"],
+        "unreadable": [f"{path}: {reason}" for path, reason in examined["unreadable"]],
+        "not listed in the table, so not used": examined["extra"],
     }
     for what, lines in lists.items():
         print_files(what, lines, _LISTED, console)
-    for text in found.get("findings", ()):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-    return len(found["missing"]) + len(found["unreadable"])
+    for text in examined.get("findings", ()):
+        console.print(text, **PLAIN)
+    return len(examined["missing"]) + len(examined["unreadable"])
 
 
 def print_files(what: str, lines: Sequence[str], most: int, console: Console) -> None:

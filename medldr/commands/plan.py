@@ -136,10 +136,10 @@ def table(study: Design) -> Table:
     from medldr.evaluation.intervals.planning import precision
     from medldr.metrics import metric_facts
 
-    known = metric_facts(study.metric)
-    points = "in percentage points" if known.percent else "in units of the AUC"
-    made = Table(
-        title=f"{known.title} of {known.with_unit(study.value)} expected; numbers {points}",
+    metric = metric_facts(study.metric)
+    points = "in percentage points" if metric.percent else "in units of the AUC"
+    printed = Table(
+        title=f"{metric.title} of {metric.with_unit(study.value)} expected; numbers {points}",
         title_justify="left",
         box=box.SIMPLE,
         pad_edge=False,
@@ -147,17 +147,17 @@ def table(study: Design) -> Table:
     headings = ("patients", "seeds", "95% CI of one network", "95% CI of a mean over seeds",
                 "difference detected with 80% power")  # fmt: skip
     for heading in headings:
-        made.add_column(heading, justify="right", max_width=18)
+        printed.add_column(heading, justify="right", max_width=18)
     for patients in (study.patients // 2, study.patients, 2 * study.patients):
         for seeds in sorted({*SEEDS, study.seeds}):
-            found = precision(replace(study, patients=patients, seeds=seeds))
+            numbers = precision(replace(study, patients=patients, seeds=seeds))
             asked = (patients, seeds) == (study.patients, study.seeds)
-            halves = ["–" if half is None else f"± {known.show(half)}" for half in found[:2]]
-            detected = "–" if found.detectable is None else known.show(found.detectable)
+            halves = ["–" if half is None else f"± {metric.show(half)}" for half in numbers[:2]]
+            detected = "–" if numbers.detectable is None else metric.show(numbers.detectable)
             cells = (f"{patients:,}", f"{seeds}", *halves, detected)
-            made.add_row(*cells, style="bold" if asked else "")
-        made.add_section()
-    return made
+            printed.add_row(*cells, style="bold" if asked else "")
+        printed.add_section()
+    return printed
 
 
 def sentences(study: Design) -> Sequence[str]:
@@ -167,34 +167,34 @@ def sentences(study: Design) -> Sequence[str]:
 
     if study.seeds < 2:
         return ["With a single seed per method, no difference between methods can be tested."]
-    known = metric_facts(study.metric)
-    unit = " percentage points" if known.percent else ""
-    found = precision(study)
+    metric = metric_facts(study.metric)
+    unit = " percentage points" if metric.percent else ""
+    numbers = precision(study)
     limit, patients, seeds = what_limits(study)
-    size = float(found.detectable or 0)
-    said = [
+    size = float(numbers.detectable or 0)
+    lines = [
         f"With {study.patients:,} patients and {study.seeds} seeds per method, a difference of "
-        f"{known.show(size)}{unit} is detected with 80% power. The {limit} limit it: twice the "
-        f"patients would detect {known.show(patients)}, twice the seeds {known.show(seeds)}."
+        f"{metric.show(size)}{unit} is detected with 80% power. The {limit} limit it: twice the "
+        f"patients would detect {metric.show(patients)}, twice the seeds {metric.show(seeds)}."
     ]
     if size > 1 - study.value:
-        said.append(
-            f"No gain over {known.with_unit(study.value)} can be that large: as planned, this "
+        lines.append(
+            f"No gain over {metric.with_unit(study.value)} can be that large: as planned, this "
             "study cannot be expected to find a better method."
         )
-    return said
+    return lines
 
 
 def assumptions(study: Design) -> Sequence[str]:
     """What the numbers rest on."""
     points = 100 * study.seed_sd
     spread = f"{points:g} percentage points" if study.metric == "accuracy" else f"{points / 100:g}"
-    said = [f"SD between seeds {spread}", f"correlation of two methods {study.correlation:g}"]
+    lines = [f"SD between seeds {spread}", f"correlation of two methods {study.correlation:g}"]
     if study.images > 1:
-        said.append(
+        lines.append(
             f"{study.images} images per patient with intraclass correlation {study.icc:g}, worth "
             f"{study.effective:,.0f} independent images"
         )
     if study.metric == "auc":
-        said.append(f"prevalence {study.prevalence:g}")
-    return [f"Assumed: {'; '.join(said)}."]
+        lines.append(f"prevalence {study.prevalence:g}")
+    return [f"Assumed: {'; '.join(lines)}."]

@@ -57,7 +57,6 @@ def test_a_rare_class_is_named(medldr, tmp_path, write_domain_tree):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--folds", "300"], "--folds 300"),
         (["--folds", "3", "--test", "0.2"], "--test: with --folds 3"),
         (["--val", "0"], "--val is 0"),
         (["--folds", "3", "--leave-one-domain-out"], "two ways"),

@@ -41,11 +41,6 @@ def test_a_log_that_is_absent_or_no_text_is_survived(folder):
     assert run_logs.last_line(folder.log("a")).endswith("odd")
 
 
-def test_only_the_end_of_a_long_log_is_read(folder):
-    folder.log("a").write_text("error: at the start\n" + "line\n" * 20_000 + "last\n")
-    assert run_logs.last_line(folder.log("a")) == "last"
-
-
 @pytest.mark.parametrize(
     ("code", "words"), [(7, "exit code 7"), (-11, "SIGSEGV"), (-99, "signal 99"), (-9, "memory")]
 )

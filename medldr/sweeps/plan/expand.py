@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
 
 from medldr.config import RunConfig, run_name
 from medldr.config.load import refusal
@@ -20,6 +19,9 @@ from medldr.folders.sweep_record import DATA, JOINT, Layout, Member, Sweep, join
 from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
 from medldr.sweeps.plan.file import SweepFile
 from medldr.sweeps.plan.table import known_names, last_word, methods, side_values
+
+Place = tuple[Mapping[str, str], Mapping[str, str]]
+"""Row and column of a case in the table: the name of its value on each axis, by axis."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
         runs: dict[str, str] = {}  # by label
         labels: dict[str, list[str]] = {}  # by hash
         drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
-        for checked, place in zip(combined, places, strict=True):
+        for checked, (row, column) in zip(combined, places, strict=True):
             case = checked.case
             before = () if case.before is None else (runs[case.before],)
             config = _seeded(checked, seed, folder, before)
@@ -95,8 +97,8 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
             runs[case.label] = name
             labels.setdefault(digits, []).append(case.label)
             member = Member(
-                name, case.label, seed, joined(place.row), joined(place.column),
-                before, place.row, place.column, checked.drawn,
+                name, case.label, seed, joined(row), joined(column),
+                before, row, column, checked.drawn,
             )  # fmt: skip
             planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
@@ -188,29 +190,22 @@ def _seeded(checked: Checked, seed: int, folder: Path, before: tuple[str, ...]) 
     return checked.config.model_copy(update=changed)
 
 
-class _Place(NamedTuple):
-    """The place of a case in the table: the name of its value on each axis, by axis."""
-
-    row: Mapping[str, str]
-    column: Mapping[str, str]
-
-
-def _place(checked: Checked, sweep: SweepFile) -> _Place:
+def _place(checked: Checked, sweep: SweepFile) -> Place:
     row, column = (
         {key: checked.case.names[key] for key in keys or ()}
         for keys in (sweep.table.rows, sweep.table.columns)
     )
     if not column:
         column = {DATA: dataset_name(checked.config.model_dump(mode="json"), {})}
-    return _Place(row, column)
+    return row, column
 
 
-def _shared_cells(combined: Sequence[Checked], places: Sequence[_Place]) -> Iterator[str]:
+def _shared_cells(combined: Sequence[Checked], places: Sequence[Place]) -> Iterator[str]:
     """One line for cases that share a cell of the table, naming the axes that tell them apart."""
     owners: dict[tuple[str, str], Case] = {}
     reported = set()
     for checked, place in zip(combined, places, strict=True):
-        row, column, two = joined(place.row), joined(place.column), checked.case
+        row, column, two = *map(joined, place), checked.case
         one = owners.setdefault((row, column), two)
         keys = tuple(key for key in two.names if one.names[key] != two.names[key])
         if one is not two and keys not in reported:
@@ -221,10 +216,10 @@ def _shared_cells(combined: Sequence[Checked], places: Sequence[_Place]) -> Iter
             )
 
 
-def _titles_of_nothing(sweep: SweepFile, places: Sequence[_Place]) -> Iterator[str]:
+def _titles_of_nothing(sweep: SweepFile, places: Sequence[Place]) -> Iterator[str]:
     if sweep.overrides and not sweep.table.columns:
         return  # data sets that only the unchanged file has may have titles; unknown here
-    names = known_names(sweep.table, sweep.names) | {joined(place.column) for place in places}
+    names = known_names(sweep.table, sweep.names) | {joined(column) for _, column in places}
     for name in sweep.table.titles:
         if name not in names and name not in sweep.gone:
             near = did_you_mean(name, sorted(names))

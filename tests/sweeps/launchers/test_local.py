@@ -128,17 +128,6 @@ def test_it_is_the_same_process_with_the_same_words(tmp_path):
     assert process.returncode == 0
 
 
-def test_a_program_that_is_not_there_is_an_error():
-    ended = subprocess.run(
-        dies_with_parent.dies_with_parent(["no-such-program"]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert "FileNotFoundError" in ended.stderr
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals the end of a parent")
 def test_it_is_told_when_who_started_it_is_killed(tmp_path, says):
     log = tmp_path / "a.log"

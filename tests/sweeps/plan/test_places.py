@@ -91,13 +91,6 @@ def test_two_runs_at_one_place_of_the_table_are_an_error_that_names_the_axis(sma
     load_sweep(small, ["axes.training.lr=[0.1]"])
 
 
-def test_entries_without_a_column_of_their_own_are_told(refusal):
-    content = {"common": BASE, "runs": RUNS, "axes": {**METHODS, **SETS}}
-    message = refusal({**content, "table": {"rows": "algorithm"}})
-    assert "small_erm_retinamnist and large_erm_retinamnist" in message
-    assert "add run to table.rows" in message
-
-
 def test_two_labels_of_one_run_are_an_error(refusal):
     message = refusal({"common": BASE, "axes": {"machine.threads": [1, 2]}})
     assert "threads-1 and threads-2 are the same run" in message

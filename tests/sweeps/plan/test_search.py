@@ -161,13 +161,6 @@ def test_runs_make_the_rows_where_nothing_but_draws_multiplies_them():
     assert {p.member.column for p in expand(sweep, "out")} == {"phantom_fracture"}
 
 
-def test_draws_as_columns_are_like_any_axis():
-    sweep = sweep_of(table={"columns": "draw"})
-    planned = expand(sweep, "out")
-    assert as_record(sweep, planned).layout.search == ()
-    assert {p.member.column for p in planned} == {"d00", "d01", "d02"}
-
-
 def test_a_part_is_extended_and_the_file_changes_or_removes_its_keys(write):
     write(
         "mine.yaml",
