@@ -124,29 +124,25 @@ def _of_folder(top: Path, dims: int) -> Iterator[Item]:
 
 
 def _series(folder: Path, slices: Sequence[str]) -> Iterator[Item]:
-    """The series of a folder; files of several frames are one each."""
-    from medldr.data.files.dicom import list_folder
+    """The volumes of a folder of DICOM files."""
+    from medldr.data.files.dicom import list_folder, volumes_of
 
     try:
-        listing = list_folder(folder)
+        volumes = volumes_of(list_folder(folder).series)
     except ScanError as error:
         named = [name for name in slices if name.lower().endswith(DICOM)]
         if named:  # bare names that are no DICOM are leaflets more often than scans
             yield Item(str(folder), reason=str(error))
         return
-    films = [one for files in listing.series.values() for one in files if one.frames > 1]
-    for film in films:
-        yield Item(str(film.path), Source(film.path))
-    several = [
-        uid for uid, files in listing.series.items() if sum(one.frames == 1 for one in files) > 1
-    ]
-    if len(several) == 1 and not films:
-        yield Item(str(folder), Source(folder))
-    elif several:
-        for uid in several:
-            yield Item(f"{folder}#{uid}", Source(folder, uid))
-    elif not films:
-        yield Item(str(folder), Source(folder))
+    for files in volumes:
+        first = files[0]
+        if first.frames > 1:
+            yield Item(str(first.path), Source(first.path))
+        elif len(files) == 1 or len(volumes) == 1:
+            yield Item(str(folder), Source(folder))
+            return  # of pictures alone: reading the folder says which ones
+        else:
+            yield Item(f"{folder}#{first.series_uid}", Source(folder, first.series_uid))
 
 
 def _of_table(path: Path, column: str | None) -> Iterable[Item]:

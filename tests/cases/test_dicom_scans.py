@@ -156,10 +156,10 @@ def test_a_localizer_is_left_out_and_two_series_are_not_guessed_between(tmp_path
     np.testing.assert_allclose(
         images_of(file, window=(0.0, 1000.0))["p0"][0] * 1000, values, atol=1e-3
     )
-    assert "1 item: 1 file of another series left out" in notes_of(file)
+    assert "1 item: files of other series are left out: 1" in notes_of(file)
     series(tmp_path / "p1", 9, uid="1.2.4", description="THIN")
     said = refused(file)
-    assert "p1: the folder holds 2 series" in said
+    assert "p1: the folder holds 2 series or films" in said
     assert "'CHEST'" in said
     assert "'THIN'" in said
     assert images_of(table(tmp_path, ["p0", "p1#1.2.4"]))["p1#1.2.4"].shape == (1, 5, 4, 3)
@@ -168,7 +168,7 @@ def test_a_localizer_is_left_out_and_two_series_are_not_guessed_between(tmp_path
 def test_a_folder_one_level_too_high_says_so(tmp_path):
     for n in range(2):
         series(tmp_path / f"p{n}" / "CT_1", n)
-    assert "It has folders of its own: name the one" in refused(table(tmp_path, ["p0", "p1"]))
+    assert "Name the folder that the slices" in refused(table(tmp_path, ["p0", "p1"]))
 
 
 def test_kinds_of_files_may_be_mixed_but_not_their_scales_in_silence(tmp_path, patients):

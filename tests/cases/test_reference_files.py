@@ -208,7 +208,7 @@ def test_mixed_series(folder):
     image = volumes(path, "patient", "twin")["patient"]
     assert image.shape == (1, 4, 4, expected["main_series_slices"])
     np.testing.assert_allclose(image[0, 0, 0], expected["values"], atol=1e-3)
-    assert "1 file of another series left out" in notes_of(path / "scans.csv")
+    assert "files of other series are left out: 1" in notes_of(path / "scans.csv")
 
 
 # Pictures

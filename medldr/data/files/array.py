@@ -110,13 +110,10 @@ def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
         raise
     except Exception as error:  # whatever the bytes make numpy and zipfile stumble on
         raise ScanError(_why(error)) from error
-    listed = ", ".join(map(repr, names)) or "none"
-    if not member and names:
-        raise ScanError(
-            f"it holds several arrays: {listed}. Say which one after a #, as in "
-            f"scans.npz#{names[0]} for all of it or scans.npz#{names[0]}[3] for one item"
-        )
-    raise ScanError(f"it has no array {member!r}, but {listed}.{did_you_mean(member, names)}")
+    raise ScanError(
+        f"it has no array {member!r}, but {', '.join(map(repr, names)) or 'none'}. Say which one "
+        f"after a #, as in scans.npz#images[3].{did_you_mean(member, names)}"
+    )
 
 
 def _require_start(path: Path, start: bytes, otherwise: str) -> None:
@@ -181,8 +178,8 @@ def _picture(numbers: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
     if len(shape) == 3 and shape[0] in (1, 3):
         return numbers, ()
     raise ScanError(
-        f"its shape is {times(shape)}, not that of a picture: H x W, H x W x 3 or 3 x H x W"
-        + (". If it is a volume, set dims to 3" if len(shape) == 3 else "")
+        f"its shape is {times(shape)}, not that of a picture: H x W, H x W x 3 or 3 x H x W. If it "
+        "is a volume, set dims to 3"
     )
 
 
@@ -192,10 +189,7 @@ def _volume(numbers: NDArray[Any]) -> NDArray[Any]:
         return numbers[None]
     if len(shape) == 4 and shape[0] <= _MOST_CHANNELS:
         return numbers
-    hint = ""
-    if len(shape) == 4 and shape[-1] <= _MOST_CHANNELS:
-        hint = ". Put its channels first: np.moveaxis(array, -1, 0)"
     raise ScanError(
         f"its shape is {times(shape)}, not that of a volume: X x Y x Z, or C x X x Y x Z with "
-        f"up to {_MOST_CHANNELS} channels{hint}"
+        f"up to {_MOST_CHANNELS} channels, which come first"
     )

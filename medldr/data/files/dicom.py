@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import filecmp
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,7 +32,7 @@ from medldr.data.files.dicom_geometry import (
 from medldr.data.files.dicom_pixels import Frames, frames_of
 from medldr.data.files.nifti import canonical, spacing_of
 from medldr.data.files.quiet import quiet
-from medldr.data.files.scan import Scan, ScanError
+from medldr.data.files.scan import Scan, ScanError, times
 
 _HEADER: Final = (*DESCRIPTION, *SHAPE, *PLACE)
 
@@ -48,6 +49,11 @@ class Slice(NamedTuple):
     header: Any
 
     @property
+    def series_uid(self) -> str:
+        """SeriesInstanceUID; empty if it has none."""
+        return str(self.header.get("SeriesInstanceUID") or "")
+
+    @property
     def frames(self) -> int:
         """Number of pictures in the file."""
         try:
@@ -61,7 +67,7 @@ class Folder(NamedTuple):
 
     Attributes:
         series: Files with a picture, by SeriesInstanceUID.
-        warnings: How many files are something else.
+        warnings: How many files are something else, if any.
     """
 
     series: dict[str, list[Slice]]
@@ -138,46 +144,52 @@ def list_folder(folder: Path) -> Folder:
         ScanError: If none of them is a DICOM file with a picture.
     """
     series: dict[str, list[Slice]] = {}
-    foreign = without = 0
-    paths = sorted(p for p in folder.iterdir() if p.is_file() and not _passed_over(p.name))
-    for path in paths:
-        try:
-            header, _ = open_dicom(path, _HEADER)
-        except ScanError:
-            foreign += 1
-            continue
-        if "Rows" not in header:
-            without += 1
-            continue
-        uid = str(header.get("SeriesInstanceUID") or "")
-        series.setdefault(uid, []).append(Slice(path, header))
-    if not series:
-        deeper = any(p.is_dir() and not _passed_over(p.name) for p in folder.iterdir())
-        cure = ". It has folders of its own: name the one that the slices are in" if deeper else ""
-        raise ScanError(f"none of the {len(paths)} files in this folder is a DICOM picture{cure}")
-    return Folder(
-        series,
-        tuple(
-            f"{'1 file is' if count == 1 else f'{count} files are'} {what} and left out"
-            for count, what in ((foreign, "not readable DICOM"), (without, "without a picture"))
-            if count
-        ),
+    paths = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.startswith(".") and path.name.casefold() != "dicomdir"
     )
+    for path in paths:
+        with suppress(ScanError):
+            header, _ = open_dicom(path, _HEADER)
+            if "Rows" in header:
+                one = Slice(path, header)
+                series.setdefault(one.series_uid, []).append(one)
+    if not series:
+        raise ScanError(
+            f"none of the {len(paths)} files in this folder is a DICOM picture. Name the folder "
+            "that the slices themselves are in"
+        )
+    others = len(paths) - sum(map(len, series.values()))
+    if not others:
+        return Folder(series, ())
+    return Folder(series, (f"files without a DICOM picture are left out: {others}",))
 
 
-def _passed_over(name: str) -> bool:
-    return name.startswith(".") or name.casefold() == "dicomdir"
+def volumes_of(series: Mapping[str, list[Slice]]) -> list[list[Slice]]:
+    """The files of each volume that a folder holds: what training and prediction take for one scan.
 
-
-def _chosen(series: dict[str, list[Slice]], uid: str | None) -> tuple[list[Slice], tuple[str, ...]]:
-    """The series that is meant, and how many files of others are left out.
+    A file of several frames is a volume of its own; so are all further files of a series where
+    these are several. Where there is neither, each picture is one.
 
     Args:
         series: Files by SeriesInstanceUID; at least one.
-        uid: The one that is asked for; None for the only one of several slices.
+    """
+    films = [[file] for files in series.values() for file in files if file.frames > 1]
+    slices = [[file for file in files if file.frames == 1] for files in series.values()]
+    stacks = [files for files in slices if len(files) > 1]
+    return [*films, *stacks] or [files for files in slices if files]
+
+
+def _chosen(series: dict[str, list[Slice]], uid: str | None) -> tuple[list[Slice], tuple[str, ...]]:
+    """The volume that is meant, and how many files beside it are left out.
+
+    Args:
+        series: Files by SeriesInstanceUID; at least one.
+        uid: The one that is asked for; None for the only volume.
 
     Raises:
-        ScanError: If there is no such series, or several could be meant.
+        ScanError: If there is no such series, or several volumes could be meant.
     """
     if uid is not None:
         if uid not in series:
@@ -185,32 +197,22 @@ def _chosen(series: dict[str, list[Slice]], uid: str | None) -> tuple[list[Slice
                 f"none of the {len(series)} series in this folder has the SeriesInstanceUID that "
                 "is written after the #"
             )
-        return series[uid], ()  # the others are left out by whoever asked
-    many = [files for files in series.values() if sum(file.frames for file in files) > 1]
-    candidates = many or list(series.values())
-    if len(candidates) > 1:
-        listed = "; ".join(_described(files) for files in candidates)
-        kind = "of several slices" if many else "of one picture each"
+        series = {uid: series[uid]}  # the others are left out by whoever asked
+    volumes = volumes_of(series)
+    if len(volumes) > 1:
+        listed = "; ".join(map(_described, volumes))
         raise ScanError(
-            f"the folder holds {len(candidates)} series {kind}: {listed}. Say which one is meant "
-            "by its SeriesInstanceUID: FOLDER#<SeriesInstanceUID>"
+            f"the folder holds {len(volumes)} series or films: {listed}. Say which one is meant: "
+            "FOLDER#<SeriesInstanceUID>, or the file itself"
         )
-    others = sum(map(len, series.values())) - len(candidates[0])
-    if not others:
-        return candidates[0], ()
-    plural = "" if others == 1 else "s"
-    beside = "another series" if len(series) == 2 else f"{len(series) - 1} other series"
-    return candidates[0], (f"{others} file{plural} of {beside} left out",)
+    others = sum(map(len, series.values())) - len(volumes[0])
+    return volumes[0], (f"files of other series are left out: {others}",) if others else ()
 
 
 def _described(files: list[Slice]) -> str:
-    count = sum(file.frames for file in files)
-    header = files[0].header
-    modality = str(header.get("Modality") or "")
+    header, count = files[0].header, sum(file.frames for file in files)
     description = str(header.get("SeriesDescription") or "").strip()
-    named = f" {description!r}" if description else ""
-    slices = "slice" if count == 1 else "slices"
-    return " ".join(part for part in (f"{count} {slices}", modality) if part) + named
+    return f"slices: {count}, {header.get('Modality') or 'modality unknown'} {description!r}"
 
 
 def _without_copies(files: Sequence[Slice]) -> tuple[list[Slice], tuple[str, ...]]:
@@ -226,9 +228,7 @@ def _without_copies(files: Sequence[Slice]) -> tuple[list[Slice], tuple[str, ...
             alike.append(file)
             unlike.append(file)
     copies = len(files) - len(unlike)
-    if not copies:
-        return unlike, ()
-    return unlike, (f"{copies} of its {len(files)} files repeat a slice and are left out",)
+    return unlike, (f"files that repeat a slice are left out: {copies}",) if copies else ()
 
 
 def _is_copy(file: Slice, other: Slice) -> bool:
@@ -240,20 +240,14 @@ def _is_copy(file: Slice, other: Slice) -> bool:
 
 
 def _require_alike(files: Sequence[Slice]) -> None:
-    if any(file.frames > 1 for file in files):
-        raise ScanError(
-            f"its {len(files)} files have several frames each. Name the file that is meant, not "
-            "the folder"
-        )
-    sizes = Counter(f"{file.header.get('Rows')} x {file.header.get('Columns')}" for file in files)
+    names = ("Rows", "Columns", "SamplesPerPixel")
+    sizes = Counter(times(tuple(file.header.get(name) or 1 for name in names)) for file in files)
     if len(sizes) > 1:
         listed = ", ".join(f"{count} of {size}" for size, count in sizes.most_common())
         raise ScanError(
-            f"its slices are of different sizes in one series: {listed} (rows x columns). Put "
-            "the localizer, or whatever is no slice of the volume, elsewhere"
+            f"its slices are of different sizes in one series: {listed} (rows x columns x "
+            "channels). Put the localizer, or whatever is no slice of the volume, elsewhere"
         )
-    if len({str(file.header.get("SamplesPerPixel", 1)) for file in files}) > 1:
-        raise ScanError("some of its slices are grey and some in colour")
 
 
 def _all_placed(planes: Sequence[Plane | None]) -> list[Plane]:
@@ -261,8 +255,8 @@ def _all_placed(planes: Sequence[Plane | None]) -> list[Plane]:
     if len(placed) < len(planes):
         raise ScanError(
             f"{len(planes) - len(placed)} of its {len(planes)} slices do not say where they lie "
-            "(no ImagePositionPatient or ImageOrientationPatient), and their names do not count. "
-            "If they are pictures of their own, name each file"
+            "(ImagePositionPatient, ImageOrientationPatient). If they are pictures of their own, "
+            "name each file"
         )
     return placed
 

@@ -204,19 +204,20 @@ def stack(planes: Sequence[Plane]) -> Stack:
 
 def _require_parallel(planes: Sequence[Plane]) -> None:
     first = planes[0]
-    for name in ("along_row", "along_column"):
-        apart = [np.abs(getattr(p, name) - getattr(first, name)).max() for p in planes]
-        others = sum(difference > _SAME_DIRECTION for difference in apart)
-        if others:
-            raise ScanError(
-                f"its {len(planes)} slices are not parallel: {others} have another orientation "
-                "than the first. Put those of each orientation into a folder of their own"
-            )
+    turned = sum(
+        max(
+            np.abs(plane.along_row - first.along_row).max(),
+            np.abs(plane.along_column - first.along_column).max(),
+        )
+        > _SAME_DIRECTION
+        for plane in planes
+    )
     spacings = {p.spacing and (round(p.spacing[0], 4), round(p.spacing[1], 4)) for p in planes}
-    if len(spacings) > 1:
+    if turned or len(spacings) > 1:
         raise ScanError(
-            f"its {len(planes)} slices have {len(spacings)} different pixel spacings. Put those "
-            "of each spacing into a folder of their own"
+            f"of its {len(planes)} slices {turned} are not parallel to the first, and they have "
+            f"{len(spacings)} pixel spacings. Put those of each orientation and spacing into a "
+            "folder of their own"
         )
 
 
@@ -225,9 +226,8 @@ def _require_distinct(heights: NDArray[np.float64]) -> None:
     places = 1 + int((np.diff(heights) > _SAME_PLACE).sum())
     if places < len(heights):
         raise ScanError(
-            f"its {len(heights)} slices lie at only {places} places: they are several echoes, "
-            "points of time or versions of one volume. Put those of one volume into a folder of "
-            "their own, or convert it to NIfTI and choose a volume there"
+            f"its {len(heights)} slices lie at only {places} places, as echoes or points of time "
+            "do. Put those of one volume into a folder of their own"
         )
 
 

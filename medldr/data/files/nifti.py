@@ -154,14 +154,10 @@ def _absent(path: Path) -> str:
 
 def _why(error: BaseException) -> str:
     """What is wrong, in our own words, because those of nibabel name the file."""
-    if isinstance(error, EOFError):
-        return "the file is truncated: its zipped content ends too early"
-    if isinstance(error, (gzip.BadGzipFile, zlib.error)):
-        return "the file is damaged: its zipped content cannot be unpacked"
+    if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)):
+        return "the file is damaged or truncated: its zipped content cannot be unpacked"
     if isinstance(error, OSError):
-        if error.strerror:
-            return f"unreadable ({error.strerror})"
-        return _CUT_OFF
+        return f"unreadable ({error.strerror})" if error.strerror else _CUT_OFF
     if isinstance(error, ImageFileError):
         return "not a NIfTI file"
     return f"unreadable: its header is not valid ({str(error) or type(error).__name__})"
@@ -172,19 +168,16 @@ def _channels(stored: NDArray[Any]) -> tuple[NDArray[Any], str, tuple[str, ...]]
     if not stored.size:
         raise ScanError("it holds no voxels")
     mode = str(stored.dtype.newbyteorder("="))
-    warnings: tuple[str, ...] = ()
     shape = stored.shape
     if stored.dtype.names:
         names = stored.dtype.names
         if set(names) - set("RGBA"):
             raise ScanError(f"its voxels are of type {stored.dtype}, not numbers")
-        mode = "RGB"
         colours = np.stack([stored[name] for name in "RGB"])
-        if "A" in names:
-            warnings = ("its alpha channel is dropped, not blended",)
+        warnings = ("its alpha channel is dropped, not blended",) if "A" in names else ()
         if np.prod(shape[3:], dtype=int) > 1:
             raise ScanError(f"its shape is {times(shape)} voxels of RGB: more than one volume")
-        return colours.reshape(3, *_three(shape)), mode, warnings
+        return colours.reshape(3, *_three(shape)), "RGB", warnings
     if len(shape) == 5 and shape[3] == 1:
         shape = (*shape[:3], shape[4])  # as ITK writes vectors: the fourth axis is time
     while len(shape) > 4 and shape[-1] == 1:
@@ -195,7 +188,7 @@ def _channels(stored: NDArray[Any]) -> tuple[NDArray[Any], str, tuple[str, ...]]
             "X x Y x Z x C"
         )
     count = shape[3] if len(shape) == 4 else 1
-    return np.moveaxis(stored.reshape(*_three(shape), count), -1, 0), mode, warnings
+    return np.moveaxis(stored.reshape(*_three(shape), count), -1, 0), mode, ()
 
 
 def _three(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -252,12 +245,7 @@ def _place_of(image: Any, stored: Any) -> _Place:
                     f"the sform ({taken}) was taken, not the qform ({left})"
                 )
         return _Place(matrix, spacing_of(matrix), (*warnings, *changed))
-    warnings.append(
-        "its header does not say how the patient lay (sform and qform codes are 0): its axes stay "
-        "as stored"
-        if not warnings
-        else "how the patient lay is unknown: its axes stay as stored"
-    )
+    warnings.append("its header does not say how the patient lay: its axes stay as stored")
     return _spacing_only(stored, tuple(warnings))
 
 

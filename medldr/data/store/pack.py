@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 
 from medldr.data.config import DatasetConfig
-from medldr.data.counting import counted
 from medldr.data.files.rules import PACK
 from medldr.data.image_table import BadFile, ImageTable, LazyImages
 from medldr.data.reading.roots import data_roots
@@ -141,13 +140,12 @@ def _listed(keys: dict[str, Any]) -> str:
 
 def stale(pack: Pack, changed: list[str]) -> InputError:
     """The error for a pack that does not agree with the files it was made from."""
-    mild = changed == [_STAMP]
-    cure = (
-        "If they hold the same pictures, `medldr data pack ... --verify` compares them all and "
-        f"keeps the pack. Otherwise: {AGAIN[0].lower()}{AGAIN[1:]}"
-        if mild
-        else AGAIN
-    )
+    cure = AGAIN
+    if only_touched(changed):
+        cure = (
+            "If they hold the same pictures, `medldr data pack ... --verify` compares them all and "
+            f"keeps the pack; if not, {AGAIN[0].lower()}{AGAIN[1:]}"
+        )
     return InputError(
         f"{pack.facts.dataset} has changed since it was packed in {pack.folder}: "
         f"{'; '.join(changed)}. {cure}"
@@ -190,27 +188,24 @@ def differences(pack: Pack, table: ImageTable) -> list[str]:
 
 
 def _changed_rows(then: ImageTable, now: ImageTable) -> Iterator[str]:
-    before = {item: row for row, item in enumerate(then.ids.tolist())}
-    after = {item: row for row, item in enumerate(now.ids.tolist())}
-    for word, ids in (
-        ("new", [item for item in after if item not in before]),
-        ("gone", [item for item in before if item not in after]),
-    ):
+    before, after = then.ids.tolist(), now.ids.tolist()
+    for word, ids in (("new", set(after) - set(before)), ("gone", set(before) - set(after))):
         if ids:
-            yield f"{len(ids):,} of its rows are {word}, for example {ids[0]}"
-    both = [item for item in after if item in before]
-    if [before[item] for item in both] != sorted(before[item] for item in both):
-        yield "its rows are in a different order"
-    old, new = ([rows[item] for item in both] for rows in (before, after))
+            yield f"{len(ids):,} of its rows are {word}, for example {min(ids)}"
+    if before != after:
+        if sorted(before) == sorted(after):
+            yield "its rows are in a different order"
+        return
     for name in ("labels", "domains", "groups", "splits"):
-        a, b = getattr(then, name)[old], getattr(now, name)[new]
-        if a.shape != b.shape:
+        old, new = getattr(then, name), getattr(now, name)
+        if old.shape != new.shape:
             yield f"its {name} have a different shape"
             continue
-        differ = (a != b) & ~((a != a) & (b != b))
-        rows = np.flatnonzero(differ if differ.ndim == 1 else differ.any(1))
+        differ = (old != new) & ~((old != old) & (new != new))
+        rows = np.flatnonzero(differ.reshape(len(differ), -1).any(1))
         if len(rows):
+            row = rows[0]
             yield (
-                f"its {name} differ in {counted(len(rows), 'row', 'rows')}, for example "
-                f"{both[rows[0]]}: now {b[rows[0]]}, then {a[rows[0]]}"
+                f"its {name} differ in {len(rows):,} of its rows, for example {after[row]}: now "
+                f"{new[row]}, then {old[row]}"
             )

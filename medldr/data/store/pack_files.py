@@ -22,7 +22,7 @@ from medldr.config.identity import differing
 from medldr.data.config import DatasetConfig
 from medldr.data.hashes import hash_texts, label_bytes
 from medldr.data.image_table import ImageTable
-from medldr.data.store.array import IMAGES
+from medldr.data.store.array import IMAGES, partial_of
 from medldr.errors import InputError
 from medldr.folders.files import atomic, checksum, read_json, write_text
 from medldr.types import Task
@@ -98,17 +98,15 @@ def read_facts(folder: Path) -> PackFacts:
     Raises:
         InputError: If the folder is not a pack, is unfinished, or has another version.
     """
-    if folder.name.endswith(".partial"):
+    unfinished = folder.name.endswith(".partial") or partial_of(folder).is_dir()
+    if unfinished and not (folder / FACTS).is_file():
         raise InputError(
             f"{folder} is an unfinished pack. Run the same `medldr data pack` again to resume it"
         )
     if not (folder / FACTS).is_file():
-        unfinished = folder.with_name(folder.name + ".partial").is_dir()
         raise InputError(
-            f"{folder} is not finished. Run the same `medldr data pack` again to resume it"
-            if unfinished
-            else f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one, "
-            "and data.packed=off reads the data set's own files"
+            f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one, and "
+            "data.packed=off reads the data set's own files"
         )
     values = read_json(folder / FACTS)
     version = values.get("format") if isinstance(values, dict) else None
@@ -143,21 +141,14 @@ def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.ui
     expected = facts.files[IMAGES].bytes if IMAGES in facts.files else -1
     try:
         size = path.stat().st_size
-        images = np.load(path, mmap_mode="r", allow_pickle=False) if size == expected else None
-    except FileNotFoundError as error:
-        raise InputError(f"{folder} is damaged: {IMAGES} is missing. {AGAIN}") from error
+        if size != expected:
+            raise ValueError(f"it has {size:,} bytes, but {expected:,} were written")
+        images = np.load(path, mmap_mode="r", allow_pickle=False)
+        same = (images.shape, images.dtype) == (facts.shape, np.uint8)
+        if not isinstance(images, np.memmap) or not same or not images.flags.c_contiguous:
+            raise ValueError(f"it is {images.dtype} {images.shape}, not uint8 {facts.shape}")
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is damaged and cannot be opened: {error}. {AGAIN}") from error
-    if images is None:
-        raise InputError(
-            f"{path} is damaged: it has {size:,} bytes, but {expected:,} were written. {AGAIN}"
-        )
-    same = (images.shape, images.dtype) == (facts.shape, np.uint8)
-    if not isinstance(images, np.memmap) or not same or not images.flags.c_contiguous:
-        raise InputError(
-            f"{path} is {images.dtype} {images.shape}, but {FACTS} says uint8 {facts.shape}. "
-            f"{AGAIN}"
-        )
+        raise InputError(f"{path} is missing or damaged ({error}). {AGAIN}") from error
     return images
 
 

@@ -50,7 +50,7 @@ def test_volumes(tmp_path):
         ((8, 6, 2), 2, "not that of a picture"),
         ((8, 6), 3, "8 x 6, not that of a volume"),
         ((9, 5, 6, 7), 3, "not that of a volume"),
-        ((5, 6, 7, 3), 3, "Put its channels first"),
+        ((5, 6, 7, 3), 3, "channels, which come first"),
         ((4,), 2, "not that of a picture"),
         ((), 2, "a single number"),
         ((0, 5), 2, "no numbers"),
@@ -134,7 +134,7 @@ def test_the_only_array_of_an_archive_needs_no_name(tmp_path):
     scan = read_scan(Source(tmp_path / "one.npz"), 3)
     np.testing.assert_array_equal(scan.values, volume[None])
     np.savez(tmp_path / "two.npz", image=volume, mask=volume > 9)
-    with pytest.raises(ScanError, match=r"several arrays: 'image', 'mask'.*scans.npz#image for"):
+    with pytest.raises(ScanError, match=r"no array '', but 'image', 'mask'.*after a #"):
         read_scan(Source(tmp_path / "two.npz"), 3)
 
 

@@ -168,7 +168,7 @@ def test_a_place_where_no_lock_can_be_made_is_told_and_not_waited_for(
         raise Timeout(self.lock_file)
 
     monkeypatch.setattr(FileLock, "acquire", never)
-    with pytest.raises(StorageError, match="Choose another folder with --out"):
+    with pytest.raises(StorageError, match="another place with --out"):
         make_pack(lazy, section, tmp_path / "pack")
 
 

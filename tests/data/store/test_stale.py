@@ -46,7 +46,7 @@ def _change_a_label(lazy, section):
     labels[3] = 0
     return (
         replace(lazy, labels=labels),
-        "its labels differ in 1 row, for example item_3: now 0, then 1",
+        "its labels differ in 1 of its rows, for example item_3: now 0, then 1",
     )
 
 
@@ -160,22 +160,22 @@ def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_bloc
 def _truncate(folder):
     with (folder / "images.npy").open("r+b") as file:
         file.truncate(200)
-    return "has 200 bytes, but 288 were written"
+    return "it has 200 bytes, but 288 were written"
 
 
 def _remove_images(folder):
     (folder / "images.npy").unlink()
-    return r"images\.npy is missing"
+    return r"images\.npy is missing or damaged"
 
 
 def _another_array(folder):
     np.save(folder / "images.npy", np.zeros((10, 1, 2, 8), np.uint8))
-    return r"is uint8 \(10, 1, 2, 8\), but pack\.json says uint8 \(10, 1, 4, 4\)"
+    return r"it is uint8 \(10, 1, 2, 8\), not uint8 \(10, 1, 4, 4\)"
 
 
 def _no_array(folder):
     (folder / "images.npy").write_bytes(bytes(288))
-    return "is damaged and cannot be opened"
+    return "is missing or damaged"
 
 
 def _another_format(folder):
@@ -236,7 +236,7 @@ def test_only_a_whole_pack_of_this_data_set_can_be_named(lazy, section, tmp_path
     with pytest.raises(InputError, match=r"nothing is not a pack: it has no pack\.json"):
         read(tmp_path / "nothing")
     (tmp_path / "half.partial").mkdir()
-    with pytest.raises(InputError, match="half is not finished"):
+    with pytest.raises(InputError, match="half is an unfinished pack"):
         read(tmp_path / "half")
     with pytest.raises(InputError, match="is an unfinished pack"):
         read(tmp_path / "half.partial")
