@@ -151,3 +151,8 @@ def test_a_run_to_start_from_counts_by_its_name_wherever_it_lies():
     assert started_from("/a/erm-0a1b2c3d-s0") != started_from("/a/erm-0a1b2c3d-s1")
     # Any other name may stand for different weights in different places.
     assert started_from("/a/pretrained") != started_from("/b/pretrained")
+
+
+def test_plug_ins_with_equal_keys_have_different_hashes(whole):
+    names = ("resnet18", "resnet50")
+    assert len({run_hash(load_config(whole, [f"model.name={name}"])) for name in names}) == 2

@@ -247,3 +247,40 @@ def test_several_documents_make_one_configuration_by_the_rules_of_a_file(tmp_pat
         "retinamnist_erm", ["training.steps=9", f"data.root={tmp_path / 'd'}", "label=mine"]
     )
     assert config.protocol == "medmnist-28+modified"
+
+
+def test_parts_are_merged_left_to_right(write):
+    write("a.yaml", "training: {lr: 1, momentum: 0.5}\n")
+    write("b.yaml", "training: {lr: 2}\n")
+    text = "extends: [run/fracturemnist3d_erm, ./{}, ./{}]\n"
+    ab = load_config(write("ab.yaml", text.format("a.yaml", "b.yaml"))).training
+    ba = load_config(write("ba.yaml", text.format("b.yaml", "a.yaml"))).training
+    assert (ab.lr, ab.momentum, ba.lr, ba.momentum) == (2, 0.5, 1, 0.5)
+
+
+def test_an_outside_path_key_is_found_by_its_type(write, tmp_path, monkeypatch):
+    package = tmp_path / "lab_paths_plugin.py"
+    package.write_text(
+        "from pathlib import Path\n"
+        "from medldr.datasets.base import DatasetConfig\n"
+        "class Config(DatasetConfig):\n"
+        "    table: Path\n"
+        "    masks: tuple[Path, ...] = ()\n"
+    )
+    (tmp_path / "lab").mkdir()
+    package.rename(tmp_path / "lab" / "paths_plugin.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = write(
+        "c/run.yaml",
+        "extends: run/phantom_fracture_erm\n"
+        "data: {name: lab.paths_plugin, table: t.csv, masks: [a, /b]}\n",
+    )
+    data = load_config(path).data
+    assert data.table == tmp_path / "c" / "t.csv"
+    assert data.masks == (tmp_path / "c" / "a", Path("/b"))
+
+
+def test_a_mapping_is_left_as_it_was(whole):
+    before = {**whole, "training": {"milestones": [1, 2]}}
+    load_config(before, ["training.milestones=[3]", "data.patients=20"])
+    assert before == {**whole, "training": {"milestones": [1, 2]}}

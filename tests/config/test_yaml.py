@@ -200,3 +200,8 @@ def test_a_yaml_1_1_reader_reads_what_is_written_alike():
     reader = YAML(typ="safe", pure=True)
     reader.version = (1, 1)
     assert reader.load(io.StringIO(write_yaml(values))) == values
+
+
+def test_written_order_is_the_given_order():
+    text = write_yaml({"z": 1, "a": {"m": [1, 2], "b": {}}, "k": []}, comment="first\nsecond")
+    assert text == "# first\n# second\nz: 1\na:\n  m: [1, 2]\n  b: {}\nk: []\n"

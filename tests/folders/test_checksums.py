@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import shutil
 
 import pytest
 
 from medldr.config import identify, load_config
+from medldr.errors import InputError
 from medldr.folders import lifecycle
 from medldr.folders.checksums import (
     changes,
@@ -13,6 +15,7 @@ from medldr.folders.checksums import (
     is_scored,
     result_files,
 )
+from medldr.folders.files import RunFolder
 from medldr.folders.run_record import add_to_run_record, read_run_record
 
 RESULTS = {
@@ -144,3 +147,20 @@ def test_a_record_cannot_have_other_files_read(done, name):
     record["checksums"]["run.json"] = checksum_of_content(record)
     done.run.write_text(json.dumps(record))
     assert "no run writes" in changed(done)[name]
+
+
+def test_a_run_that_failed_has_no_checksums(config, tmp_path):
+    def fail():
+        with lifecycle.open_run(identify(config), tmp_path) as run:
+            fill(run.folder)
+            raise InputError("broken")
+
+    with pytest.raises(InputError):
+        fail()
+    assert read_run_record(identify(config).folder(tmp_path)).checksums is None
+
+
+def test_a_run_keeps_its_checksums_wherever_it_goes(config, done, tmp_path):
+    copy = RunFolder(shutil.copytree(done.path, tmp_path / "elsewhere" / "renamed"))
+    assert changed(copy) == {}
+    assert changed(RunFolder(lifecycle.move_aside(done))) == {}

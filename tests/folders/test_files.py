@@ -135,3 +135,9 @@ def test_what_killed_processes_left_goes_after_a_day(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         ".made.def.tmp", ".other.abc.tmp", "made",
     ]  # fmt: skip
+
+
+def test_json_refuses_nan(tmp_path):
+    with pytest.raises(ValueError, match="JSON compliant"):
+        files.write_json(tmp_path / "a.json", {"auc": float("nan")})
+    assert not (tmp_path / "a.json").exists()

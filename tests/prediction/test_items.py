@@ -112,3 +112,11 @@ def test_tables_and_parts(tmp_path):
         find_items([tmp_path / "t.csv"], 2)
     with pytest.raises(InputError, match="no column 'imag'"):
         find_items([tmp_path / "t.csv"], 2, "imag")
+
+
+def test_links_in_a_circle_and_folders_that_cannot_be_listed(tmp_path):
+    Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "1.png")
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert names(find_items([tmp_path], 2), tmp_path) == ["1.png"]
+    (item,) = find_items(["x" * 300], 2)
+    assert item.reason == "there is no such file"
