@@ -42,10 +42,9 @@ def read_card(path: Path) -> dict[str, Any]:
         raise InputError(f"data.card: {error}") from error
     filled = {key: value for key, value in values.items() if not _is_blank(value)}
     for key, value in filled.items():
-        parts = [value] if isinstance(value, dict) else []
-        inner = [item for part in parts for item in part.values()] or [value]
-        flat = [item for part in inner for item in (part if isinstance(part, list) else [part])]
-        if any(isinstance(item, dict | list) for item in flat):
+        parts = value.values() if isinstance(value, dict) else [value]
+        items = [item for part in parts for item in (part if isinstance(part, list) else [part])]
+        if any(isinstance(item, dict | list) for item in items):
             raise InputError(
                 f"data.card: {path}: {key} nests too deeply. Write a text, a list of texts, or "
                 "names with a text each"

@@ -62,8 +62,7 @@ def _read_table(section: DatasetConfig) -> tuple[ImageTable, Pack | None]:
         validate_table(table)
         return table, None
     here = section.model_copy(update={"download": False})  # a pack needs no download
-    absent = absence(module, here)
-    if absent is not None:
+    if absence(module, here) is not None:
         table = pack.table()
         note = (
             f"{table.name} is read from its pack alone: its original files cannot be read here, so "
@@ -78,23 +77,15 @@ def _read_table(section: DatasetConfig) -> tuple[ImageTable, Pack | None]:
             )
         validate_table(table)
         return table, pack
-    table = _beside_pack(module, here, pack)
+    # Names, sizes and times of files are compared; they were whole when packed.
+    again = getattr(module, "load_again", None)
+    bad_files = tuple(BadFile(*entry) for entry in pack.facts.bad_files)
+    table = module.load(here) if again is None else again(here, bad_files)
     validate_table(table)
     changed = differences(pack, table)
     if changed:
         raise stale(pack, changed)
     return replace(table, images=pack.images), pack
-
-
-def _beside_pack(module: Any, section: DatasetConfig, pack: Pack) -> ImageTable:
-    """The table of the data set's own files, without looking at each of them where that is offered.
-
-    Their names, sizes and times are compared all the same, and they were whole when packed.
-    """
-    again = getattr(module, "load_again", None)
-    bad_files = tuple(BadFile(*entry) for entry in pack.facts.bad_files)
-    table: ImageTable = module.load(section) if again is None else again(section, bad_files)
-    return table
 
 
 def absence(module: Any, section: DatasetConfig) -> str | None:

@@ -115,24 +115,6 @@ def test_the_split_hash_tells_which_items_are_where(make_run, table):
     assert hash_splits(table, rows) != hash_splits(table, moved)
 
 
-def test_train_fraction_with_weighted_sampling_stays_within_the_subset(make_run, table):
-    run = make_run(table, data={"train_fraction": 0.3}, training={"batch_size": 4})
-    data = build_data(run)
-    used = set(data.rows["train"].tolist())
-    assert len(used) == 6
-    loader = data.train_loader(run, sampler="weighted", device="cpu")
-    for epoch in range(20):
-        for batch in loader.batches(epoch):
-            assert set(batch.index.tolist()) <= used
-
-
-def test_a_set_smaller_than_a_batch_is_one_batch_with_a_note(make_run, table):
-    run = make_run(table, training={"batch_size": 128})
-    loader = build_data(run).train_loader(run, sampler="shuffle", device="cpu")
-    assert (loader.steps_per_epoch, loader.batch_size) == (1, 18)
-    assert "128" in loader.notes[0]
-
-
 def test_a_lone_last_image_is_left_out_of_training_but_scored(make_run, make_table):
     table = make_table([0, 1] * 22, splits=["train"] * 33 + ["val"] * 11)
     run = make_run(

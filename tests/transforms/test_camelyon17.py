@@ -72,12 +72,6 @@ def test_evaluation_never_jitters(patches):
     )
 
 
-def test_without_targeting_nothing_is_drawn_and_training_equals_evaluation(patches):
-    rule = build_pixel_rule(camelyon17.Config(size=64), STORED)
-    assert rule.draws == 0
-    assert torch.equal(rule(patches, train=True), rule(patches, train=False))
-
-
 def test_pictures_that_are_not_chosen_are_those_of_evaluation(patches):
     rule = build_pixel_rule(camelyon17.Config(targeted=True), STORED)
     uniform = torch.full((3, 7), 0.999)

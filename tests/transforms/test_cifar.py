@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from torchvision.transforms import autoaugment as older
 from torchvision.transforms import v2 as published
 from torchvision.transforms.v2 import functional
 
-from medldr.errors import InputError
 from medldr.transforms import ImageShape, build_pixel_rule
 from medldr.transforms._policies import RANDOM_POOL, SUB_POLICIES, AutoAugment, RandAugment
 from medldr.transforms._policy_operations import Choice, operate
@@ -176,7 +174,7 @@ def one_by_one(image, row, config):
 def test_a_training_picture_is_the_published_chain_from_the_same_numbers(keys, pictures):
     config = Config(**keys)
     rule = build_pixel_rule(config, SHAPE)
-    for seed in range(6):
+    for seed in range(2):
         uniform = numbers(len(pictures), rule.draws, seed)
         together = rule(pictures, train=True, uniform=uniform)
         for own, image, row in zip(together, pictures, uniform, strict=True):
@@ -210,18 +208,3 @@ def test_a_hole_is_cut_off_at_borders_and_covers_a_quarter_at_most():
     assert holes.min() == 64  # in the corner
     # Along each axis 8 + min(8, distance to the border) pixels: on average 14 of 16.
     assert holes.float().mean().item() == pytest.approx(14.0**2, abs=2)
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [{"magnitude": 31}, {"operations": 0}, {"std": (0, 1, 1)}, {"policy": "trivial"}, {"flip": 2}],
-    ids=str,
-)
-def test_settings_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        Config(**keys)
-
-
-def test_grey_images_are_refused_with_the_cure():
-    with pytest.raises(InputError, match=r"transform\.name: cifar is for colour.*such as scan"):
-        build_pixel_rule(Config(), ImageShape(1, (28, 28)))

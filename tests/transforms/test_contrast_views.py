@@ -6,7 +6,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from scipy import ndimage
 from torchvision.transforms.v2 import functional
 
@@ -69,7 +68,7 @@ def test_a_training_picture_is_the_published_chain_from_the_same_numbers(keys, p
     config = Config(**keys)
     rule = build_pixel_rule(config, ImageShape(3, (40, 40)))
     size = rule.output.spatial_size[0]
-    for seed in range(4):
+    for seed in range(2):
         uniform = numbers(len(pictures), seed)
         ours = rule(pictures, train=True, uniform=uniform)
         for own, image, row in zip(ours, pictures, uniform, strict=True):
@@ -120,13 +119,3 @@ def test_pictures_that_are_not_square_need_a_size():
     with pytest.raises(InputError, match=r"transform\.size: contrast_views makes square"):
         build_pixel_rule(Config(), shape)
     assert build_pixel_rule(Config(size=48), shape).output.spatial_size == (48, 48)
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [{"crop_scale": (0.5, 1.2)}, {"blur_sigma": (0, 1)}, {"hue": 0.6}, {"std": (0, 1, 1)}],
-    ids=str,
-)
-def test_ranges_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        Config(**keys)

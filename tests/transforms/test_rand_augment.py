@@ -135,11 +135,6 @@ def test_each_operation_is_drawn_as_often_as_any_other(monkeypatch):
     assert all(count == pytest.approx(1000, abs=120) for count in seen.values())
 
 
-def test_nothing_is_left_of_the_augmentation_when_every_part_is_off(pictures):
-    augment = RandAugment(operations=0, flip=0, cutout=0)
-    assert torch.equal(augment(pictures, torch.zeros(7, augment.draws)), pictures)
-
-
 def test_the_preset_augments_training_pictures_alone_then_resizes_and_normalises(pictures):
     shape = ImageShape(3, (40, 56))
     rule = build_pixel_rule(rand_augment.Config(size=64), shape)

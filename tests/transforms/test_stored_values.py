@@ -104,8 +104,9 @@ def test_without_a_rule_floats_are_as_stored():
     assert torch.equal(rule(floats, train=True), floats)
 
 
-@pytest.mark.parametrize("preset", [none, medmnist3d, scan])
-@pytest.mark.parametrize("spatial", [(8, 8), (8, 8, 8)])
+@pytest.mark.parametrize(
+    ("preset", "spatial"), [(none, (8, 8)), (medmnist3d, (8, 8, 8)), (scan, (8, 8))]
+)
 def test_lists_of_transforms_take_both(preset, spatial):
     config = preset.Config(
         train=({"RandGaussianNoise": {"prob": 1.0}},), eval=({"ScaleIntensity": {}},)

@@ -358,14 +358,6 @@ def test_a_domain_that_never_trains_is_not_called_seen_when_another_is_held_out(
     assert any("6 test rows of d left out" in note for note in notes)
 
 
-def test_holding_out_the_domain_that_is_tested_on_anyway_changes_nothing(slides):
-    rows, notes = make_splits(slides, config(held_out=["d"]))
-    plain, plain_notes = make_splits(slides, config())
-    assert rows.keys() == plain.keys()
-    assert all(np.array_equal(rows[name], plain[name]) for name in rows)
-    assert notes == plain_notes
-
-
 def test_without_own_splits_the_whole_held_out_domain_is_tested_on(make_table):
     table = make_table([0, 1] * 30, domains=["a", "b", "c"] * 20)
     rows, _ = make_splits(table, config(held_out=["b"]))
