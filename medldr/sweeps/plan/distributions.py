@@ -95,15 +95,9 @@ def distribution(written: Mapping[str, Any]) -> Distribution:
         ...
         ValueError: log_uniform = [0, 1]: the lower bound should be above 0
     """
-    unknown = [key for key in written if key not in KINDS]
-    if unknown:
-        near = did_you_mean(str(unknown[0]), KINDS)
-        raise ValueError(
-            f"there is no distribution {unknown[0]!r}.{near} Known: {', '.join(KINDS)}"
-        )
-    if len(written) != 1:
-        count = f"has {' and '.join(written)}" if written else "has none"
-        raise ValueError(f"needs one distribution, but {count}. Known: {', '.join(KINDS)}")
+    if len(written) != 1 or not set(written) <= set(KINDS):
+        near = "".join(did_you_mean(str(key), KINDS) for key in written if key not in KINDS)
+        raise ValueError(f"needs one distribution.{near} Known: {', '.join(KINDS)}")
     ((kind, values),) = written.items()
     values = plain(values)
     problem = _choices_fault(values) if kind == "choice" else _bounds_fault(kind, values)
