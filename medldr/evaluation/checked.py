@@ -156,7 +156,6 @@ def _refuse(files: RunFolder, changed: Mapping[str, str], wrong: Iterable[str] =
     if not reasons:
         return
     shown = "; ".join(reasons[:SHOWN])
-    more = f"; and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
     # Scoring again makes new predictions, evaluations and pictures, and nothing else.
     again = {
         path.name for path in (files.predictions, files.evaluation, files.mistakes, files.latents)
@@ -166,6 +165,6 @@ def _refuse(files: RunFolder, changed: Mapping[str, str], wrong: Iterable[str] =
     if lost:
         cure = f"Put the original {' and '.join(lost)} back, or train the run again with --restart"
     raise InputError(
-        f"{files.path} is not as its run left it: {shown}{more}. {cure}; "
+        f"{files.path} is not as its run left it: {shown}. {cure}; "
         f"`medldr verify {files.path}` lists everything that differs"
     )

@@ -62,11 +62,6 @@ def test_values_are_those_of_the_metrics(make, task):
         assert of_domain == pytest.approx(function(half.label, half.prob, task), abs=1e-12)
 
 
-def test_the_same_predictions_give_the_same_evaluation(make):
-    table = make(n=50)
-    assert evaluate({"test": table}, FAST) == evaluate({"test": table}, FAST)
-
-
 def test_every_named_metric_is_defined_in_words(make):
     for task in TASKS:
         found = evaluate({"test": make(task)}, FAST)

@@ -58,14 +58,6 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
     assert (number["low"], number["high"]) == pytest.approx(ends)
 
 
-def test_a_seen_split_that_chose_the_weights_says_so():
-    _, gap = scored("id_val", "test", selection={"rule": "id_val_auc", "split": "id_val"})
-    assert (
-        gap["note"]
-        == "id_val chose the weights (id_val_auc), so the gap from it is biased upwards."
-    )
-
-
 def test_a_seen_split_that_shares_slides_with_training_says_so():
     chosen = {"rule": "id_val_auc", "split": "id_val"}
     shares = "shares groups with the training images, so the gap from it is biased upwards."
@@ -112,13 +104,3 @@ def test_a_comparison_takes_id_val_for_the_gap_alone(run_folder):
     assert (gap["seen"], gap["note"]) == ("id_val", None)
     assert gap["value"] == pytest.approx(np.mean(expected), abs=1e-12)
     assert gap["low"] < gap["value"] < gap["high"]
-
-
-def test_a_comparison_names_the_methods_whose_seen_split_chose(run_folder):
-    tables = tables_of("id_val", "test")
-    a = run_folder("a", tables, seen=["hospital_0"], selection=VAL)
-    chosen = {"rule": "id_val_loss", "split": "id_val", "oracle": False}
-    b = run_folder("b", tables, label="b", identity="2", seen=["hospital_0"], selection=chosen)
-    notes = {g["method"]: g["note"] for g in compare([a, b])["gaps"]}
-    assert notes["erm"] is None
-    assert "id_val chose the weights (id_val_loss)" in notes["b"]

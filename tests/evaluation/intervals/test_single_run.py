@@ -115,10 +115,6 @@ def test_undefined_draws_are_left_out_and_counted():
     assert ends(found) == pytest.approx(tuple(np.quantile(SPREAD, [0.025, 0.975])))
 
 
-def test_an_undefined_number_has_its_reason_alone():
-    assert number(RECALL, np.nan, SPREAD, images(9), "no such class")["reason"] == "no such class"
-
-
 @pytest.mark.parametrize("groups", [None, 7])
 def test_every_draw_has_the_threshold_of_its_own_validation_draw(make, groups):
     """Against a loop that repeats the items of each draw."""

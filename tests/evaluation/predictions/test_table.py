@@ -60,10 +60,6 @@ def test_what_is_no_probability_is_refused(tmp_path, prob, said):
     assert "medldr evaluate" in str(error.value)
 
 
-def test_labels_that_are_decided_one_by_one_need_not_sum_to_one():
-    assert len(predictions_of("multi-label", [[0, 1]], [[0.9, 0.8]])) == 1
-
-
 def test_names_with_commas_quotes_lines_and_any_script_survive(tmp_path):
     names = ["Brüche, alle", 'say "no"', "骨折", "two\nlines"]
     texts = {
@@ -127,13 +123,6 @@ def test_the_part_of_a_held_out_domain_is_a_column_where_there_is_one(make, task
     assert [row[4] for row in rows[1:]] == ["target_in", "", "target_out"]
     assert_equal(read_predictions(tmp_path / "p.csv", task), table)
     assert join([table, table]).part.tolist() == [*table.part.tolist()] * 2
-
-
-def test_a_table_without_parts_is_written_as_ever_and_reads_as_without_any(make, tmp_path):
-    table = make(n=4)
-    write_predictions(tmp_path / "p.csv", table)
-    assert (tmp_path / "p.csv").read_text().startswith("id,split,domain,group,label,prob_0")
-    assert read_predictions(tmp_path / "p.csv").part.tolist() == [""] * 4
 
 
 def test_ordered_classes_are_known_from_the_evaluation_beside_the_table(make, tmp_path):
