@@ -3,7 +3,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import nn
 from torch.nn import functional
 
@@ -304,23 +303,6 @@ def test_labels_all_missing_leave_a_finite_loss(build):
     out.loss.backward()
     assert out.loss == 0
     assert all(torch.isfinite(p.grad).all() for p in model.parameters())
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"weights": [0, 0]}, "not both 0"),
-        ({"weights": [1, -1]}, "at least 0"),
-        ({"weights": [1, float("inf")]}, "finite"),
-        ({"weights": [1]}, "Field required"),
-        ({"heads": 0}, "greater than or equal to 1"),
-        ({"dropout": 1.0}, "less than 1"),
-        ({"encoder_lr_scale": 0}, "greater than 0"),
-    ],
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys, message):
-    with pytest.raises(ValidationError, match=message):
-        BatchFormerConfig.model_validate({"name": "batchformer", **keys})
 
 
 @pytest.mark.slow  # compilation

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import torch
 from lightning_fabric import Fabric
-from pydantic import ValidationError
 from torch import nn
 from torch.nn import functional
 
 from medldr.algorithms._adversarial import ganin_strength, turn_of_discriminator
 from medldr.algorithms._discriminator import Discriminator
-from medldr.algorithms.dann import DANNConfig
 from medldr.config.schema import TrainingConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
@@ -298,20 +296,3 @@ def test_it_is_refused_as_a_base(standins):
     spec = standins.make_spec()
     with pytest.raises(InputError, match="dann makes its own steps"):
         standins.make_algorithm("latentdr", spec, standins.make_model(spec), base="dann")
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"weight": -1},
-        {"d_steps": 0},
-        {"grad_penalty": float("inf")},
-        {"lr_d": 0},
-        {"depth": 1},
-        {"dropout": 1},
-        {"schedule": "linear"},
-    ],
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        DANNConfig.model_validate({"name": "dann", **keys})

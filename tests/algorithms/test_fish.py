@@ -8,7 +8,6 @@ from itertools import permutations
 import pytest
 import torch
 from lightning_fabric import Fabric
-from pydantic import ValidationError
 from torch import nn
 
 from medldr.algorithms.fish import Fish, FishConfig
@@ -359,11 +358,3 @@ def test_nothing_stacks_on_it(standins):
     spec = standins.make_spec()
     with pytest.raises(InputError, match=r"algorithm\.base: fish makes its own steps"):
         standins.make_algorithm("latentdr", spec, standins.make_model(spec), base={"name": "fish"})
-
-
-@pytest.mark.parametrize(
-    "keys", [{"meta_lr": -0.1}, {"meta_lr": float("nan")}, {"meta_steps": 0}, {"order": "names"}]
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        FishConfig.model_validate({"name": "fish", **keys})

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 from lightning_fabric import Fabric
-from pydantic import ValidationError
 from torch import nn
 from torch.nn import functional
 
 from medldr import plugins
-from medldr.algorithms.fishr import FishrConfig, gradient_variances, residuals
+from medldr.algorithms.fishr import gradient_variances, residuals
 from medldr.config.schema import TrainingConfig
 from medldr.errors import InputError
 from medldr.models import build_model
@@ -344,11 +343,3 @@ def test_it_compiles_to_the_same_loss(build):
     expected = algorithm.loss(model, batch).loss
     compiled = torch.compile(algorithm.loss, backend="eager")
     torch.testing.assert_close(compiled(model, batch).loss, expected)
-
-
-@pytest.mark.parametrize(
-    "keys", [{"weight": -1}, {"ema": 1.0}, {"ema": -0.1}, {"anneal_steps": -1}]
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        FishrConfig.model_validate({"name": "fishr", **keys})

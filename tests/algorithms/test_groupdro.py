@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 
 from medldr.algorithms.groupdro import GroupDROConfig, moved
 
@@ -178,12 +177,6 @@ def test_a_method_stacked_on_it_moves_its_weights(standins):
     assert algorithm.base.q.max() > 1 / 3
     assert "weight/north" in out.logs
     assert model.passes == 1
-
-
-@pytest.mark.parametrize("keys", [{"eta": -1}, {"eta": float("inf")}])
-def test_options_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        GroupDROConfig.model_validate({"name": "groupdro", **keys})
 
 
 def test_the_default_is_domainbeds():

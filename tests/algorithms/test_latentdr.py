@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from torch.nn import functional
 
 from medldr.algorithms.latentdr import LatentDRConfig
@@ -113,25 +112,6 @@ def test_loss_of_its_own_serves_all_terms_without_a_base(build):
     out = algorithm.loss(model, batch)
     expected = functional.cross_entropy(out.logits, batch.label, label_smoothing=0.4)
     torch.testing.assert_close(out.logs["loss/original"], expected.detach())
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"degrade": "none"}, "choose a degradation"),
-        ({"restore": "none"}, "set restore to 'attention'"),
-        ({"terms": []}, "plain training"),
-        ({"terms": ["degradation"]}, "degraded"),
-        ({"dropout": 1.0}, "less than 1"),
-        ({"keep": 0.0}, "greater than 0"),
-        ({"norm": "middle"}, "post"),
-        ({"share_operators": True, "degrade": "pool"}, "two attention operators"),
-        ({"weights": [1, -1, 1]}, "three finite numbers"),
-    ],
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys, message):
-    with pytest.raises(ValidationError, match=message):
-        LatentDRConfig.model_validate({"name": "latentdr", **keys})
 
 
 def test_a_set_of_one_sample_without_it_is_an_error(build):

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import nn
 
 from medldr import plugins
@@ -340,15 +339,6 @@ def test_random_first_weights_are_warned_of(model, training, warned, build, run_
     said = build()[1].check_run(config, processes=1, steps=9)
     assert bool(said) == warned
     assert not warned or "model.pretrained" in said[0]
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [{"weight": -1}, {"encoder_lr_scale": 0}, {"initial_variance": 1e-5}, {"points": "stage1"}],
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        MIROConfig.model_validate({"name": "miro", **keys})
 
 
 def test_the_initial_variance_is_what_it_says():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from lightning_fabric import Fabric
-from pydantic import ValidationError
 from torch import nn
 
 from medldr import plugins
@@ -430,12 +429,3 @@ def test_nothing_stacks_on_it(standins):
     spec = standins.make_spec()
     with pytest.raises(InputError, match="mldg makes its own steps"):
         standins.make_algorithm("latentdr", spec, standins.make_model(spec), base={"name": "mldg"})
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [{"order": "second"}, {"beta": -1}, {"inner_lr": -0.1}, {"n_meta_test": 0}, {"inner": "adamw"}],
-)
-def test_options_that_do_not_fit_fail_in_the_config(keys):
-    with pytest.raises(ValidationError):
-        MLDGConfig.model_validate({"name": "mldg", **keys})
