@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.config import DatasetConfig
-from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.errors import InputError
 from medldr.types import SPLITS
@@ -102,14 +101,11 @@ def domainbed_splits(
         f"{table.name}: DomainBed's split, trial {config.split_seed}: {share} held back at random, "
         "regardless of class."
     )
-    names, counts = np.unique(table.domains[used], return_counts=True)
-    whole = [name for name in names.tolist() if name not in table.domains[out]]
+    whole = np.setdiff1d(table.domains[used], table.domains[out]).tolist()
     if whole:
-        rows = dict(zip(names.tolist(), counts.tolist(), strict=True))
         notes.append(
-            "too few rows to hold any back: "
-            + ", ".join(f"domain {name!r} has {rows[name]}" for name in whole)
-            + "; means over domains of the held-back part exclude these domains."
+            f"too few rows to hold any back, so means over domains of the held-back part exclude: "
+            f"{', '.join(whole)}."
         )
     if config.val_fraction != FRACTION:
         notes.append(
@@ -142,31 +138,27 @@ def _refuse(table: ImageTable, used: NDArray[np.int64], config: DatasetConfig) -
             f"{rule} tests on all rows of a held-out domain, which conflicts with "
             "data.held_out_rows: test. Remove that key, or set data.split_rule: stratified"
         )
-    nameless = used[table.domains[used] == ""]
-    if len(nameless):
+    nameless = table.ids[used[table.domains[used] == ""]].tolist()
+    if nameless:
         raise InputError(
-            f"{rule}: {counted(len(nameless), 'row', 'rows')} of {table.name} without a domain "
-            f"(the first is {str(table.ids[nameless[0]])!r}). Name it, leave them out with "
-            "data.exclude, or set data.split_rule: stratified"
+            f"{rule}: {nameless[0]!r} of {table.name} has no domain. Name it, leave all such items "
+            "out with data.exclude, or set data.split_rule: stratified"
         )
 
 
 def _refuse_torn_groups(table: ImageTable, used: NDArray[np.int64], out: NDArray[np.int64]) -> None:
     """No patient of a domain may be in both of its parts."""
     grouped = used[table.groups[used] != ""]
-    folded = [name.strip().casefold() for name in table.groups[grouped].tolist()]
-    within = list(zip(table.domains[grouped].tolist(), folded, strict=True))
     is_out = np.isin(grouped, out)
-    parts: dict[tuple[str, str], set[bool]] = {}
-    for key, part in zip(within, is_out.tolist(), strict=True):
-        parts.setdefault(key, set()).add(part)
-    torn = [key for key, found in parts.items() if len(found) == 2]
-    if torn:
-        domain, _ = torn[0]
-        name = table.groups[grouped[within.index(torn[0])]]
+    sides: dict[tuple[str, str], dict[bool, str]] = {}  # of each group, however it is spelled
+    for domain, group, part in zip(
+        table.domains[grouped].tolist(), table.groups[grouped].tolist(), is_out, strict=True
+    ):
+        sides.setdefault((domain, group.strip().casefold()), {})[bool(part)] = group
+    torn = next((key for key, names in sides.items() if len(names) == 2), None)
+    if torn is not None:
         raise InputError(
-            f"data.split_rule: domainbed puts images of one group on both sides "
-            f"({counted(len(torn), 'group', 'groups')} of {table.name}; the first is "
-            f"{str(name)!r} of domain {domain!r}), so the scores would be biased. Set "
-            "data.split_rule: stratified, which keeps groups whole"
+            f"data.split_rule: domainbed puts images of one group of {table.name}, "
+            f"{sides[torn][False]!r} of domain {torn[0]!r}, on both sides, so the scores would be "
+            "biased. Set data.split_rule: stratified, which keeps groups whole"
         )

@@ -116,7 +116,7 @@ def test_a_domain_too_small_to_hold_rows_back_is_noted(make_table):
     table = make_table([0, 1] * 12, domains=["a"] * 10 + ["b"] * 10 + ["c"] * 4)
     rows, notes = make_splits(table, config())
     assert "c" not in table.domains[rows["id_val"]]
-    assert notes[1].startswith("too few rows to hold any back: domain 'c' has 4;")
+    assert notes[1].endswith("exclude: c.")
 
 
 def test_a_part_of_the_training_rows_is_taken_from_the_in_parts(table):
@@ -147,9 +147,7 @@ def test_data_that_does_not_go_with_the_rule_is_named(make_table, table):
     with pytest.raises(InputError, match=r"toy has none\. Set data\.split_rule: stratified"):
         make_splits(make_table([0, 1]), config(held_out=[]))
     nameless = make_table([0, 1, 0, 1], domains=["a", "b", "", "a"])
-    with pytest.raises(
-        InputError, match=r"1 row of toy without a domain \(the first is 'item_2'\)"
-    ):
+    with pytest.raises(InputError, match=r"'item_2' of toy has no domain"):
         make_splits(nameless, config())
 
 
@@ -165,5 +163,5 @@ def test_groups_that_would_be_torn_apart_are_refused_with_the_cure(make_table):
 def test_a_group_torn_apart_within_the_held_out_domain_is_refused_too(make_table):
     patients = [""] * 20 + ["P1", "p1 "] * 10
     table = make_table([0, 1] * 20, domains=["a"] * 20 + ["b"] * 20, groups=patients)
-    with pytest.raises(InputError, match=r"\(1 group of toy; the first is 'P1' of domain 'b'"):
+    with pytest.raises(InputError, match=r"(?i)group of toy, 'p1 ?' of domain 'b'"):
         make_splits(table, config())
