@@ -70,18 +70,23 @@ def test_names_shown_instead_of_the_datasets_are_those_of_the_note(make_run, tab
 @pytest.mark.parametrize(
     ("names", "said"),
     [
+        (("cancer", "normal"), True),
+        (("lesion", "no_lesion"), True),
         (("Malignant", "Benign"), True),
         (("1", "0"), True),
         (("disease", "HC healthy"), True),
         (("referable", "Non-Referable"), True),
         (("Pneumonia", "No Finding"), True),
         (("yes", "no"), True),
+        (("adenocarcinoma", "non_small_cell"), False),  # not the absence of anything
         (("lesion: yes", "lesion: no"), True),
         (("x", "--"), False),
         (("no_lesion", "lesion"), False),
         (("normal", "tumour"), False),
         (("0", "1"), False),
         (("abnormal", "nodule"), False),  # "normal" and "no" are parts of words here
+        (("benign", "normal"), False),  # which of the two is negative?
+        (("10", "20"), False),
     ],
 )
 def test_a_second_class_that_reads_like_the_negative_one_is_pointed_out(table, names, said):

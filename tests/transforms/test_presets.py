@@ -65,6 +65,16 @@ def test_upsampled_grey_equals_its_monai_chain_bit_for_bit(grey):
     assert torch.equal(rule(grey, train=True), reference(grey))
 
 
+def test_28_to_224_is_exact_block_replication(pictures):
+    rule = build_pixel_rule(medmnist.Config(size=224), RGB)
+    ours = rule(pictures, train=False)
+    blocks = np.kron(pictures.numpy(), np.ones((8, 8), np.uint8))
+    wanted = build_pixel_rule(medmnist.Config(), ImageShape(3, (224, 224)))(
+        torch.from_numpy(blocks), train=False
+    )
+    assert torch.equal(ours, wanted)
+
+
 def upsampled(image):
     rule = build_pixel_rule(medmnist.Config(size=224), ImageShape(1, image.shape))
     scaled = rule(torch.from_numpy(image)[None, None], train=False)[0, 0]
