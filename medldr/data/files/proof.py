@@ -238,8 +238,7 @@ def _require_part(
     if facts.affine is None and mask.affine is None:
         return
     if facts.affine is None or mask.affine is None:
-        one, other = ("it", "its mask") if mask.affine is None else ("its mask", "it")
-        raise ScanError(f"{one} says how the patient lay, and {other} does not. {cure}")
+        raise ScanError(f"of it and its mask only one says how the patient lay. {cure}")
     corners = np.array([*itertools.product(*((0, n - 1) for n in facts.spatial))])
     moved = (np.array(facts.affine) - np.array(mask.affine))[:3]
     apart = np.linalg.norm(corners @ moved[:, :3].T + moved[:, 3], axis=1).max()

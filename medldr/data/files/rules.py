@@ -117,10 +117,7 @@ def _channels(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> int:
         return next(iter(counts))
     if set(counts) == {1, 3}:
         return 3
-    examples = "; ".join(
-        f"{channels}: {next(i for i, one in facts.items() if one.shape[0] == channels)}"
-        for channels in sorted(counts)
-    )
+    examples = {one.shape[0]: item for item, one in facts.items()}
     raise InputError(
         f"{name}: items have different numbers of channels ({examples}). Set data.channels to 1 or "
         "3, and leave out the items that have neither"

@@ -119,7 +119,7 @@ def _nifti(path, values, affine, code=1):
     [
         (RIGHT_TO_LEFT, 1, ""),
         (LEFT_TO_RIGHT, 1, "its mask lies up to 7 mm beside it, or is turned"),
-        (RIGHT_TO_LEFT, 0, "it says how the patient lay, and its mask does not"),
+        (RIGHT_TO_LEFT, 0, "of it and its mask only one says how the patient lay"),
     ],
 )
 def test_a_mask_that_would_mark_the_other_side_is_refused(tmp_path, affine, code, words):
