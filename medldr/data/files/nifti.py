@@ -155,7 +155,7 @@ def _absent(path: Path) -> str:
 def _why(error: BaseException) -> str:
     """What is wrong, in our own words, because those of nibabel name the file."""
     if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)):
-        return "the file is damaged or truncated: its zipped content cannot be unpacked"
+        return "the file is truncated or damaged: its zipped content cannot be unpacked"
     if isinstance(error, OSError):
         return f"unreadable ({error.strerror})" if error.strerror else _CUT_OFF
     if isinstance(error, ImageFileError):
