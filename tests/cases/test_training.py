@@ -228,6 +228,7 @@ def test_a_full_disk_at_the_start_is_one_message(medldr, write, out, full_disk):
     assert medldr("train", path, "--out", out).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "at"), [(signal.SIGINT, 1), (signal.SIGTERM, 5)])
 def test_a_signal_ends_the_run_with_one_line_and_a_state_to_go_on_from(
     number, at, train, rows, the_run, history, disturb

@@ -30,6 +30,7 @@ def folders(out):
     return [RunFolder(path) for path in sorted(out.iterdir()) if path.is_dir()]
 
 
+@pytest.mark.slow
 def test_both_runs_are_done_and_hold_out_one_scanner(finished):
     runs = [read_json(folder.run) for folder in folders(finished)]
     assert [run["label"] for run in runs] == sorted(RUNS)
@@ -41,6 +42,7 @@ def test_both_runs_are_done_and_hold_out_one_scanner(finished):
         assert sorted(splits["id_test"]["domains"]) == ["scanner_a", "scanner_b", "scanner_c"]
 
 
+@pytest.mark.slow
 def test_its_page_says_that_it_is_no_evidence(finished):
     page = (finished / PAGE).read_text()
     for text in (DEMONSTRATION, _WHAT, _RATE):  # all that its terminal says
@@ -48,6 +50,7 @@ def test_its_page_says_that_it_is_no_evidence(finished):
     assert "scanner_d" in page
 
 
+@pytest.mark.slow
 def test_a_second_call_shows_the_result_without_training(finished, capsys, monkeypatch):
     before = {f.path: f.model.stat().st_mtime_ns for f in folders(finished)}
 

@@ -47,20 +47,18 @@ def test_latents_logits_and_stages_have_the_shapes_promised(name, axes):
     assert all(v.ndim == 2 + axes and v.shape[0] == 4 for v in seen.values())
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_what_a_tap_returns_is_what_goes_on(name, axes, stage):
+def test_what_a_tap_returns_is_what_goes_on(name, axes):
     model = small(name, axes).eval()
-    if stage not in model.stages:
+    for stage in set(STAGES) - set(model.stages):
         with pytest.raises(InputError, match=rf"no stage '{stage}'.*Its stages: .*stage3"):
             model.require_stages([stage], "algorithm.stages")
-        return
     with torch.inference_mode():
         plain = model.features(images(axes))
-        same = model.features(images(axes), {stage: torch.nn.Identity()})
-        zero = [model.features(images(axes) + n, {stage: torch.zeros_like}) for n in (0, 1)]
-    assert torch.equal(plain, same)
-    assert torch.equal(*zero)
-    assert not torch.equal(plain, zero[0])
+        for stage in model.stages:
+            assert torch.equal(plain, model.features(images(axes), {stage: torch.nn.Identity()}))
+            zero = [model.features(images(axes) + n, {stage: torch.zeros_like}) for n in (0, 1)]
+            assert torch.equal(*zero)
+            assert not torch.equal(plain, zero[0])
 
 
 def test_every_parameter_gets_a_finite_gradient(name, axes):

@@ -166,6 +166,7 @@ def test_keys_that_only_one_side_has_are_left_alone(scored):
     assert found(content, table) == {}
 
 
+@pytest.mark.slow
 def test_it_takes_a_small_part_of_an_evaluation(make):
     table = make("multi-class", 2000, 7, seed=3, **texts(2000, ("a", "b", "c")))
     start = time.process_time()

@@ -144,6 +144,7 @@ def test_the_threshold_follows_and_calls_the_same_images_positive():
         assert two["nll"]["value"] < one["nll"]["value"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_what_was_measured_before_is_kept(task):
     tables = tables_of(task)

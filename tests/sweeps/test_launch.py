@@ -137,6 +137,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_waits_until_every_process_has_saved(tmp_path):
     plan = launch.make_plan(CONTENT, (), tmp_path / "S")
     local = local_launcher(2)

@@ -159,6 +159,7 @@ def one_by_one(image, row, config):
     return torch.from_numpy((scaled - mean) / std)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keys",
     [

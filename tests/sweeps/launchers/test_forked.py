@@ -126,6 +126,7 @@ def _pids(members, name):
     return int(words[1]), int(words[2])
 
 
+@pytest.mark.slow
 def test_a_forked_process_is_as_one_by_itself(play):
     members = play("numpy")
     for name in ("forked", "plain"):
@@ -149,6 +150,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.slow
 def test_its_ending_is_the_processs_own_and_others_go_on(play):
     members = play()
     other = members.start("other", SAVES)
@@ -181,6 +183,7 @@ def test_members_share_what_was_imported_and_draw_their_own_numbers(play, tmp_pa
     assert not set(first) & set(second)
 
 
+@pytest.mark.slow
 def test_stopping_lets_it_save_and_killing_ends_what_it_started_too(play, until):
     members = play()
     handle = members.start("a", SAVES)
@@ -219,6 +222,7 @@ def test_stopping_does_not_wait_for_the_imports(play, tmp_path):
     assert members.log("a") == ""
 
 
+@pytest.mark.slow
 def test_when_the_server_is_killed_its_members_save_and_go_on_by_themselves(play):
     members = play()
     handle = members.start("a", GOES_ON)
@@ -247,6 +251,7 @@ def test_one_that_was_stopped_is_not_started_again_by_the_end_of_its_server(play
     assert "went on" not in members.log("a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -276,6 +281,7 @@ def test_a_server_without_room_leaves_the_member_to_itself(play, tmp_path):
     assert int(members.log("a")) == os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 def test_members_of_a_killed_sweep_save_and_its_server_ends(play, until, tmp_path):
     members = play()
@@ -298,6 +304,7 @@ def test_members_of_a_killed_sweep_save_and_its_server_ends(play, until, tmp_pat
     until(lambda: not any(forked._is_alive(pid) for pid in _pids(members, "a")))
 
 
+@pytest.mark.slow
 def test_closing_ends_the_server_after_its_members(play, until):
     members = play()
     handle = members.start("a", SAVES)

@@ -85,7 +85,11 @@ def test_another_version_is_refused_by_name(train):
             {"machine.threads": 2},
             r"the number of CPU threads was 1 and is now 2 \(set machine.threads",
         ),
-        ({"machine.compile": True}, "machine.compile was False and is now True"),
+        pytest.param(
+            {"machine.compile": True},
+            "machine.compile was False and is now True",
+            marks=pytest.mark.slow,
+        ),
         ({"data.train": 22}, r"the training data \(hash\) was .*the splits \(hash\) was"),
         ({"seed": 4}, "the seed was 0 and is now 4"),
         ({"training.lr": 0.01}, "the configuration was"),

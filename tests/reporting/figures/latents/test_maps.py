@@ -49,6 +49,7 @@ def test_each_run_is_shown_by_class_and_by_domain():
     assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [1, 12])
 def test_figures_of_many_images_stay_small(runs):
     kinds = [("pca", "all"), ("t-sne", "all"), ("t-sne", "unseen")][: 3 if runs == 1 else 1]
