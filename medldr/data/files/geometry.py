@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,29 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from medldr.data.files.config import CropConfig, Rules
-    from medldr.data.files.facts import Facts
-
-    Grid: TypeAlias = Scan | Facts
 
 _WIDER: Final = 1.5
 """How much wider than the others a spacing is that tells where the slices lie."""
+
+
+class Grid(Protocol):
+    """Where pixels lie: a scan knows it, and so do the facts that are kept of one."""
+
+    @property
+    def spatial(self) -> tuple[int, ...]:
+        """Pixels along each axis."""
+
+    @property
+    def spacing(self) -> tuple[float, ...] | None:
+        """Millimetres between them."""
+
+    @property
+    def affine(self) -> Any:
+        """From indices to places in the patient."""
+
+    @property
+    def frames(self) -> int:
+        """Frames that have no places."""
 
 
 # Pictures and volumes
