@@ -66,12 +66,14 @@ def run_hash(config: RunConfig) -> str:
 
 def _manifest_ids(path: Path) -> str:
     """The hash of its splits that a manifest states; a run that reads the file checks it."""
-    return _stated_ids(path, path.stat().st_mtime_ns if path.exists() else None)
+    facts = path.stat() if path.exists() else None
+    return _stated_ids(path, facts and (facts.st_mtime_ns, facts.st_size))
 
 
 @functools.lru_cache(maxsize=16)  # all runs of a sweep name the same file
-def _stated_ids(path: Path, changed: int | None) -> str:
-    del changed
+def _stated_ids(path: Path, state: tuple[int, int] | None) -> str:
+    """The hash that a file states; its time and size are those of the answer that is remembered."""
+    del state
     try:
         return str(read_json(path)["ids_sha256"])
     except (InputError, LookupError, TypeError) as error:
