@@ -168,6 +168,11 @@ class EvaluationConfig(Section):
         description="temperature: divide the logits by one number, fitted on val, else id_val, "
         "before anything is scored or written; decisions stay the same",
     )
+    temperature_forced: bool = Field(
+        False,
+        description="fit a temperature also on fewer than 50 validation images (groups, where "
+        "there are any), which do not determine one",
+    )
     prevalence: float | None = Field(
         None,
         gt=0,

@@ -18,6 +18,7 @@ from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
 from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
+from medldr.folders.evaluation_parts import RecalibrationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
 
@@ -128,6 +129,7 @@ def evaluate(
         )
         entries[split] = SplitEntry(scores, split, config)
     chosen = None if selection is None else Selection.model_validate(selection)
+    made = None if recalibrated is None else RecalibrationRecord.model_validate(recalibrated)
     return {
         "schema": 1,
         "task": first.task,
@@ -149,6 +151,7 @@ def evaluate(
         "gap": _gap(entries, seen, shared, chosen),
         "notes": [
             *notes,
+            *(() if made is None else made.notes),
             *undivided,
             *(note for split, of in entries.items() for note in split_notes(split, of.scores)),
         ],

@@ -89,7 +89,6 @@ def predict_and_score(
         predicted, made = recalibration.recalibrated(given, config.evaluation)
         said = [*data.notes, *(notes if rule == reported else ())]
         if made is not None:
-            said.append(made.note)
             add_to_run_record(folder, recalibration={rule: made.model_dump()})
         how = None if made is None else recalibration.written(made, given, config.evaluation)
         evaluation = evaluate(

@@ -15,10 +15,14 @@ A temperature is used only where the validation split determines it. There is no
 validation split, with outputs that are not finite, with labels that are all one class, or where the
 loss has no minimum between `LOWEST` and `HIGHEST`: it falls without end towards zero where every
 validation image is classified correctly, which would turn all probabilities into 0 and 1, and
-towards infinity where the probabilities say nothing about the labels.
+towards infinity where the probabilities say nothing about the labels. Below `FEWEST` validation
+units there is one only if `evaluation.temperature_forced` asks for it.
 
 Source:
-    Guo et al. 2017; the bounds, and to leave probabilities as they are there, are our choice.
+    Guo et al. 2017. Our choice: the bounds, `FEWEST`, and to leave probabilities as they are there;
+    the interval, which is made of the bootstrap draws in which the validation split is scored
+    (groups where there are any): the temperature of each draw, on the log scale, as percentiles, or
+    as Student's t over groups. A draw without a minimum between the bounds counts at its bound.
 """
 
 from __future__ import annotations
@@ -30,11 +34,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.intervals.single_run import Sample, number
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.calibration import SMALLEST
-from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
 from medldr.evaluation.split_scores import positive_class
-from medldr.folders.evaluation_parts import Recalibration
+from medldr.folders.evaluation_parts import Recalibration, Worsened
+from medldr.metric import Metric
 from medldr.metrics import METRICS
 from medldr.types import Predictions, Task
 
@@ -45,6 +52,13 @@ LOWEST: Final = 0.1
 HIGHEST: Final = 100.0
 VALIDATION: Final = ("val", "id_val")
 """Splits that a temperature may come from, the first one that was predicted."""
+FEWEST: Final = 50
+"""Validation images (groups, where there are any) that a temperature needs."""
+NOTICED: Final = 0.001
+"""A metric that rises by less than three decimals show is not called worse."""
+_STEPS: Final = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Distances from the fitted temperature, on the log scale, at which draws are evaluated."""
+_LOG: Final = Metric("log", "Log temperature", "", range=(np.log(LOWEST), np.log(HIGHEST)))
 
 
 def recalibrated(
@@ -62,7 +76,7 @@ def recalibrated(
     """
     if config.recalibrate == "none":
         return dict(tables), None
-    made = find(tables)
+    made = find(tables, config)
     if made.temperature is None:
         return dict(tables), made
     found = {
@@ -72,21 +86,65 @@ def recalibrated(
     return found, made
 
 
-def find(tables: Mapping[str, Predictions]) -> Recalibration:
-    """The temperature of some predictions.
+def find(tables: Mapping[str, Predictions], config: EvaluationConfig) -> Recalibration:
+    """The temperature of some predictions, and how well their validation split determines it.
 
     Args:
         tables: One table per split.
+        config: Draws and their seed, and whether few units may do.
     """
     split = next((name for name in VALIDATION if name in tables and len(tables[name])), None)
     if split is None:
         return Recalibration(method="temperature", reason="no validation split was scored")
-    table = tables[split]
-    made = Recalibration(method="temperature", split=split, n=len(table))
+    table, units = tables[split], bootstrap.units(tables[split])
+    groups = units.count if units.grouped else None
+    made = Recalibration(method="temperature", split=split, n=len(table), n_groups=groups)
+    if units.count < FEWEST and not config.temperature_forced:
+        reason = (
+            f"{split} has {made.size}, fewer than the {FEWEST} {units.kind}s that determine a "
+            "temperature (evaluation.temperature_forced=true fits one all the same)"
+        )
+        return made.model_copy(update={"reason": reason})
     found = temperature(table.label, table.prob, table.task)
     if isinstance(found, str):
         return made.model_copy(update={"reason": f"{split} gives no temperature: {found}"})
-    return made.model_copy(update={"temperature": found})
+    sums = _around(found, table).by_group(units.number, units.count)
+    stream = bootstrap.stream(config.bootstrap_seed, split)
+    drawn = bootstrap.resample([("", sums)], units, draws=config.draws, generator=stream)
+    sample = Sample(units.count, units.grouped, 0)
+    of = number(_LOG, np.log(found), drawn["log"], sample, None)
+    ends = {end: None if of[end] is None else float(np.exp(of[end])) for end in ("low", "high")}
+    return made.model_copy(update={"temperature": found, "reason": of["reason"], **ends})
+
+
+def _around(temperature: float, table: Predictions) -> Sums:
+    """The log of the temperature with the lowest loss, of any draw of the items.
+
+    The slope of the loss is known at some temperatures and interpolated between them; with several
+    labels it is the mean over labels, whose known items vary from draw to draw.
+    """
+    middle, steps = -np.log(temperature), np.array(_STEPS)
+    inner = np.concatenate([middle - steps, [middle], middle + steps])
+    ends = -np.log([HIGHEST, LOWEST])
+    grid = np.unique(np.clip(np.concatenate([ends, inner]), *ends))  # log of 1 / T
+    logits, truth, weight = _entries(table.label, table.prob, table.task)
+    several = table.task == "multi-label"
+    known = (weight > 0).astype(np.float64).T if several else np.ones((1, len(truth)))
+    slopes = []
+    for inverse in np.exp(grid):
+        each = (_probabilities(inverse * logits, table.task) - truth) * logits
+        slopes.append(each.T * known if several else each.sum(axis=1)[None])
+
+    def finish(sums: Array) -> dict[str, Array]:
+        parts = sums.reshape(len(grid) + 1, len(known), -1)
+        slope = np.nan_to_num(ratio(parts[1:], parts[:1])).sum(axis=1)
+        above = np.clip((slope <= 0).sum(axis=0), 1, len(grid) - 1)  # the slope rises along it
+        draw = np.arange(slope.shape[1])
+        low, high = slope[above - 1, draw], slope[above, draw]
+        share = np.clip(np.nan_to_num(ratio(-low, high - low)), 0, 1)
+        return {"log": -(grid[above - 1] + share * (grid[above] - grid[above - 1]))}
+
+    return Sums(rows(np.concatenate([known, *slopes])), finish)
 
 
 def temperature(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> float | str:
@@ -179,6 +237,39 @@ def before(
     return found
 
 
+def worsened(
+    made: Recalibration, tables: Mapping[str, Predictions], config: EvaluationConfig
+) -> tuple[Worsened, ...]:
+    """Where a temperature raised NLL or ECE: each domain of the tested splits.
+
+    Args:
+        made: The recalibration.
+        tables: One table per split, as the network gave them.
+        config: Which splits and bins.
+    """
+    found: list[Worsened] = []
+    for split in config.splits:
+        table = tables.get(split)
+        if table is None or split in VALIDATION or made.temperature is None:
+            continue
+        for domain in np.unique(table.domain).tolist():
+            part = table.select(table.domain == domain)
+            if metrics.unusable(part.label, part.prob):
+                continue
+            new = tempered(part.prob, made.temperature, part.task)
+            for name in ("nll", "ece"):
+                old, after = (
+                    metrics.values(
+                        metrics.measures(part.label, prob, part.task, bins=config.bins, only=name)
+                    )[name]
+                    for prob in (part.prob, new)
+                )
+                if after - old >= NOTICED:
+                    place = {"split": split, "domain": domain, "metric": name}
+                    found.append(Worsened(**place, before=old, after=after))
+    return tuple(found)
+
+
 def written(
     made: Recalibration, tables: Mapping[str, Predictions], config: EvaluationConfig
 ) -> dict[str, Any]:
@@ -189,7 +280,8 @@ def written(
         tables: One table per split, as the network gave them.
         config: What is scored.
     """
-    return {**made.model_dump(), "before": before(tables, config)}
+    harm = [each.model_dump() for each in worsened(made, tables, config)]
+    return {**made.model_dump(), "before": before(tables, config), "worsened": harm}
 
 
 def _entries(

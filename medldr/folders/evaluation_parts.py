@@ -154,16 +154,45 @@ class Recalibration(Record):
         method: ``temperature``.
         temperature: What the logits were divided by, above 1 where the network was too confident;
             None if there is none.
+        low: Lower end of its interval; None if there is none.
+        high: Upper end.
         split: The split it was fitted on.
         n: Images of that split.
-        reason: Why there is no temperature.
+        n_groups: Their groups; None where there are none.
+        reason: Why there is no temperature, or no interval of it.
     """
 
     method: str
     temperature: float | None = None
+    low: float | None = None
+    high: float | None = None
     split: str | None = None
     n: int | None = None
+    n_groups: int | None = None
     reason: str | None = None
+
+    @property
+    def size(self) -> str:
+        """What it was fitted on, in words.
+
+        Example:
+            >>> Recalibration(method="temperature", n=6, n_groups=3).size
+            '6 images of 3 groups'
+        """
+        groups = "" if self.n_groups is None else f" of {self.n_groups:,} groups"
+        return f"{self.n or 0:,} images{groups}"
+
+    @property
+    def interval(self) -> str:
+        """Its interval in words, or why it has none; empty where nothing is recorded of it.
+
+        Example:
+            >>> Recalibration(method="temperature", temperature=10.8, low=0.1, high=100).interval
+            '95% CI 0.1 to 100'
+        """
+        if self.low is None or self.high is None:
+            return self.reason or ""
+        return f"95% CI {self.low:.3g} to {self.high:.3g}"
 
     @property
     def note(self) -> str:
@@ -172,9 +201,42 @@ class Recalibration(Record):
             return (
                 f"Recalibration: {self.reason}, so the probabilities are as the network gave them."
             )
+        interval = f" ({self.interval})" if self.interval else ""
         return (
-            f"The probabilities were recalibrated with temperature {self.temperature:.3g}, fitted "
-            f"on {self.split} ({self.n:,} images)."
+            f"The probabilities were recalibrated with temperature {self.temperature:.3g}"
+            f"{interval}, fitted on {self.split} ({self.size})."
+        )
+
+
+class Worsened(Record):
+    """A calibration metric that recalibration made worse.
+
+    Attributes:
+        split: The split.
+        domain: The domain; empty for a split without any.
+        metric: ``nll`` or ``ece``.
+        before: Of the original probabilities.
+        after: Of the recalibrated ones.
+    """
+
+    split: str
+    domain: str = ""
+    metric: str
+    before: float
+    after: float
+
+    @property
+    def note(self) -> str:
+        """What readers of the numbers should know.
+
+        Example:
+            >>> Worsened(split="test", domain="h2", metric="nll", before=0.5, after=0.75).note
+            'Recalibration made NLL worse on test, h2: 0.500 before, 0.750 after.'
+        """
+        place = f"{self.split}, {self.domain}" if self.domain else self.split
+        return (
+            f"Recalibration made {self.metric.upper()} worse on {place}: {self.before:.3f} before, "
+            f"{self.after:.3f} after."
         )
 
 
@@ -183,6 +245,13 @@ class RecalibrationRecord(Recalibration):
 
     Attributes:
         before: Calibration metrics of the original probabilities, by split.
+        worsened: What it made worse on splits that it was not fitted on.
     """
 
     before: dict[str, dict[str, float | None]] = Field(default_factory=dict)
+    worsened: tuple[Worsened, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the probabilities were made, and where that did harm."""
+        return self.note, *(each.note for each in self.worsened)

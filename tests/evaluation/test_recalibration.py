@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
 from medldr.evaluation import auc, check, evaluate, predictions_of
+from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.metrics.counts import decide
 from medldr.evaluation.metrics.score import measures, values
 from medldr.evaluation.recalibration import (
@@ -23,6 +24,7 @@ from medldr.types import DataSpec
 
 TASKS = ("multi-class", "binary", "ordinal", "multi-label")
 SCALED = EvaluationConfig(draws=100, recalibrate="temperature")
+FORCED = SCALED.model_copy(update={"temperature_forced": True})
 
 
 def logits_and_labels(task, n=400, k=4, seed=0, missing=0.1):
@@ -171,13 +173,13 @@ def test_by_default_nothing_is_touched():
 def test_id_val_serves_where_there_is_no_val():
     tables = tables_of("multi-class")
     del tables["val"]
-    assert find(tables).split == "id_val"
-    assert find({"test": tables["test"]}).reason == "no validation split was scored"
+    assert find(tables, SCALED).split == "id_val"
+    assert find({"test": tables["test"]}, SCALED).reason == "no validation split was scored"
 
 
 def alone(label, prob, task="binary"):
     table = predictions_of(task, label, prob, split="val")
-    found, made = recalibrated({"val": table}, SCALED)
+    found, made = recalibrated({"val": table}, FORCED)
     assert found["val"] is table  # without a temperature the probabilities stay
     assert made.temperature is None
     assert made.reason in made.note
@@ -206,6 +208,92 @@ def test_a_split_that_cannot_be_measured_has_nothing_before():
     tables = tables_of("binary")
     tables["test"].prob[0] = np.nan
     assert list(before(tables, SCALED)) == ["id_val", "val"]
+
+
+def six():
+    """Six validation images that a temperature of many sizes would fit."""
+    logits, label = logits_and_labels("binary", n=6, seed=3)
+    return predictions_of("binary", label, probabilities(2 * logits, "binary"), split="val")
+
+
+def test_few_validation_images_give_no_temperature_unless_it_is_forced():
+    table = six()
+    found, made = recalibrated({"val": table}, SCALED)
+    assert found["val"] is table
+    assert (made.temperature, made.n) == (None, 6)
+    assert "6 images, fewer than the 50" in made.note
+    assert "evaluation.temperature_forced=true" in made.note
+    _, forced = recalibrated({"val": table}, FORCED)
+    assert forced.low < 0.6 * forced.temperature
+    assert forced.high > 1.4 * forced.temperature
+    assert f"(95% CI {forced.low:.3g} to {forced.high:.3g}), fitted on val (6 im" in forced.note
+
+
+def test_what_counts_is_groups_where_there_are_any():
+    logits, label = logits_and_labels("binary", n=490)
+    prob = probabilities(3 * logits, "binary")
+    table = predictions_of(
+        "binary", label, prob, split="val", group=[f"p{i % 49}" for i in range(490)]
+    )
+    made = find({"val": table}, SCALED)
+    assert (made.temperature, made.n, made.n_groups) == (None, 490, 49)
+    assert "490 images of 49 groups, fewer than the 50 groups" in made.reason
+    one = predictions_of("binary", label, prob, split="val", group=["p"] * 490)
+    alone = find({"val": one}, FORCED)
+    assert (alone.low, alone.high) == (None, None)
+    assert "a single group" in alone.note
+
+
+@pytest.mark.parametrize("task", ["binary", "multi-label"])
+def test_the_interval_is_of_the_temperature_in_each_bootstrap_draw(task):
+    logits, label = logits_and_labels(task, n=150, missing=0.3)
+    table = predictions_of(task, label, probabilities(3 * logits, task), split="val")
+    units = bootstrap.units(table)
+    (weights,) = bootstrap.group_weights(units.count, 100, bootstrap.stream(0, "val"))
+    drawn = [np.repeat(np.arange(150), of[units.number].astype(int)) for of in weights.T]
+    each = [temperature(table.label[rows], table.prob[rows], task) for rows in drawn]
+    made = find({"val": table}, SCALED)
+    assert [made.low, made.high] == pytest.approx(np.quantile(each, [0.025, 0.975]), rel=0.01)
+
+
+def test_the_interval_counts_patients_not_images():
+    logits, label = logits_and_labels("binary", n=60)
+    rows = np.repeat(np.arange(60), 10)  # ten pictures of each patient, all alike
+    prob = probabilities(3 * logits, "binary")
+    once = find({"val": predictions_of("binary", label, prob, split="val")}, SCALED)
+    groups = [f"p{i:03}" for i in rows]
+    tables = [
+        predictions_of("binary", label[rows], prob[rows], split="val", **more)
+        for more in ({"group": groups}, {})
+    ]
+    grouped, loose = (find({"val": table}, SCALED) for table in tables)
+    width, per_group, per_image = (np.log(m.high / m.low) for m in (once, grouped, loose))
+    assert grouped.temperature == pytest.approx(once.temperature)
+    assert per_group == pytest.approx(width, rel=0.15)
+    assert per_image < 0.5 * width
+
+
+def test_where_it_did_harm_is_said_domain_by_domain():
+    logits, label = logits_and_labels("binary", n=300)
+    sure, timid = (probabilities(by * logits, "binary") for by in (3.0, 0.4))
+    domains = ["h1"] * 150 + ["h2"] * 150
+    prob = np.where(np.array(domains)[:, None] == "h1", sure, timid)
+    tables = {
+        "val": predictions_of("binary", label, sure, split="val"),
+        "test": predictions_of("binary", label, prob, split="test", domain=domains),
+    }
+    found, made = recalibrated(tables, SCALED)
+    said = written(made, tables, SCALED)
+    assert [(one["domain"], one["metric"]) for one in said["worsened"]] == [
+        ("h2", "nll"), ("h2", "ece"),
+    ]  # fmt: skip
+    after = found["test"].select(found["test"].domain == "h2")
+    before_, after_ = (log_loss(label[150:], p[:, 1]) for p in (timid[150:], after.prob))
+    assert said["worsened"][0]["before"] == pytest.approx(before_)
+    assert said["worsened"][0]["after"] == pytest.approx(after_)
+    notes = evaluate(found, SCALED, recalibrated=said)["notes"]
+    assert sum("Recalibration made" in note and "test, h2" in note for note in notes) == 2
+    assert any("recalibrated with temperature" in note for note in notes)
 
 
 SPEC = DataSpec("binary", ("a", "b"), (5, 5), 1, (8, 8))

@@ -55,6 +55,7 @@ def lab(tmp_path_factory):
     _table(folder, rows)
     data = {"size": 12, "window": [0, 400], "cache": "off"}
     more = ("evaluation.positive_class=ill", "evaluation.recalibrate=temperature")
+    more += ("evaluation.temperature_forced=true",)
     volumes = [_train(folder, "recipe/own_3d", data, seed, *more) for seed in (0, 1)]
     pictures = tmp_path_factory.mktemp("pictures")
     rows = []

@@ -57,7 +57,7 @@ single run has the interval of its own evaluation and no p. `compare` returns pl
 ``footnotes``
     Sentences on methods that differ from the reference in protocol (another id, not a changed pin),
     augmentation, precision, data or splits, or in what ran: version of medldr or torch, state of
-    the code, device.
+    the code, device; and on every method whose probabilities were recalibrated.
 ``margin``
     Only where one was asked for: ``metric`` and ``value``, a difference of its values. Each
     ``difference`` of that metric then has ``non_inferiority``: a `findings.Verdict`, or None where
@@ -90,7 +90,6 @@ from medldr.evaluation.comparison.findings import margin_of, verdict
 from medldr.evaluation.comparison.notes import (
     footnotes,
     other_positive_class,
-    recalibration_notes,
 )
 from medldr.evaluation.comparison.plain_values import plain_values
 from medldr.evaluation.comparison.runs import (
@@ -190,7 +189,7 @@ def make_comparison(
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
-    notes += recalibration_notes(compared) + shots_notes([run.evaluation for run in loaded])
+    notes += shots_notes([run.evaluation for run in loaded])
     notes += [n for s, one in by_split.items() for n in split_notes(s, one.per_run[0])]
     notes += [note for one in by_split.values() for note in delong_notes(one)]
     texts, marks = footnotes(compared, base)

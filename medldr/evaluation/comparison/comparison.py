@@ -145,7 +145,8 @@ class Method:
         selection: The rule that chose the weights.
         oracle: Whether any run was selected on the test split.
         same_protocol: Whether it followed the protocol of the reference.
-        footnotes: Where it differs from the reference although it should not.
+        footnotes: Where it differs from the reference although it should not, and whether its
+            probabilities were recalibrated.
         control: Whether it is a control of a sweep.
     """
 

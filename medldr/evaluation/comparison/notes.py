@@ -13,14 +13,14 @@ from medldr.folders.run_record import what_ran
 def footnotes(
     methods: Sequence[MethodRuns], base: MethodRuns
 ) -> tuple[list[str], dict[str, list[int]]]:
-    """Sentences on methods that differ from the first run of the reference.
+    """Sentences on methods that differ from the first run of the reference, or were recalibrated.
 
     Args:
         methods: All methods.
         base: The reference. Where its own runs differ among themselves, it has footnotes too.
 
     Returns:
-        The sentences, and by method the numbers (from 1) of those that are about it.
+        The sentences, and by method the numbers (from 1) of those about it.
     """
     texts: list[str] = []
     marks: dict[str, list[int]] = {method.name: [] for method in methods}
@@ -34,13 +34,27 @@ def footnotes(
                 reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
                 texts.append(f"{fact} differs: {different}; {reference}.")
                 marks[method.name].append(len(texts))
-    for method in methods:
-        text = _other_code(method, base)
+    shared = [(method, _other_code(method, base)) for method in methods]
+    shared += [(method, _recalibrated(method)) for method in methods]
+    for method, text in shared:
         if text and text not in texts:
             texts.append(text)
         if text:
             marks[method.name].append(texts.index(text) + 1)
     return texts, marks
+
+
+def _recalibrated(method: MethodRuns) -> str:
+    """Which probabilities of a method are not the network's own; one sentence for all methods."""
+    made = [run.evaluation.recalibration for run in method.runs]
+    changed = sum(one is not None and one.temperature is not None for one in made)
+    if not changed:
+        return ""
+    some = "" if changed == len(made) else f" in {changed} of {len(made)} runs"
+    return (
+        f"Probabilities recalibrated{some}, each run with a temperature from its validation split: "
+        "calibration error, NLL and Brier score are not the network's own."
+    )
 
 
 def _other_code(method: MethodRuns, base: MethodRuns) -> str:
@@ -76,22 +90,6 @@ def _to_compare(run: Run, fact: str) -> Any:
     if fact == "protocol":
         value = str(value or "").removesuffix(MODIFIED)
     return value or "none" if fact in TEXT_FACTS else value
-
-
-def recalibration_notes(methods: Sequence[MethodRuns]) -> list[str]:
-    """Says so where only some of the methods have recalibrated probabilities."""
-    by_state: dict[bool, list[str]] = {True: [], False: []}
-    for method in methods:
-        made = [run.evaluation.recalibration for run in method.runs]
-        changed = any(one is not None and one.temperature is not None for one in made)
-        by_state[changed].append(method.name)
-    if not all(by_state.values()):
-        return []
-    return [
-        f"The probabilities of {', '.join(by_state[True])} were recalibrated, those of "
-        f"{', '.join(by_state[False])} were not: calibration error, NLL and Brier score differ for "
-        "that reason too."
-    ]
 
 
 def other_positive_class(runs: Sequence[Run]) -> list[str]:

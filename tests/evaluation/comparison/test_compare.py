@@ -394,6 +394,34 @@ def test_methods_that_differ_although_they_should_not_have_footnotes(run_folder,
     assert all(same) == (name not in ("data and precision", "protocol and augmentation"))
 
 
+def test_every_row_of_recalibrated_probabilities_is_marked(run_folder):
+    folders = []
+    for place, (label, temperatures) in enumerate(
+        {"a": [2.0, 2.1], "b": [2.2, None], "c": [None]}.items()
+    ):
+        for seed, value in enumerate(temperatures):
+            folder = run_folder(
+                f"{label}-{seed}",
+                {"test": split(1.0, seed + place)},
+                label=label,
+                identity=label,
+                seed=seed,
+            )
+            path = RunFolder(folder).evaluation
+            made = {
+                "method": "temperature",
+                "temperature": value,
+                "reason": None if value else "why",
+            }
+            path.write_text(json.dumps(json.loads(path.read_text()) | {"recalibration": made}))
+            folders.append(folder)
+    found = compare(folders)
+    texts = [[found["footnotes"][n - 1] for n in m["footnotes"]] for m in found["methods"]]
+    assert [len(notes) for notes in texts] == [1, 1, 0]
+    assert texts[0][0].startswith("Probabilities recalibrated, each run")
+    assert texts[1][0].startswith("Probabilities recalibrated in 1 of 2 runs")
+
+
 def test_pairs_are_of_all_methods_that_compete_as_contrasts_of_them_are(
     compared, study, run_folder
 ):

@@ -25,11 +25,13 @@ def recalibration(scored: EvaluationRecord) -> Section | None:
     said = sentence(
         "recalibrated",
         temperature=f"{made.temperature:.3g}",
+        interval=f" ({made.interval})" if made.interval else "",
         tendency="overconfident" if made.temperature > 1 else "underconfident",
         split=split_name(made.split or "").lower(),
-        n=made.n or 0,
+        size=made.size,
     )
-    return section("run", "recalibration", Paragraph(said), recalibration_table(scored))
+    harm = Paragraph(" ".join(each.note for each in made.worsened))
+    return section("run", "recalibration", Paragraph(said), recalibration_table(scored), harm)
 
 
 def recalibration_table(scored: EvaluationRecord) -> Table | None:
