@@ -25,12 +25,14 @@ class Loss(nn.Module):
 
     Attributes:
         tasks: Kinds of labels that this loss fits.
+        head: The one ``model.head`` that it works with; empty: any.
         balances_classes: It makes up for rare classes by their training counts, so class-balanced
             batches or class weights on top of it would do so twice.
         config: Its keys.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("multi-class", "binary", "ordinal")
+    head: ClassVar[str] = ""
     balances_classes: bool = False
 
     def __init__(self, config: LossConfig, spec: DataSpec) -> None:

@@ -64,6 +64,7 @@ class LDAM(Loss):
         [27.0001]
     """
 
+    head = "cosine"
     margins: Tensor
 
     def __init__(self, config: LDAMConfig, spec: DataSpec) -> None:

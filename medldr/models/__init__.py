@@ -50,6 +50,12 @@ def build_model(
             f"{spec.spatial_dims}D, of size {spec.spatial_size}. "
             f"Models that fit: {', '.join(others)}"
         )
+    if config.head == "corn" and spec.task != "ordinal":
+        raise InputError(
+            f"model.head: corn is for ordered classes, but the labels are {spec.task}. Set "
+            "data.ordinal: true if the classes are grades, or else model.head: linear and another "
+            "algorithm.loss than corn"
+        )
     published = _chosen(config)
     start = None
     if published is not None:

@@ -15,7 +15,9 @@ class ModelConfig(PluginSection):
     """Keys that every network has."""
 
     width: float = Field(1.0, gt=0, description="factor on the number of channels")
-    head: Literal["linear", "cosine"] = "linear"
+    head: Literal["linear", "cosine", "corn"] = Field(
+        "linear", description="corn: K - 1 decisions of ordered classes, as the loss corn needs"
+    )
     cosine_scale: float = Field(
         SCALE, gt=0, description="with head: cosine, the factor on the cosines; LDAM: 30"
     )

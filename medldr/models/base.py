@@ -12,6 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.errors import InputError, did_you_mean
 from medldr.models._config import ModelConfig as ModelConfig
+from medldr.models._corn_head import CornHead as CornHead
 from medldr.models._cosine_head import CosineHead as CosineHead
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
@@ -94,11 +95,13 @@ class FeatureModel(nn.Module):
         self.num_classes = num_classes
         config = config or ModelConfig(name=type(self).__name__)
         self.dropout = config.dropout
-        self.head: nn.Module = (
-            nn.Linear(dim, num_classes)
-            if config.head == "linear"
-            else CosineHead(dim, num_classes, config.cosine_scale)
-        )
+        self.head: nn.Module
+        if config.head == "linear":
+            self.head = nn.Linear(dim, num_classes)
+        elif config.head == "cosine":
+            self.head = CosineHead(dim, num_classes, config.cosine_scale)
+        else:
+            self.head = CornHead(dim, num_classes)
 
     def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """The network itself, which every subclass implements: `features` without dropout."""

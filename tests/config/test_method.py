@@ -49,6 +49,8 @@ def test_a_method_of_another_package_goes_by_its_own_name():
 METHODS = {
     "ldam": (erm("ldam"), {}, "LDAM"),
     "ldam_drw": (erm("ldam"), DRW, "LDAM-DRW"),
+    "corn": (erm("corn"), {}, "CORN"),
+    "latentdr_sa+corn": ({**LATENTDR, "loss": "corn"}, {}, "LatentDR (SA) on CORN"),
     "bcl": ({"name": "bcl", "loss": {"name": "logit_adjusted"}}, {}, "BCL"),
     "latentdr_sa+groupdro": ({**LATENTDR, "base": {"name": "groupdro"}}, {}, "LatentDR (SA) on "
     "GroupDRO"),

@@ -7,7 +7,7 @@ from torch.nn import functional
 from medldr import plugins
 from medldr.algorithms.base import build_loss
 from medldr.errors import InputError
-from medldr.models.base import CosineHead
+from medldr.models.base import FeatureModel, ModelConfig
 from medldr.types import TASKS, DataSpec
 
 COUNTS = (40, 10, 3, 1)
@@ -17,15 +17,18 @@ pytestmark = pytest.mark.parametrize("name", plugins.names("losses"))
 
 
 def make(name, task=None, counts=COUNTS):
-    """A loss for a task that it fits, bound to a cosine head, which every loss accepts."""
+    """A loss for a task that it fits, bound to the head that it needs."""
     module = plugins.load("losses", name)
     task = task or module.LOSS.tasks[0]
     names = tuple("abcd"[: len(counts)])
     spec = DataSpec(task, names, counts, 1, (8, 8))
     loss = build_loss(module.Config(name=name), spec)
-    head = CosineHead(3, len(counts))
-    head.scale = SCALE
-    loss.bind(head)
+    keys = {"head": loss.head or "linear"}
+    if loss.head == "cosine":
+        keys["cosine_scale"] = SCALE
+    config = ModelConfig(name="any", **keys)
+    model = FeatureModel(stage_dims=(3,), dim=3, num_classes=len(counts), config=config)
+    loss.bind(model.head)
     return loss, spec
 
 

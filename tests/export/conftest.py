@@ -40,7 +40,8 @@ def answers_apart(model):
             module.running_mean.normal_(0, 0.2, generator=generator)
             module.running_var.uniform_(0.5, 1.5, generator=generator)
     with torch.no_grad():
-        model.head.weight.normal_(0, 0.7, generator=generator)
+        linear = getattr(model.head, "decisions", model.head)
+        linear.weight.normal_(0, 0.7, generator=generator)
     return model.eval()
 
 
@@ -65,7 +66,8 @@ def network():
             keys = {"width": 0.125, **keys}
         config = plugins.load("models", name).Config(name=name, **keys)
         names = tuple(f"class {n}" for n in range(classes))
-        spec = DataSpec("multi-class", names, (1,) * classes, channels, size)
+        task = "ordinal" if keys.get("head") == "corn" else "multi-class"
+        spec = DataSpec(task, names, (1,) * classes, channels, size)
         return answers_apart(build_model(config, spec, 0))
 
     return make

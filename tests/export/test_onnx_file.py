@@ -28,6 +28,14 @@ NETWORKS = {
         "uint8",
         {"name": "natural", "size": 18},
     ),
+    "resnet18, ordered": (
+        "resnet18",
+        1,
+        (16, 16),
+        {"stem": "small", "head": "corn"},
+        "uint8",
+        {"name": "medmnist"},
+    ),
     "timm": ("timm", 3, (32, 32), {"network": "test_resnet"}, "uint8", {"name": "camelyon17"}),
 }
 

@@ -16,6 +16,7 @@ class Config(DatasetConfig):
     kind: Literal["val", "id_val", "both", "none"] = "val"
     own_splits: bool = True
     sites: int = 2
+    ordinal: bool = False
 
 
 def load(config: Config) -> ImageTable:
@@ -28,9 +29,10 @@ def load(config: Config) -> ImageTable:
     random = np.random.default_rng(5)
     labels = np.arange(rows) % config.classes
     noise = random.integers(0, 120, (rows, 1, 8, 8))
+    task = "multi-class" if config.classes > 2 else "binary"
     return ImageTable(
         name="tiny",
-        task="multi-class" if config.classes > 2 else "binary",
+        task="ordinal" if config.ordinal else task,
         class_names=tuple("abcdefgh"[: config.classes]),
         images=(noise + 40 * labels[:, None, None, None]).astype(np.uint8),
         labels=labels.astype(np.int64),
