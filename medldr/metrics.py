@@ -176,6 +176,7 @@ _TABLE: Final = (
         "Agreement beyond chance on an ordered scale; an error of two grades weighs four times as "
         "much as an error of one.",
         function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",), short="Kappa",
+        selects=True,
         definition="Cohen's kappa of ordered classes with quadratic weights",
         undefined="labels and predictions are all one class", aliases=("kappa",), range=(-1.0, 1.0),
     ),
@@ -183,7 +184,7 @@ _TABLE: Final = (
         "mae", "Mean absolute error", "Mean distance from the true grade, in grades.",
         better="lower", function="ordinal.distances", tasks=("ordinal",), cards=("ordinal",),
         definition="mean distance between label and prediction, in classes", short="Abs. error",
-        range=(0.0, inf),
+        range=(0.0, inf), selects=True,
     ),
     Metric(
         "ece", "ECE",

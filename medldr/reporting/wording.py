@@ -7,7 +7,7 @@ from typing import Final
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import Number
-from medldr.metrics import METRICS, TASKS, Metric
+from medldr.metrics import METRICS, TASKS, Metric, metric_facts
 from medldr.reporting.table import interval
 from medldr.types import SPLIT_TITLES
 
@@ -31,6 +31,8 @@ def rule_text(rule: str, split: str = "") -> str:
     Example:
         >>> rule_text("val_auc"), rule_text("oracle_loss")
         ('the best validation AUC', 'the lowest test loss')
+        >>> rule_text("val_mae")
+        'the lowest validation mean absolute error'
         >>> rule_text("val_auc", "id_val")
         'the best seen-domain validation AUC'
         >>> rule_text("oracle_out_accuracy", "target_out")
@@ -46,9 +48,10 @@ def rule_text(rule: str, split: str = "") -> str:
     for prefix, named in _RULE_SPLITS.items():
         key = rule.removeprefix(f"{prefix}_")
         if key != rule:
-            best = "lowest" if key.endswith("loss") else "best"
+            best = "lowest" if metric_facts(key).better == "lower" else "best"
             read = _RULE_SPLITS.get(split, named)
-            return f"the {best} {read} {'AUC' if key == 'auc' else key.replace('_', ' ')}"
+            words = {"auc": "AUC", "mae": "mean absolute error"}.get(key, key.replace("_", " "))
+            return f"the {best} {read} {words}"
     return rule.replace("_", " ")
 
 

@@ -86,6 +86,7 @@ def prepare(
     rules = parse_rules(
         training.select,
         splits,
+        task=data.spec.task,
         oracle=config.evaluation.oracle,
         averaging=averaging.name if averaging else None,
     )

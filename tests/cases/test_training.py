@@ -5,6 +5,7 @@ import math
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +32,21 @@ def test_a_lone_last_image_ends_no_epoch(train, rows, the_run, history):
     scored = json.loads(the_run().evaluation.read_text())["splits"]
     assert (scored["val"]["n"], scored["test"]["n"]) == (5, 5)
     assert len(pd.read_csv(the_run().predictions)) == 10
+
+
+def test_five_grades_can_select_by_their_kappa_and_other_classes_cannot(train, rows, the_run, out):
+    graded = {"classes": list("01234"), "task": "ordinal"}
+    keys = {"given": rows(train="01234" * 4, val="0123401234", test="01234"), "data": graded}
+    words = ("training.select=[val_quadratic_kappa,val_mae]", "training.early_stopping=1")
+    refused = train(*words, **{**keys, "data": {**graded, "task": "multi-class"}})
+    assert refused.code == 2
+    assert "training.select: val_quadratic_kappa is of ordinal labels" in refused.err
+    assert not list(out.glob("*/metrics.jsonl"))
+    shutil.rmtree(out)
+    ended = train(*words, **keys)
+    assert ended.code == 0, ended.err
+    chosen = json.loads((the_run().path / "run.json").read_text())["selection"]
+    assert chosen["rule"] == "val_quadratic_kappa"
 
 
 def test_a_lone_last_image_of_an_evaluation_counts(train, the_run):

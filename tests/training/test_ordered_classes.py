@@ -47,3 +47,23 @@ def test_what_does_not_fit_is_refused_before_training(changes, said, train, tmp_
     with pytest.raises(InputError, match=said):
         train(changes, "refused")
     assert not list(tmp_path.glob("**/metrics.jsonl"))
+
+
+def test_grades_select_by_their_distance_and_stop_early_where_it_falls_no_more(train, rows_of):
+    rules = ("val_mae", "val_quadratic_kappa")
+    # A rate that is too high, so that both get better and worse again.
+    changes = {**GRADES, "seed": 1, "training.epochs": 8, "training.lr": 0.6}
+    changes["training.select"] = rules
+    whole = train(changes, "whole")
+    rows = rows_of(whole.folder)
+    for rule, best in zip(rules, (min, max), strict=True):
+        values = [row[rule.replace("_", "/", 1)] for row in rows]
+        chosen = whole.fitted.selections[rule]
+        wanted = best(value for value in values if value is not None)
+        assert wanted not in (values[0], values[-1])
+        assert (chosen.value, chosen.epoch) == (wanted, 1 + values.index(wanted))
+    mae = [row["val/mae"] for row in rows]
+    first = next(n for n in range(1, 8) if mae[n] >= min(mae[:n]))
+    assert 1 < first < 7
+    stopped = train({**changes, "training.early_stopping": 1}, "stopped")
+    assert (stopped.fitted.stopped_early, stopped.fitted.epochs) == (True, 1 + first)

@@ -105,6 +105,7 @@ def apply(
     rules = parse_rules(
         list(fitted.selections),
         splits,
+        task=data.spec.task,
         oracle=config.evaluation.oracle,
         averaging=SWAD if SWAD in fitted.selections else None,
     )

@@ -12,6 +12,7 @@ from medldr.config.training_options import SWAD
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import RunFolder
 from medldr.folders.run_record import Selection
+from medldr.types import Task
 
 
 class Selector:
@@ -178,6 +179,7 @@ def parse_rules(
     names: Sequence[str],
     splits: Collection[str],
     *,
+    task: Task | None = None,
     oracle: bool = False,
     averaging: str | None = None,
 ) -> tuple[Rule, ...]:
@@ -187,13 +189,14 @@ def parse_rules(
         names: The first is the reported one.
         splits: Splits that the data has, and parts of held-out domains. ``val_*`` reads ``val``,
             or ``id_val`` without one.
+        task: Kind of labels, which a rule's metric must fit; None: any.
         oracle: Whether ``evaluation.oracle`` allows rules that read the test split.
         averaging: Name of ``training.averaging``. With ``swad`` the rule of that name is one of
             the rules, the last where it is not named.
 
     Raises:
-        InputError: If a name is unknown, its split is absent, an oracle is not allowed, or nothing
-            makes the weights of ``swad``.
+        InputError: If a name is unknown, its split is absent, its metric is not of these labels, an
+            oracle is not allowed, or nothing makes the weights of ``swad``.
 
     Example:
         >>> [rule] = parse_rules(["val_auc"], {"train", "id_val"})
@@ -217,6 +220,13 @@ def parse_rules(
             raise InputError(
                 f"training.select: unknown rule {name!r}.{did_you_mean(name, known)} "
                 f"Rules: {', '.join(known)}"
+            )
+        tasks = METRICS[metric].tasks
+        if task and tasks and task not in tasks:
+            ordered = " (for grades in a table, set data.ordinal: true)"
+            raise InputError(
+                f"training.select: {name} is of {' or '.join(tasks)} labels, but these are {task}. "
+                f"Use a rule such as val_accuracy or val_auc{ordered * ('ordinal' in tasks)}"
             )
         if prefix in _SPLITS and not oracle:
             raise InputError(

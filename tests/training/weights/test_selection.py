@@ -33,6 +33,9 @@ def choose(name, values, splits=ALL):
         ("oracle_auc", [0.2, 0.4], 2),
         ("id_val_balanced_accuracy", [0.2, 0.4, 0.3], 2),
         ("val_domain_loss", [0.5, 0.6, 0.4], 3),
+        ("val_quadratic_kappa", [-0.1, 0.3, 0.3, 0.1], 2),
+        ("val_mae", [1.2, 0.4, 0.4, 0.9], 2),
+        ("id_val_mae", [None, 0.4, 0.0], 3),
         ("oracle_out_accuracy", [0.2, 0.4, 0.4], 2),
     ],
 )
@@ -56,6 +59,19 @@ def test_val_reads_the_split_that_selects_and_each_rule_its_own_column():
 def test_waiting_counts_evaluations_since_the_first_rule_improved():
     _, selector = choose("val_auc", [0.5, 0.4, 0.6, 0.6, 0.1])
     assert selector.waited == 2
+
+
+def test_waiting_counts_from_the_lowest_where_lower_is_better():
+    assert choose("val_mae", [0.9, 0.5, 0.6, 0.5])[1].waited == 2
+    assert choose("val_mae", [0.9, 0.8, 0.7])[1].waited == 0
+
+
+def test_a_metric_of_other_labels_is_refused_before_training():
+    for name in ("val_mae", "val_quadratic_kappa"):
+        with pytest.raises(InputError, match=rf"{name} is of ordinal labels.*data\.ordinal: true"):
+            parse_rules([name], ALL, task="multi-class")
+        assert parse_rules([name], ALL, task="ordinal")[0].column == name.replace("_", "/", 1)
+    assert parse_rules(["val_loss", "val_domain_loss"], ALL, task="multi-label")
 
 
 def test_state_survives_a_checkpoint():
