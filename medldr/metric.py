@@ -29,7 +29,9 @@ class Metric:
             ``cleared`` at the threshold. Its interval is Wilson's, of ``items`` where few are right
             or wrong.
         area: Whether it is an area under a curve, whose interval is made on the logit scale.
-        unbounded: Whether it is infinite in samples without something in its denominator.
+        mean_share: Whether it is made of shares without being one itself, such as a mean recall.
+        ratio: Of a likelihood ratio: the share of positives that are ``flagged`` or ``cleared`` at
+            the threshold, over that of negatives. It is infinite in samples without the latter.
         biased: Whether a finite sample inflates it: it has no interval, but a noise floor.
         threshold: Whether it needs a threshold from the validation split.
         shots: Whether it needs the training images of each class and is asked for by
@@ -56,7 +58,8 @@ class Metric:
     calibration: bool = False
     share: str = ""
     area: bool = False
-    unbounded: bool = False
+    mean_share: bool = False
+    ratio: str = ""
     biased: bool = False
     threshold: bool = False
     shots: bool = False
@@ -65,6 +68,17 @@ class Metric:
     over_domains: bool = False
     short: str = ""
     aliases: tuple[str, ...] = ()
+
+    @property
+    def on_logit(self) -> bool:
+        """Whether a mean over seeds has its interval on the logit scale.
+
+        Example:
+            >>> from medldr.metrics import metric_facts
+            >>> [metric_facts(name).on_logit for name in ("accuracy", "auc", "macro_f1")]
+            [True, True, False]
+        """
+        return self.area or self.mean_share or bool(self.share)
 
     @property
     def span(self) -> float:

@@ -51,7 +51,8 @@ _TABLE: Final = (
     Metric(
         "balanced_accuracy", "Balanced accuracy",
         "Mean recall over the classes that occur; rare classes count as much as frequent ones.",
-        percent=True, function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
+        percent=True, mean_share=True,
+        function="counts.decisions", tasks=TASKS, levels=("split", "domain"),
         definition="mean recall over the classes that occur; multi-label: mean over labels of "
         "(sensitivity + specificity) / 2",
         undefined="no label with both positives and negatives",
@@ -61,6 +62,7 @@ _TABLE: Final = (
         Metric(
             f"{shot}_shot_accuracy", f"{shot.capitalize()}-shot accuracy",
             f"Mean recall of the classes with {images} training images.", percent=True,
+            mean_share=True,
             function="shots.accuracies", tasks=_CLASSES, shots=True, published=True,
             definition=f"unweighted mean recall of the classes with {limit}",
             undefined=f"no class has {images} training images", short=shot.capitalize(),
@@ -145,7 +147,7 @@ _TABLE: Final = (
         "lr_positive", "Positive likelihood ratio",
         "How many times likelier a positive call at that threshold is with the finding than "
         "without it. Above 10 a positive call is strong evidence.",
-        unbounded=True, function="operating_point.at_point", tasks=_BINARY, threshold=True,
+        ratio="flagged", function="operating_point.at_point", tasks=_BINARY, threshold=True,
         definition="sensitivity / (1 - specificity) at that threshold", range=(0.0, inf),
         undefined="no false positive, or no such class in the labels", short="LR+",
     ),
@@ -153,21 +155,21 @@ _TABLE: Final = (
         "lr_negative", "Negative likelihood ratio",
         "How many times likelier a negative call at that threshold is with the finding than "
         "without it. Below 0.1 a negative call is strong evidence.",
-        better="lower", unbounded=True, function="operating_point.at_point", tasks=_BINARY,
+        better="lower", ratio="cleared", function="operating_point.at_point", tasks=_BINARY,
         definition="(1 - sensitivity) / specificity at that threshold", range=(0.0, inf),
         threshold=True, undefined="no true negative, or no such class in the labels", short="LR-",
     ),
     Metric(
         "ppv_at_prevalence", "PPV at the stated prevalence",
         "PPV by Bayes' rule where as many have the finding as evaluation.prevalence states.",
-        percent=True, tasks=_BINARY, levels=(), threshold=True,
+        percent=True, mean_share=True, tasks=_BINARY, levels=(), threshold=True,
         definition="PPV from sensitivity and specificity at that threshold, by Bayes' rule",
         undefined="sensitivity or specificity is undefined, or nothing is called positive",
     ),
     Metric(
         "npv_at_prevalence", "NPV at the stated prevalence",
         "NPV by Bayes' rule where as many have the finding as evaluation.prevalence states.",
-        percent=True, tasks=_BINARY, levels=(), threshold=True,
+        percent=True, mean_share=True, tasks=_BINARY, levels=(), threshold=True,
         definition="NPV from sensitivity and specificity at that threshold, by Bayes' rule",
         undefined="sensitivity or specificity is undefined, or nothing is called negative",
     ),

@@ -162,11 +162,12 @@ def table(study: Design) -> Table:
 
 def sentences(study: Design) -> Sequence[str]:
     """What limits the study, and whether it can find anything."""
+    from medldr.evaluation.intervals.estimate import TESTED
     from medldr.evaluation.intervals.planning import precision, what_limits
     from medldr.metrics import metric_facts
 
-    if study.seeds < 2:
-        return ["With a single seed per method, no difference between methods can be tested."]
+    if study.seeds < TESTED:
+        return ["With fewer than three seeds per method, no difference between methods is tested."]
     metric = metric_facts(study.metric)
     unit = " percentage points" if metric.percent else ""
     numbers = precision(study)

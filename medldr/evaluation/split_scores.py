@@ -309,7 +309,17 @@ class SplitScores:
             trials = round(trials * int(name.split("/")[1]) / 100)
         # With several labels, accuracy is a mean of shares.
         mean = self.table.task == "multi-label" and metric_facts(name).name == "accuracy"
-        return Sample(self.units_of(name), self.units.grouped, 0 if mean else trials)
+        units = self.units_of(name), self.units.grouped
+        return Sample(*units, 0 if mean else trials, self._shares(metric_facts(name).ratio))
+
+    def _shares(self, ratio: str) -> tuple[tuple[int, int], ...]:
+        """Counts of the two shares of a likelihood ratio: of the positives, of the negatives."""
+        if not ratio or self.called is None:
+            return ()
+        counted = self.called if ratio == "flagged" else ~self.called
+        positive = self.table.label == self.positive
+        each = (counted[truth] for truth in (positive, ~positive))
+        return tuple((int(of.sum()), len(of)) for of in each)
 
     def units_of(self, name: str) -> int:
         """Units with items that a metric is of, whatever is predicted for them."""

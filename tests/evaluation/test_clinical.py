@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
@@ -14,6 +15,7 @@ from medldr.metrics import metric_facts
 from medldr.types import DataSpec
 
 FAST = EvaluationConfig(draws=200)
+SIDES = ("positive", "negative")
 TASKS = ["multi-class", "binary", "ordinal", "multi-label"]
 
 
@@ -141,15 +143,41 @@ def test_a_single_group_has_values_without_intervals(make):
     assert "single group" in split["calibration_curves"]["1"]["reason"]
 
 
-@pytest.mark.parametrize(("missing", "given"), [(50, True), (51, False)])
-def test_a_likelihood_ratio_that_is_often_infinite_has_no_interval(missing, given):
-    """Left out, infinite draws would lower the upper end of the interval."""
-    draws = np.r_[np.linspace(2, 9, 2000 - missing), np.full(missing, np.nan)]
-    sample = Sample(80, False, 80)
-    found = number(metric_facts("lr_positive"), 4.0, draws, sample, None)
+def test_worked_likelihood_ratios():
+    """Of 50 positives 40 are called positive, of 100 negatives 10."""
+    label = np.repeat([1, 0], [50, 100])
+    positive = np.r_[np.full(40, 0.9), np.full(10, 0.1), np.full(10, 0.9), np.full(90, 0.1)]
+    test = predictions_of("binary", label, np.stack([1 - positive, positive], 1))
+    negatives = np.r_[np.full(90, 0.1), np.full(10, 0.9)]  # a threshold of 0.1
+    val = predictions_of("binary", [0] * 100, np.stack([1 - negatives, negatives], 1), split="val")
+    settings = EvaluationConfig(draws=100, specificity=0.9, splits=("val", "test"))
+    found = evaluate({"val": val, "test": test}, settings)["splits"]["test"]["metrics"]
+    near = {"abs": 1e-7}
+    ends = [[found[f"lr_{of}"][key] for key in ("value", "low", "high")] for of in SIDES]
+    assert ends[0] == pytest.approx([8.0, 4.3725225, 14.6368602], **near)
+    assert ends[1] == pytest.approx([0.2222222, 0.1271643, 0.3883379], **near)
+
+
+@pytest.mark.parametrize(("empty", "given"), [(0, True), (1000, True), (1001, False)])
+def test_a_likelihood_ratio_of_groups_has_its_interval_on_the_log_scale(empty, given):
+    """Never from zero; draws with an empty cell are left out, and more than half of them: none."""
+    draws = np.exp(np.random.default_rng(0).normal(1.5, 0.8, 2000))
+    draws[:empty] = np.where(np.arange(empty) % 2, np.nan, 0.0)
+    found = number(metric_facts("lr_positive"), 4.5, draws, Sample(12, True, 80), None)
     assert (found["high"] is not None) is given
-    assert given or "infinite or undefined in 3% of the bootstrap draws" in found["reason"]
-    assert number(metric_facts("macro_f1"), 4.0, draws, sample, None)["high"] is not None
+    if given:
+        half = stats.t(11).ppf(0.975) * np.log(draws[draws > 0]).std() * (12 / 11) ** 0.5
+        ends = 4.5 * np.exp(-half), 4.5 * np.exp(half)
+        assert (found["low"], found["high"]) == pytest.approx(ends)
+
+
+def test_an_interval_of_no_width_is_none():
+    """A network that predicts one class has the same balanced accuracy in every draw."""
+    draws = 1 / 3 + np.random.default_rng(0).choice([0, 1, -1], 500) * 1e-16
+    for sample in (Sample(40, False, 0), Sample(12, True, 0)):
+        found = number(metric_facts("balanced_accuracy"), 1 / 3, draws, sample, None)
+        assert (found["low"], found["high"]) == (None, None)
+        assert "every bootstrap draw" in found["reason"]
 
 
 def test_domains_of_a_binary_task_have_curves_of_their_own(make):

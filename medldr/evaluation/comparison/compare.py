@@ -248,7 +248,8 @@ def _judged(made: Comparison, metric: str, margin: float) -> Comparison:
     def judged(d: Difference) -> Difference:
         if (d.family, d.metric) != ("reference", metric) or {d.method, d.minus} & oracles:
             return d
-        return d._replace(non_inferiority=verdict(d.estimate, value, facts))
+        found = verdict(d.estimate, value, facts)
+        return d._replace(non_inferiority="cannot tell" if found and d.untested else found)
 
     differences = tuple(map(judged, made.differences))
     return replace(made, differences=differences, margin=Margin(metric, value))

@@ -29,6 +29,7 @@ class Difference(NamedTuple):
         p_holm: The p after Holm's correction over its column, that is the differences of a family
             in one split, domain and metric; None for a control and between competing methods.
         seeds: Seeds of the method that has fewer.
+        barred: What its runs are, in two or three words, where a p would not describe them.
         family: ``reference``: every method minus the reference; ``asked``: the pairs that somebody
             asked for; ``competing``: any two that are neither control nor oracle, from which a
             table knows which methods are clearly worse than the best.
@@ -44,6 +45,7 @@ class Difference(NamedTuple):
     estimate: Estimate
     p_holm: float | None = None
     seeds: int = 0
+    barred: str = ""
     family: Family = "reference"
     non_inferiority: Verdict | None = None
 
@@ -58,9 +60,14 @@ class Difference(NamedTuple):
         return self.p if self.p_holm is None else self.p_holm
 
     @property
+    def untested(self) -> str:
+        """Why it is not tested although it may have an interval, in words; empty if it is."""
+        return self.barred or {1: "a single seed", 2: "two seeds"}.get(self.seeds, "")
+
+    @property
     def finding(self) -> Finding | None:
         """What it shows; None where it is undefined."""
-        return finding(self.metric, self.estimate, self.corrected, self.seeds)
+        return finding(self.metric, self.estimate, self.corrected, self.untested)
 
 
 def corrected(column: Sequence[Difference], controls: Collection[str] = ()) -> list[Difference]:
@@ -387,6 +394,23 @@ class Comparison:
                 d._replace(method=names[d.method], minus=names[d.minus]) for d in self.differences
             ),
         )
+
+    def without_tests(self, why: str) -> Comparison:
+        """The same comparison without any p or verdict, for runs that these do not describe.
+
+        Args:
+            why: What the runs are, in two or three words.
+        """
+        untested = (
+            d._replace(
+                estimate=replace(d.estimate, p=None),
+                p_holm=None,
+                barred=why,
+                non_inferiority="cannot tell" if d.non_inferiority else None,
+            )
+            for d in self.differences
+        )
+        return replace(self, differences=tuple(untested))
 
     def short_names(self) -> tuple[str, Comparison]:
         """Remove the prefix that all method names share, up to an underscore.

@@ -1,12 +1,14 @@
 """What a difference shows: better or worse, and whether it is within a margin.
 
 A difference has a direction only where it is clear: its p, after Holm's correction where it belongs
-to a family, is below 0.05, or, for a difference that is not tested, its 95% CI excludes zero.
-Everything else is no clear difference, which does not mean equal.
+to a family, is below 0.05, or, for one that has no p in any study, its 95% CI excludes zero.
+Everything else is no clear difference, which does not mean equal. Where a method has one or two
+seeds there is an interval but no test, so there is no direction either.
 
 Non-inferiority says more. With a margin, stated before looking at results, the 95% CI tells: the
 method is non-inferior if the whole interval is better than minus the margin, inferior if all of it
-is worse, and the result is inconclusive if the margin lies inside. Each method is judged by itself.
+is worse, and the result is inconclusive if the margin lies inside, or if there are too few seeds.
+Each method is judged by itself.
 
 Source:
     The CONSORT statement on non-inferiority trials (Piaggio et al. 2012), with a two-sided 95% CI.
@@ -43,6 +45,9 @@ def direction(difference: Estimate, p: float | None = None) -> Direction:
         'unclear'
     """
     low, high = difference.low, difference.high
+    variance = difference.variance
+    if variance is not None and variance.seeds and not variance.tested:
+        return "unclear"
     if p is not None:
         low = high = difference.mean if p < ALPHA else None
     if low is None or high is None or low <= 0 <= high:
@@ -50,26 +55,28 @@ def direction(difference: Estimate, p: float | None = None) -> Direction:
     return "higher" if low > 0 else "lower"
 
 
-def finding(metric: str, difference: Estimate, p: float | None, seeds: int) -> Finding | None:
+def finding(
+    metric: str, difference: Estimate, p: float | None, untested: str = ""
+) -> Finding | None:
     """What a paired difference of two methods shows; None where it is undefined.
-
-    A single seed says nothing about other seeds, so a method with a single one is not compared.
 
     Args:
         metric: What it is of, which says whether more is better.
         difference: One method minus the other.
         p: Its p, corrected for the comparisons of its family.
-        seeds: Of the method that has fewer.
+        untested: Why it is not tested; empty if it is.
 
     Example:
-        >>> finding("accuracy", Estimate(0.1), 0.01, 3), finding("ece", Estimate(0.1), 0.01, 3)
+        >>> finding("accuracy", Estimate(0.1), 0.01), finding("ece", Estimate(0.1), 0.01)
         ('better', 'worse')
-        >>> finding("accuracy", Estimate(0.1), 0.05, 3), finding("accuracy", Estimate(0.1), None, 1)
-        ('no clear difference', 'not compared')
+        >>> finding("accuracy", Estimate(0.1), 0.05)
+        'no clear difference'
+        >>> finding("accuracy", Estimate(0.1, low=0.05, high=0.15), None, "two seeds")
+        'not compared'
     """
     if difference.mean is None:
         return None
-    if seeds < 2:
+    if untested:
         return "not compared"
     if p is None:
         return None

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from medldr.errors import InputError
-from medldr.evaluation.comparison.runs import Run, aligned
+from medldr.evaluation.comparison.runs import Run
 from medldr.evaluation.frequency import common_shots
-from medldr.evaluation.intervals import bootstrap
-from medldr.evaluation.intervals.inference import Scores
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.items import Shots
 from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
@@ -101,46 +99,3 @@ def recorded_noise(
         return None
     mean, most = np.mean(noises, axis=0).tolist()
     return mean, most
-
-
-def metric_scores(
-    runs: Sequence[Run], split: str, metric: str, part: str = ""
-) -> tuple[Scores, int] | None:
-    """One metric of the runs of a method, with its draws.
-
-    Args:
-        runs: The runs, one per seed.
-        split: The split.
-        metric: A metric of a whole split.
-        part: The part of the split (``target_in``); empty for all of it.
-
-    Returns:
-        The scores and the number of test units; None where runs cannot be compared, which `compare`
-        explains, or the metric is undefined in any of them.
-    """
-    if not all(split in run.predictions for run in runs):
-        return None
-    try:
-        settings, tables = Settings.of(runs[0], runs[1:]), aligned(runs, split)
-    except InputError:
-        return None
-    if any(not np.array_equal(table.part, tables[0].part) for table in tables):
-        return None
-    tables = [table.select(table.part == part) if part else table for table in tables]
-    scores = [
-        scores_of(run, table, settings, per_group=False)
-        for run, table in zip(runs, tables, strict=True)
-    ]
-    sums = [
-        (f"{number}/", each)
-        for number, of_run in enumerate(scores)
-        for each in of_run.whole(metric)
-    ]
-    values = np.array([each.value().get(metric, np.nan) for _, each in sums])
-    if len(sums) < len(runs) or np.isnan(values).any():
-        return None
-    units = scores[0].units
-    stream = bootstrap.stream(settings.seed, f"{split}/{part}" if part else split)
-    drawn = bootstrap.resample(sums, units, draws=settings.draws, generator=stream)
-    draws = np.stack([drawn[f"{prefix}{metric}"] for prefix, _ in sums])
-    return Scores(values, draws), units.count

@@ -36,12 +36,17 @@ class Units:
     Attributes:
         kind: ``group`` or ``item``.
         number: ``(N,)`` number of each item's unit.
-        count: How many units there are.
+        names: ``(G,)`` name of each unit, in the order of their numbers.
     """
 
     kind: str
     number: NDArray[np.int64]
-    count: int
+    names: NDArray[np.str_]
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return len(self.names)
 
     @property
     def grouped(self) -> bool:
@@ -64,7 +69,7 @@ def units(predictions: Predictions) -> Units:
     names = np.char.add(np.where(grouped, "g:", "i:"), np.where(grouped, group, items))
     unique, number = np.unique(names, return_inverse=True)
     kind = "group" if grouped.any() else "item"
-    return Units(kind, number.astype(np.int64), len(unique))
+    return Units(kind, number.astype(np.int64), unique)
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple
 
 from medldr.folders.evaluation_record import Number
 
 Mark = Literal["best", "second", "lowest"]
+TESTED: Final = 3
+"""Fewer seeds of a method make no test: their spread, where unequal, is known too poorly."""
 
 
 class Source(NamedTuple):
@@ -25,14 +27,22 @@ class Variance:
 
     Attributes:
         units: Which test units were drawn, for the networks as they are: one per test set.
-        seeds: Which seeds were trained: one per method and training set. Empty where any method
-            has a single seed: the number is then one of these networks, not of the method.
+        seeds: Which seeds were trained: one per training set, of all methods together. Empty where
+            any method has a single seed: the number is then one of these networks, not of the
+            method.
         noise: The part of `seeds` that test units cause; it is in `units` already.
+        fewest: Seeds of the method that has the fewest.
     """
 
     units: tuple[Source, ...]
     seeds: tuple[Source, ...] = ()
     noise: float = 0.0
+    fewest: int = 1
+
+    @property
+    def tested(self) -> bool:
+        """Whether there are seeds enough for a p: fewer give an interval, but no test."""
+        return bool(self.seeds) and self.fewest >= TESTED
 
     @property
     def of_seeds(self) -> float:
@@ -70,7 +80,9 @@ class Variance:
         def times(sources: Sequence[Source]) -> tuple[Source, ...]:
             return tuple(Source(square * source.variance, source.df) for source in sources)
 
-        return Variance(times(self.units), times(self.seeds), square * self.noise)
+        return replace(
+            self, units=times(self.units), seeds=times(self.seeds), noise=square * self.noise
+        )
 
     def written(self) -> dict[str, Any]:
         """As plain values."""
@@ -84,7 +96,8 @@ class Variance:
         """The variance of the sum of two independent numbers."""
         seeds = (*self.seeds, *other.seeds) if self.seeds and other.seeds else ()
         noise = self.noise + other.noise if seeds else 0.0
-        return Variance((*self.units, *other.units), seeds, noise)
+        fewest = min(self.fewest, other.fewest)
+        return Variance((*self.units, *other.units), seeds, noise, fewest)
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,7 @@ class Estimate:
         variance: Where the interval of a mean over seeds comes from; None without one.
         noise: Of a calibration error: what it would be without miscalibration, on average and at
             most in 95% of samples; None for other numbers.
-        p: Of a difference: two-sided, of zero; None where it is undefined, and for single seeds.
+        p: Of a difference: two-sided, of zero; None where undefined, and below `TESTED` seeds.
         marks: ``best`` (may be several) and ``second`` of a column, ``lowest`` of a row.
     """
 

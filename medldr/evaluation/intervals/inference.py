@@ -12,14 +12,15 @@ over independent test sets: seen minus unseen domains, an average over data sets
 Source:
     Obuchowski and Rockette 1995; Hillis 2007 and 2014: variances by the bootstrap over units,
     Satterthwaite's degrees of freedom, variances of seeds that are not pooled over methods. Holm
-    1979 (the correction for several comparisons).
+    1979 (the correction for several comparisons). Our choice, by simulation: fewer degrees of
+    freedom for seeds whose spread differs between methods (`of_seeds`), and no p below three seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from math import inf
+from math import exp, inf
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
@@ -109,7 +110,7 @@ def of_gap(seen: Scores, unseen: Scores, units: tuple[int, int]) -> Variance | s
         return first if isinstance(first, str) else str(second)
     both = first + second
     # Of the gap itself: the same seed may be a good one on both.
-    return Variance(both.units, _seeds(seen.values - unseen.values), both.noise)
+    return replace(both, seeds=_seeds([seen.values - unseen.values]))
 
 
 def inferred(
@@ -127,13 +128,14 @@ def inferred(
     Args:
         value: The number; NaN where undefined.
         variance: Its variance, or why there is none.
-        metric: What it is a mean of, to whose range the ends are cut; an area has its interval on
-            the logit scale, where it has no ceiling. None for a difference, which has a p.
+        metric: What it is a mean of, to whose range the ends are cut; a share or an area has its
+            interval on the logit scale and a ratio on that of logarithms, where they have no limit.
+            None for a difference, which has a p.
         reason: Why it is undefined, used only if it is.
         span: The largest difference that there can be, to which the ends are cut.
 
     Example:
-        >>> found = inferred(0.15, Variance((Source(0.0006, 99),), (Source(0.0039, 3),)))
+        >>> found = inferred(0.15, Variance((Source(0.0006, 99),), (Source(0.0039, 3),), fewest=3))
         >>> round(found.low, 3), round(found.high, 3), round(found.p, 3)
         (-0.036, 0.336, 0.089)
     """
@@ -146,29 +148,37 @@ def inferred(
     if variance.total <= NOTHING**2:
         if metric is not None or abs(value) > NOTHING:
             return replace(estimate, reason=NO_SPREAD)
-        return replace(estimate, p=1.0 if variance.seeds else None, reason=NO_DIFFERENCE)
+        return replace(estimate, p=1.0 if variance.tested else None, reason=NO_DIFFERENCE)
     error, df = variance.total**0.5, min(variance.df, 1e9)
     half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     low, high = value - half, value + half
-    if metric is not None and metric.area and 0 < value < 1:
+    if metric is not None and metric.on_logit and 0 < value < 1:
         half /= value * (1 - value)
         low, high = float(expit(logit(value) - half)), float(expit(logit(value) + half))
+    elif metric is not None and metric.ratio and value > 0:
+        low, high = value * exp(-half / value), value * exp(half / value)
     elif metric is not None:
         low, high = max(low, metric.range[0]), min(high, metric.range[1])
     p = None
-    if metric is None and variance.seeds:
+    if metric is None and variance.tested:
         p = 2 * float(stdtr(df, -abs(value) / error))
     return replace(estimate, low=max(low, -span), high=min(high, span), p=p)
 
 
-def average(each: Sequence[Estimate | None], metric: Metric | None = None) -> Estimate | None:
-    """The unweighted mean over data sets or domains, each with its own training and test set.
+def average(
+    each: Sequence[Estimate | None], metric: Metric | None = None, *, seeds: Sequence[Array] = ()
+) -> Estimate | None:
+    """The unweighted mean over data sets or domains that share no test unit.
 
-    They are a fixed choice: the interval says nothing of others.
+    They are a fixed choice: the interval says nothing of others. The same seed may be a lucky one
+    on all of them, so the spread over seeds is that of each seed's own mean.
 
     Args:
         each: One number, or one difference, per set.
         metric: What the numbers are; None for differences.
+        seeds: ``(k,)`` mean of each seed over the sets: of the method, or of both methods of a
+            difference. Without it, as where the sets were trained with different seeds, these count
+            as unrelated, and the variances over seeds add up.
 
     Returns:
         None unless every number is defined; without an interval unless each has a variance.
@@ -180,7 +190,7 @@ def average(each: Sequence[Estimate | None], metric: Metric | None = None) -> Es
         ...         for m, v in sets]
         >>> found = average(each, metric_facts("accuracy"))
         >>> found.mean, round(found.low, 3), round(found.high, 3), round(found.variance.total, 6)
-        (0.75, 0.695, 0.805, 0.00065)
+        (0.75, 0.691, 0.801, 0.00065)
     """
     defined = [(one.mean, one.variance) for one in each if one is not None and one.mean is not None]
     if not defined or len(defined) < len(each):
@@ -192,7 +202,10 @@ def average(each: Sequence[Estimate | None], metric: Metric | None = None) -> Es
     if len(variances) < len(defined):
         return Estimate(mean)
     first, *others = variances
-    return replace(inferred(mean, sum(others, start=first), metric), reason="")
+    variance = sum(others, start=first)
+    if seeds and variance.seeds:
+        variance = replace(variance, seeds=_seeds(seeds))
+    return replace(inferred(mean, variance, metric), reason="")
 
 
 def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance | str:
@@ -204,21 +217,43 @@ def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance |
         return UNDEFINED_DRAWS
     factor = units / (units - 1)  # draws of G units spread by (G - 1) / G of the variance
     own = Source(factor * float(drawn[defined].var()), units - 1)
-    if min(len(scores.values) for scores in methods) < 2:
+    fewest = min(len(scores.values) for scores in methods)
+    if fewest < 2:
         return Variance((own,))
-    seeds: tuple[Source, ...] = ()
     noise = 0.0
     for values, draws in methods:
-        seeds += _seeds(values)
         each = factor * float(draws[:, defined].var(axis=1).mean())
         mean = factor * float(draws[:, defined].mean(axis=0).var())
         noise += max(0.0, each - mean) / (len(values) - 1)
-    return Variance((own,), seeds, noise)
+    return Variance((own,), _seeds([scores.values for scores in methods]), noise, fewest)
 
 
-def _seeds(values: Array) -> tuple[Source, ...]:
-    k = len(values)
-    return (Source(float(values.var(ddof=1)) / k, k - 1),) if k > 1 else ()
+def _seeds(methods: Sequence[Array]) -> tuple[Source, ...]:
+    """Of the values of one method over its seeds, or of two."""
+    fewest = min(map(len, methods))
+    if fewest < 2:
+        return ()
+    return (of_seeds([float(values.var(ddof=1)) / len(values) for values in methods], fewest),)
+
+
+def of_seeds(variances: Sequence[float], fewest: int) -> Source:
+    """The variance over seeds of one method's mean, or of the difference of two means.
+
+    Args:
+        variances: Of the mean of each method: over its seeds, divided by their number.
+        fewest: Seeds of the method that has the fewest.
+
+    Returns:
+        Their sum, with ``(fewest - 1) * sum / sqrt(sum of squares)`` degrees of freedom: between
+        those of one method and the square root of two times those, if both spread alike. Of few
+        seeds, Satterthwaite's are too many where they do not.
+
+    Example:
+        >>> round(of_seeds([1 / 300, 1 / 1200], 3).df, 7)
+        2.4253563
+    """
+    total, root = sum(variances), sum(variance**2 for variance in variances) ** 0.5
+    return Source(total, (fewest - 1) * (total / root if root else 1.0))
 
 
 def holm(p: Mapping[K, float | None]) -> dict[K, float | None]:

@@ -13,7 +13,8 @@ and true performance spreads over seeds by ``seed_sd``::
 
 A study does not know the spread over seeds but estimates it from its `k` runs, with few degrees of
 freedom. Widths and power are therefore averages over the estimates that such a study may find, each
-with Satterthwaite's degrees of freedom, and Student's t, as in the analysis itself.
+with its own degrees of freedom, and Student's t, as in the analysis itself, which tests no
+difference below three seeds.
 
 Left out: how uncertain the estimated variance of the patients is, which matters below some thirty
 patients, and that a better method has another variance than its reference.
@@ -32,6 +33,7 @@ import numpy as np
 
 from medldr.evaluation.intervals.bootstrap import LEVEL
 from medldr.evaluation.intervals.estimate import Source, Variance
+from medldr.evaluation.intervals.inference import of_seeds
 from medldr.evaluation.metrics.sums import Array
 
 POWER: Final = 0.8
@@ -86,8 +88,8 @@ class Precision(NamedTuple):
     Attributes:
         network: Half the width of the 95% CI of a single trained network.
         mean: Half the mean width of the 95% CI of a method's mean over seeds; None for one seed.
-        detectable: The difference between two methods that is found with 80% power; None for one
-            seed.
+        detectable: The difference between two methods that is found with 80% power; None below
+            three seeds, which make no test.
         share_of_seeds: Share of the variance of that difference that comes from seeds.
     """
 
@@ -103,7 +105,7 @@ def precision(design: Design) -> Precision:
     Example:
         >>> study = Design(240, 1, 0.5, 3, "accuracy", 0.75, 0.5, 0.02, 0.56)
         >>> [round(100 * number, 1) for number in precision(study)[:3]]
-        [5.5, 5.7, 9.1]
+        [5.5, 5.7, 9.8]
     """
     from scipy.special import stdtrit
 
@@ -112,10 +114,9 @@ def precision(design: Design) -> Precision:
     if design.seeds < 2:
         return Precision(alone, None, None, None)
     mean, difference = of_mean(design), of_difference(design)
-    half, weight = _halves(mean)
-    return Precision(
-        alone, float((half * weight).sum()), detectable(difference), difference.share_of_seeds
-    )
+    half = float(_halves(mean, methods=1).mean())
+    smallest = detectable(difference) if difference.tested else None
+    return Precision(alone, half, smallest, difference.share_of_seeds)
 
 
 def network_variance(design: Design) -> float:
@@ -158,22 +159,24 @@ def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
 def of_mean(design: Design) -> Variance:
     """The variance of a method's mean over its seeds, as the analysis finds it on average."""
     one, seeds, noise = _of_method(design)
-    return Variance((Source(one, design.patients - 1),), (seeds,), noise)
+    of_runs = of_seeds([seeds], design.seeds)
+    return Variance((Source(one, design.patients - 1),), (of_runs,), noise, design.seeds)
 
 
 def of_difference(design: Design) -> Variance:
     """The variance of a paired difference between two methods, likewise."""
     one, seeds, noise = _of_method(design)
     units = 2 * (one - design.correlation * network_variance(design))
-    return Variance((Source(units, design.patients - 1),), (seeds, seeds), 2 * noise)
+    of_runs = of_seeds([seeds, seeds], design.seeds)
+    return Variance((Source(units, design.patients - 1),), (of_runs,), 2 * noise, design.seeds)
 
 
-def _of_method(design: Design) -> tuple[float, Source, float]:
-    """Of a mean over seeds: variance from units, source of the seeds, noise that is in both."""
+def _of_method(design: Design) -> tuple[float, float, float]:
+    """Of a mean over seeds: variance from units, that from seeds, noise that is in both."""
     alone, k = network_variance(design), design.seeds
     within = design.correlation + SAME_METHOD * (1 - design.correlation)
     noise = alone * (1 - within) / k
-    seeds = Source(design.seed_sd**2 / k + noise, k - 1)
+    seeds = design.seed_sd**2 / k + noise
     return alone * (1 + (k - 1) * within) / k, seeds, noise
 
 
@@ -185,16 +188,14 @@ def power(true: float, variance: Variance) -> float:
         variance: Its variance, as the analysis finds it on average.
 
     Example:
-        >>> known = Variance((Source(1e-4, 1e9),), (Source(1e-12, 2), Source(1e-12, 2)))
+        >>> known = Variance((Source(1e-4, 1e9),), (Source(1e-12, 2),), fewest=3)
         >>> round(power(0.028, known), 3)  # as for a variance that is known: 2.8 standard errors
         0.8
     """
     from scipy.special import ndtr
 
-    half, weight = _halves(variance)
-    error = variance.total**0.5
-    found = ndtr((true - half) / error) + ndtr((-true - half) / error)
-    return float((found * weight).sum())
+    half, error = _halves(variance, methods=2), variance.total**0.5
+    return float((ndtr((true - half) / error) + ndtr((-true - half) / error)).mean())
 
 
 def detectable(variance: Variance) -> float:
@@ -204,7 +205,7 @@ def detectable(variance: Variance) -> float:
         variance: Of the difference, as the analysis finds it on average.
 
     Example:
-        >>> known = Variance((Source(1e-4, 1e9),), (Source(1e-12, 2), Source(1e-12, 2)))
+        >>> known = Variance((Source(1e-4, 1e9),), (Source(1e-12, 2),), fewest=3)
         >>> round(detectable(known), 4)
         0.028
     """
@@ -214,35 +215,35 @@ def detectable(variance: Variance) -> float:
     return float(brentq(lambda true: power(true, variance) - POWER, 0.0, 1000 * error))
 
 
-def _halves(variance: Variance) -> tuple[Array, Array]:
-    """Half-widths that studies may find, each with its probability.
+def _halves(variance: Variance, methods: int) -> Array:
+    """Half-widths that studies may find, all equally probable.
 
     They differ in the variance over seeds that each method's runs happen to have: the true one
     times chi-squared over its degrees of freedom, here at equally probable values.
     """
     from scipy.special import gammaincinv, stdtrit
 
+    own, (seeds,) = variance.fewest - 1, variance.seeds
     places = (np.arange(NODES) + 0.5) / NODES
-    grids = [
-        source.variance * 2 * gammaincinv(source.df / 2, places) / source.df
-        for source in variance.seeds
-    ]
-    seeds = np.meshgrid(*grids, indexing="ij")
+    grid = seeds.variance / methods * 2 * gammaincinv(own / 2, places) / own
+    each = np.stack(np.meshgrid(*[grid] * methods))
+    total_of_seeds, root = each.sum(axis=0), (each**2).sum(axis=0) ** 0.5
+    of_seeds_df = own * total_of_seeds / root  # as in `of_seeds`
     units = sum(source.variance for source in variance.units)
-    total = units + np.maximum(0.0, sum(seeds) - variance.noise)
-    parts = [(source.variance, source.df) for source in variance.units]
-    parts += [(grid, source.df) for grid, source in zip(seeds, variance.seeds, strict=True)]
-    quotient = total**2 / sum(part**2 / df for part, df in parts)
-    df = np.maximum(quotient, min(df for _, df in parts))  # as in `Variance.df`
+    total = units + np.maximum(0.0, total_of_seeds - variance.noise)
+    parts = sum(source.variance**2 / source.df for source in variance.units)
+    quotient = total**2 / (parts + total_of_seeds**2 / of_seeds_df)
+    fewest = min(source.df for source in variance.units)
+    df = np.maximum(quotient, np.minimum(of_seeds_df, fewest))  # as in `Variance.df`
     halves: Array = (stdtrit(df, 1 - ALPHA / 2) * total**0.5).ravel()
-    return halves, np.full(halves.size, 1 / halves.size)
+    return halves
 
 
 def what_limits(design: Design) -> tuple[Literal["patients", "seeds"], float, float]:
     """Whether twice the patients or twice the seeds would detect the smaller difference.
 
     Args:
-        design: With at least two seeds.
+        design: With at least three seeds.
 
     Returns:
         What limits the study, and the detectable difference with twice the patients and with twice

@@ -2,12 +2,14 @@
 
 Which interval is right depends on the number. Percentiles of the bootstrap are, for most numbers of
 many independent images. A share near 0 or 1, or of few images, has Wilson's interval; an area under
-a curve is treated on the logit scale, where it has no ceiling; patients with several images each
-make Student's t; a calibration error has none. An interval of zero width is never given: a finite
-sample that is all right does not show that everything is.
+a curve is treated on the logit scale, where it has no ceiling, and a likelihood ratio on the log
+scale, from its counts where images are independent; patients with several images each make
+Student's t; a calibration error has none. An interval of zero width is never given: a finite sample
+that is all right does not show that everything is.
 
 Source:
-    Wilson 1927; Efron and Tibshirani 1993. Our choice: with groups (patients, slides), and for a
+    Wilson 1927; Katz et al. 1978 (ratio of two shares, here at the threshold as it is); Efron and
+    Tibshirani 1993. Our choice: with groups (patients, slides), and for a
     threshold that has its own draws, the number of images in Wilson's interval is the one that
     would give the variance of the draws, as in surveys (Korn and Graubard 1998), and at most the
     real one; t has one degree of freedom fewer than there are groups.
@@ -27,7 +29,7 @@ from medldr.metric import Metric
 METHOD = (
     "percentiles, or Student's t where there are groups; Wilson's interval for rare shares, "
     "recall, sensitivity, specificity and predictive values; on the logit scale for areas under "
-    "curves"
+    "curves, and on the log scale for likelihood ratios"
 )
 """What is made of bootstrap draws, in words."""
 NORMAL = float(ndtri((1 + LEVEL) / 2))
@@ -38,6 +40,9 @@ NO_UNITS = "no interval: a single group cannot show how much groups differ"
 UNDEFINED_DRAWS = "no interval: undefined in more than half of the bootstrap draws"
 NO_SPREAD = "no interval: every bootstrap draw gives the same number"
 BIASED = "no interval: a finite sample inflates this error"
+ZERO_CELL = "no interval: a likelihood ratio of zero has no logarithm"
+WIDTH = 1e-12
+"""Ends that are no further apart differ by rounding."""
 PERFECT = "no interval: the classes are separated perfectly here"
 
 
@@ -48,11 +53,13 @@ class Sample(NamedTuple):
         units: Number of units that a draw samples: groups, else images.
         grouped: Whether these are groups.
         trials: Images that a share is of.
+        shares: Of a likelihood ratio: count and size of the two shares that it is made of.
     """
 
     units: int
     grouped: bool
     trials: int
+    shares: tuple[tuple[int, int], ...] = ()
 
 
 def number(
@@ -82,10 +89,8 @@ def number(
     out: dict[str, Any] = {"value": float(value), "low": None, "high": None, "reason": None}
     if draws is None or metric.biased:
         return out
-    if infinite := often_infinite(metric, draws):
-        out["reason"] = infinite
-        return out
-    defined = draws[~np.isnan(draws)]
+    # A draw with nothing in one of its cells has no logarithm.
+    defined = draws[draws > 0] if metric.ratio else draws[~np.isnan(draws)]
     if 2 * len(defined) < len(draws) or len(defined) < 2:
         out["reason"] = UNDEFINED_DRAWS
         return out
@@ -109,6 +114,8 @@ def _interval(
     if sample.grouped:  # draws of G groups spread by (G - 1) / G of the variance
         variance *= sample.units / (sample.units - 1)
         t = float(stdtrit(sample.units - 1, (1 + LEVEL) / 2))
+    if metric.ratio:
+        return _of_ratio(value, draws, sample, t)
     if _is_rare_share(metric, value, sample):
         return wilson(value, _trials(metric, value, variance, sample), t)
     if metric.area:
@@ -116,14 +123,26 @@ def _interval(
             return PERFECT
         half = t * variance**0.5 / (value * (1 - value))
         low, high = expit(logit(value) + np.array([-half, half])).tolist()
-        return (low, high) if half > 0 else NO_SPREAD
+        return (low, high) if half > WIDTH else NO_SPREAD
     if sample.grouped:
         low, high = value - t * variance**0.5, value + t * variance**0.5
     else:
         low, high = percentiles(draws)
-    if low == high:
+    if high - low <= WIDTH:
         return NO_SPREAD
     return max(low, metric.range[0]), min(high, metric.range[1])
+
+
+def _of_ratio(value: float, draws: Array, sample: Sample, t: float) -> tuple[float, float] | str:
+    """The ends for a likelihood ratio: from its counts, or with groups from the draws."""
+    if value <= 0:
+        return ZERO_CELL
+    if sample.grouped:
+        variance = float(np.log(draws).var()) * sample.units / (sample.units - 1)
+    else:
+        variance = sum(1 / count - 1 / size for count, size in sample.shares)
+    low, high = value * np.exp(t * variance**0.5 * np.array([-1, 1]))
+    return (float(low), float(high)) if high - low > WIDTH else NO_SPREAD
 
 
 def _is_rare_share(metric: Metric, value: float, sample: Sample) -> bool:
@@ -147,8 +166,9 @@ def _trials(metric: Metric, value: float, variance: float, sample: Sample) -> fl
 def often_infinite(metric: Metric, draws: Array) -> str:
     """Why draws without a finite value forbid an interval; empty where they do not.
 
-    A likelihood ratio is infinite in a draw that has nothing in its denominator. Leaving such draws
-    out would lower the upper end, so there is none where they are more than its tail.
+    A likelihood ratio is infinite in a draw that has nothing in its denominator. The variance of a
+    mean over seeds is that of ratios, not of their logarithms: leaving such draws out would lower
+    it, so there is none where they are more than its tail.
 
     Example:
         >>> from medldr.metrics import metric_facts
@@ -156,7 +176,7 @@ def often_infinite(metric: Metric, draws: Array) -> str:
         'no interval: infinite or undefined in 10% of the bootstrap draws'
     """
     missing = float(np.isnan(draws).mean())
-    if not metric.unbounded or missing <= (1 - LEVEL) / 2:
+    if not metric.ratio or missing <= (1 - LEVEL) / 2:
         return ""
     return f"no interval: infinite or undefined in {missing:.0%} of the bootstrap draws"
 

@@ -66,7 +66,7 @@ def units_of(latents: Latents) -> Units:
     """What a draw samples: groups where any image has one, else images."""
     unique, place = np.unique(latents.units, return_inverse=True)
     kind = "group" if bool((latents.group >= 0).any()) else "item"
-    return Units(kind, place.astype(np.int64), len(unique))
+    return Units(kind, place.astype(np.int64), unique.astype(np.str_))
 
 
 def in_draws(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from medldr.evaluation.intervals.estimate import TESTED
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Section
 from medldr.reporting.prose import section, sentence
@@ -181,6 +182,7 @@ def _legend(tables: Sequence[Table], *, styled: bool) -> list[str]:
     if styled and any(found.marks for found in there):
         parts.append("bold: best, or not clearly worse; underlined: next, if clearly better")
     elif styled and (seeds := [found.n for found in there if found.n is not None]):
-        why = "single seeds have no p" if max(seeds) == 1 else "no difference is clear"
+        few = f"fewer than {TESTED} seeds make no test"
+        why = few if max(seeds) < TESTED else "no difference is clear"
         parts.append(f"no best is marked: {why}")
     return parts

@@ -13,8 +13,8 @@ from medldr.config.sections import dataset_name, held_out
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study, titled
+from medldr.reporting.results.averages import Averages, Cell
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.data_sets import mean_of
 
 FEWEST: Final = 3
 """Fewer sizes make no curve."""
@@ -97,7 +97,7 @@ class BatchCurve:
 
 
 class _Cell(NamedTuple):
-    row: str
+    place: Cell
     name: str
     held: str
     point: BatchPoint
@@ -134,10 +134,11 @@ def batch_curves(
             domains = " + ".join(held_out(files.config))
             key = (dataset_name(files.config, files.facts), _method(files.config))
             point = BatchPoint(*size, estimate)
-            lines.setdefault(key, []).append(_Cell(row, _name(study, row, files), domains, point))
+            cell = _Cell(Cell(column, row), _name(study, row, files), domains, point)
+            lines.setdefault(key, []).append(cell)
     by_data: dict[str, list[BatchLine]] = {}
     for (data, _), cells in lines.items():
-        made = _line(study, cells, metric)
+        made = _line(study, cells, Averages(study, metric, split))
         if made is not None:
             by_data.setdefault(data, []).append(made)
     return [_curve(data, metric, split, of_data) for data, of_data in by_data.items()]
@@ -162,27 +163,28 @@ def _curve(data: str, metric: str, split: str, methods: Sequence[BatchLine]) -> 
     )
 
 
-def _line(study: Study, cells: Sequence[_Cell], metric: str) -> BatchLine | None:
+def _line(study: Study, cells: Sequence[_Cell], averages: Averages) -> BatchLine | None:
     """The points of a method; None for fewer than three."""
-    by_size: dict[int, dict[str, BatchPoint]] = {}
+    by_size: dict[int, dict[str, _Cell]] = {}
     repeated = set[int]()
     for cell in cells:
-        first = by_size.setdefault(cell.point.images, {}).setdefault(cell.held, cell.point)
+        first = by_size.setdefault(cell.point.images, {}).setdefault(cell.held, cell).point
         if first != cell.point:
             repeated.add(first.images)
     every = {held for of_size in by_size.values() for held in of_size}
     points, lost = list[BatchPoint](), list[int]()
     for size, of_size in sorted(by_size.items()):
-        estimate = mean_of([of_size[h].estimate if h in of_size else None for h in every], metric)
+        whole = every == of_size.keys()
+        estimate = averages.mean([cell.place for cell in of_size.values()]) if whole else None
         if estimate is None:
             lost.append(size)
         else:
-            points.append(next(iter(of_size.values()))._replace(estimate=estimate))
+            points.append(next(iter(of_size.values())).point._replace(estimate=estimate))
     if len(points) < FEWEST:
         return None
-    rows = {cell.row for cell in cells}
+    rows = {cell.place.row for cell in cells}
     return BatchLine(
-        cells[0].row if len(rows) == 1 else cells[0].name,
+        cells[0].place.row if len(rows) == 1 else cells[0].name,
         tuple(points),
         reference=study.reference in rows,
         control=rows <= set(study.layout.controls),

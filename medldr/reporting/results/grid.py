@@ -18,9 +18,10 @@ from typing import TypeAlias
 
 from medldr.evaluation.comparison.findings import ALPHA
 from medldr.evaluation.intervals.estimate import Estimate, Mark
-from medldr.evaluation.intervals.inference import average, holm
+from medldr.evaluation.intervals.inference import holm
 from medldr.metrics import Metric, metric_facts
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import Column
 
 Paired: TypeAlias = Callable[[str, str], float | None]
@@ -71,36 +72,23 @@ def make_grid(
         for row, mark in marks(full, facts, paired).items():
             cells[row][number] = replace(estimates[row], marks=(mark,))
     averages: dict[str, Estimate] = {}
+    of_columns = Averages(study, metric, split)
     if averaged and len(shown) > 1:
         for r, of_row in cells.items():  # a mean over sets needs every planned run of all of them
-            whole = [
-                each if each is not None and each.n == each.planned else None for each in of_row
-            ]
-            averages[r] = average(whole, facts) or Estimate()
+            whole = all(each is not None and each.n == each.planned for each in of_row)
+            averages[r] = (of_columns.row(shown, r) if whole else None) or Estimate()
+            averages[r] = replace(averages[r], n=None)
     means = {r: averages[r].mean for r in competing if averages}
-    of_averages: Paired = partial(_average_p, shown, split, metric, cells)
+    of_averages: Paired = partial(_average_p, of_columns, shown)
     for row, mark in marks(means, facts, of_averages).items():
         averages[row] = replace(averages[row], marks=(mark,))
     return Grid(metric, split, shown, cells, averages)
 
 
-def _average_p(
-    columns: Sequence[Column],
-    split: str,
-    metric: str,
-    cells: Mapping[str, Sequence[Estimate | None]],
-    one: str,
-    other: str,
-) -> float | None:
-    """The p of the difference between the averages of two rows: over the sets variances add up."""
-    apart = list[Estimate | None]()
-    for column, a, b in zip(columns, cells[one], cells[other], strict=True):
-        pair = column.pair(split, metric, one, other)
-        if pair is None or a is None or b is None or a.mean is None or b.mean is None:
-            return None
-        apart.append(Estimate(a.mean - b.mean, variance=pair.estimate.variance))
-    mean = average(apart)
-    return None if mean is None else mean.p
+def _average_p(of: Averages, columns: Sequence[Column], one: str, other: str) -> float | None:
+    """The p of the difference between the averages of two rows."""
+    difference = of.minus(columns, one, other)
+    return None if difference is None else difference.p
 
 
 def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> dict[str, Mark]:

@@ -8,16 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from medldr.evaluation import Run
 from medldr.evaluation.class_mix import shares
+from medldr.evaluation.comparison.averages import AveragedSet, metric_scores
 from medldr.evaluation.comparison.comparison import Size
-from medldr.evaluation.comparison.scoring import metric_scores
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.estimate import Estimate, Mark, Variance, spread
-from medldr.evaluation.intervals.inference import Scores, average, of_gap, of_mean
+from medldr.evaluation.intervals.inference import inferred, of_mean
 from medldr.evaluation.metrics.ranking import positives
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.results.averages import NOT_DRAWN
 from medldr.reporting.results.class_mix import Chance, chance, mean_of_levels
 from medldr.reporting.results.frame import score_frame
 from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
@@ -57,9 +61,6 @@ class HeldOut:
     searched: list[str]
     runs: dict[tuple[str, str], list[Entry]]
     scores: Mapping[tuple[str, str, str, str], Mapping[int, float]] = field(repr=False)
-    drawn: dict[tuple[str, str, str, str], tuple[Scores, int] | None] = field(
-        default_factory=dict, repr=False
-    )
 
     def of(self, row: str) -> list[Entry]:
         """All runs of a method."""
@@ -82,29 +83,30 @@ class HeldOut:
         seeds = sorted(set.intersection(*map(set, of)))
         return {seed: statistics.fmean(of_domain[seed] for of_domain in of) for seed in seeds}
 
-    def variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
-        """Variance of a method's mean over seeds on a domain; None where there is none."""
-        drawn = self._drawn(row, domain, target, metric)
-        return None if drawn is None else _known(of_mean(*drawn))
+    def variance(self, row: str, metric: str, weights: Mapping[str, float]) -> Variance | str:
+        """Variance of a method's mean over the domains, all of whose test sets are drawn together.
 
-    def gap_variance(self, row: str, domain: str, target: str, metric: str) -> Variance | None:
-        """Variance of seen minus unseen on a domain; None where there is none."""
-        seen, unseen = (self._drawn(row, domain, where, metric) for where in (SEEN, target))
-        if seen is None or unseen is None or len(seen[0].values) != len(unseen[0].values):
-            return None
-        return _known(of_gap(seen[0], unseen[0], (seen[1], unseen[1])))
+        Args:
+            row: The method.
+            metric: The metric.
+            weights: Of the target, and of `SEEN` where it is taken off.
 
-    def _drawn(self, row: str, domain: str, target: str, metric: str) -> tuple[Scores, int] | None:
-        """A method's runs on a domain in every draw; None where they cannot be compared."""
-        place = (row, domain, target, metric)
-        if place not in self.drawn:
-            runs = [e.run for e in self.runs.get((row, domain), ()) if e.run is not None]
-            split, part = "test", "" if target == "target_all" else target
-            if target == SEEN:
-                inside = all("id_test" in run.predictions for run in runs)
-                split, part = "id_test" if inside else "id_val", ""
-            self.drawn[place] = metric_scores(runs, split, metric, part) if runs else None
-        return self.drawn[place]
+        Returns:
+            The variance, or why there is none.
+        """
+        sets = list[AveragedSet]()
+        for domain in self.domains:
+            entries = sorted(self.runs.get((row, domain), ()), key=lambda e: e.member.seed)
+            runs = [entry.run for entry in entries if entry.run is not None]
+            for target, weight in weights.items():
+                split, part = "test", "" if target == "target_all" else target
+                if target == SEEN:
+                    inside = all("id_test" in run.predictions for run in runs)
+                    split, part = "id_test" if inside else "id_val", ""
+                share = weight / len(self.domains)
+                sets.append(AveragedSet(runs, split, part, share, self.dataset))
+        drawn = metric_scores(sets, metric)
+        return NOT_DRAWN if drawn is None else of_mean(*drawn)
 
     def missing(self, row: str) -> list[LostRun]:
         """Runs without a result, also those that nobody planned."""
@@ -131,16 +133,27 @@ def mean_over_domains(data: HeldOut, row: str, target: str, metric: str) -> Esti
     planned = {entry.member.seed for entry in data.of(row)}
     if not means or set(means) != planned:
         return None
-    each = [
-        Estimate(
-            statistics.fmean(data.values(row, domain, target, metric).values()),
-            variance=data.variance(row, domain, target, metric),
-        )
-        for domain in data.domains
-    ]
-    ends = average(each, metric_facts(metric)) or Estimate()
     mean = spread(list(means.values()))
+    variance = data.variance(row, metric, {target: 1.0})
+    ends = inferred(mean.mean or 0.0, variance, metric_facts(metric))
     return replace(mean, low=ends.low, high=ends.high, variance=ends.variance)
+
+
+def seeds_over_sets(
+    sets: Sequence[HeldOut], row: str, target: str, metric: str
+) -> tuple[NDArray[np.float64], ...]:
+    """``(k,)`` mean of each seed over several data sets; empty where their seeds differ."""
+    of_sets = [found.seed_means(row, target, metric) for found in sets]
+    if len({tuple(means) for means in of_sets}) != 1:
+        return ()
+    return (
+        np.array(
+            [
+                statistics.fmean(of)
+                for of in zip(*(means.values() for means in of_sets), strict=True)
+            ]
+        ),
+    )
 
 
 class RowScores(NamedTuple):
@@ -175,16 +188,8 @@ def row_scores(data: HeldOut, row: str, target: str, metric: str) -> RowScores:
         return RowScores(tuple(by_domain), total, None, None)
     lost = statistics.fmean(seen[seed] - unseen[seed] for seed in unseen)
     of_seen = replace(spread(list(seen.values())), se=None)
-    each = [
-        Estimate(lost, variance=data.gap_variance(row, domain, target, metric))
-        for domain in data.domains  # each one counts alike in the mean
-    ]
-    ends = average(each) or Estimate()
+    ends = inferred(lost, data.variance(row, metric, {SEEN: 1.0, target: -1.0}))
     return RowScores(tuple(by_domain), total, of_seen, Estimate(lost, low=ends.low, high=ends.high))
-
-
-def _known(variance: Variance | str) -> Variance | None:
-    return None if isinstance(variance, str) else variance
 
 
 def _lowest(values: Mapping[str, Sequence[float]], better: str) -> str:

@@ -15,8 +15,9 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.random_effects import RandomEffects, random_effects
 from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.averages import average_differences
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.data_sets import DataSet, average_differences, data_sets
+from medldr.reporting.results.data_sets import DataSet, data_sets
 
 Over = Literal["data sets", "domains"]
 

@@ -16,6 +16,7 @@ from medldr.folders.metrics_log import LogRow, stage_of, while_training
 from medldr.folders.run_record import RunRecord, what_ran
 from medldr.metric import Metric
 from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.data_sets import DataSet
 
 SECONDS: Final = Metric(
@@ -168,11 +169,11 @@ def training_cost(study: Study, data: DataSet, metric: str, split: str) -> Cost 
         row: [math.log(s) for m, s in of if m == machine and s is not None]
         for row, of in runs.items()
     }
-    base = logs.get(study.reference, [])
+    base, averages = logs.get(study.reference, []), Averages(study, metric, split)
     methods = tuple(
         MethodCost(
             row,
-            data.estimate(split, metric, row),
+            averages.row(data.columns, row),
             _mean(logs[row]) if logs[row] else _undefined(runs[row]),
             Estimate() if row == study.reference else _quotient(logs[row], base),
             len(runs[row]) - len(logs[row]),

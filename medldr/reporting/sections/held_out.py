@@ -16,6 +16,7 @@ from medldr.reporting.results.held_out import (
     mean_chance,
     mean_over_domains,
     row_scores,
+    seeds_over_sets,
 )
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import count, grouped, method_row
@@ -42,7 +43,9 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
             mean_over_domains(found, row, "target_in", metric) if row in found.rows else None
             for found in sets
         ]
-        average_of_sets = average(means, metric_facts(metric))
+        average_of_sets = average(
+            means, metric_facts(metric), seeds=seeds_over_sets(sets, row, "target_in", metric)
+        )
         cells = [table.number(metric, mean) for mean in (*means, average_of_sets)]
         table.rows.append(method_row(row, cells, control=row in controls))
     levels = [mean_chance(found, "target_in") for found in sets]

@@ -99,7 +99,8 @@ def test_the_paired_difference_equals_the_analysis_written_out(compared, study):
     paired = drawn["latentdr"].mean(axis=0) - drawn["erm"].mean(axis=0)
     items = factor * paired.var()
     variance = items + max(0, s1 + s0 - c1 - c0)
-    df = max(variance**2 / (s1**2 / 2 + s0**2 / 2 + items**2 / 29), 2)
+    df_seeds = 2 * (s1 + s0) / (s1**2 + s0**2) ** 0.5
+    df = max(variance**2 / ((s1 + s0) ** 2 / df_seeds + items**2 / 29), df_seeds)
     value = row["difference"]["value"]
     law = scipy.stats.t(df)
     half = law.ppf(0.975) * variance**0.5

@@ -73,25 +73,27 @@ def test_the_variances_are_those_of_the_analysis_written_out():
         assert planned.units[0].variance == pytest.approx(weights @ units @ weights, rel=1e-12)
         assert planned.total == pytest.approx(weights @ whole @ weights, rel=1e-12)
         assert planned.units[0].df == 239
-        assert {source.df for source in planned.seeds} == {2}
-    assert len(planned_difference(STUDY).seeds) == 2
+    assert planned_mean(STUDY).seeds[0].df == pytest.approx(2)
+    assert planned_difference(STUDY).seeds[0].df == pytest.approx(2 * 2**0.5)
 
 
 def test_a_variance_that_is_known_needs_the_usual_2_8_standard_errors():
-    known = Variance((Source(1e-4, 1e9),), (Source(1e-14, 4), Source(1e-14, 4)))
+    known = Variance((Source(1e-4, 1e9),), (Source(1e-14, 4),), fewest=5)
     exact = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
     assert detectable(known) == pytest.approx(0.01 * exact, rel=1e-4)
 
 
-def test_seeds_alone_make_it_welchs_test():
-    """Without test units the analysis is a t test of k against k seeds, by Welch."""
+def test_seeds_alone_make_it_a_t_test_with_the_degrees_of_freedom_of_the_analysis():
     k, spread = 5, 0.02
-    seeds = Source(spread**2 / k, k - 1)
-    planned = power(0.05, Variance((Source(1e-16, 1e9),), (seeds, seeds)))
+    seeds = Source(2 * spread**2 / k, 1.0)  # its own degrees of freedom are those of each study
+    planned = power(0.05, Variance((Source(1e-16, 1e9),), (seeds,), fewest=k))
     rng = np.random.default_rng(2)
     one, other = rng.normal(0.05, spread, (40_000, k)), rng.normal(0, spread, (40_000, k))
-    p = stats.ttest_ind(one, other, axis=1, equal_var=False).pvalue
-    assert planned == pytest.approx((p < 0.05).mean(), abs=0.01)
+    s1, s0 = one.var(axis=1, ddof=1) / k, other.var(axis=1, ddof=1) / k
+    df = (k - 1) * np.sqrt((s1 + s0) ** 2 / (s1**2 + s0**2))
+    t = (one.mean(axis=1) - other.mean(axis=1)) / np.sqrt(s1 + s0)
+    found = 2 * stats.t.sf(np.abs(t), df) < 0.05
+    assert planned == pytest.approx(found.mean(), abs=0.01)
 
 
 def test_more_patients_seeds_or_agreement_never_hurt():
@@ -104,6 +106,7 @@ def test_more_patients_seeds_or_agreement_never_hurt():
     ):
         assert precision(better).detectable < precision(STUDY).detectable
     assert precision(replace(STUDY, seeds=1))[1:] == (None, None, None)
+    assert precision(replace(STUDY, seeds=2)).detectable is None
 
 
 def test_what_limits_is_what_would_help_when_doubled():

@@ -7,7 +7,7 @@ import pytest
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Score, Size
 from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
-from medldr.evaluation.intervals.inference import inferred
+from medldr.evaluation.intervals.inference import inferred, of_seeds
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member
 from medldr.metrics import metric_facts
@@ -25,24 +25,25 @@ def _record(facts):
     return record
 
 
-def _estimate(value, of_seeds, metric):
-    values = np.array(of_seeds)
-    variance = Variance((Source(UNITS, 99),), tuple(of_seeds and _source(values)))
+def _estimate(value, of_runs, metric):
+    values = np.array(of_runs)
+    variance = Variance((Source(UNITS, 99),), tuple(of_runs and _source(values)), 0.0, len(values))
     ends = inferred(value, variance, metric)
     n = len(values)
     return Estimate(value, low=ends.low, high=ends.high, n=n, planned=n, variance=variance)
 
 
-def _source(values):
-    k = len(values)
-    return (Source(float(values.var(ddof=1)) / k, k - 1),) if k > 1 else ()
+def _source(*methods):
+    fewest = min(map(len, methods))
+    each = [float(values.var(ddof=1)) / len(values) for values in methods] if fewest > 1 else []
+    return (of_seeds(each, fewest),) if each else ()
 
 
 def _difference(place, row, minus, one, other):
-    sources = _source(np.array(one)), _source(np.array(other))
-    variance = Variance((Source(UNITS, 99),), sum(sources, ()) if all(sources) else ())
-    value = float(np.mean(one) - np.mean(other))
     seeds = min(len(one), len(other))
+    sources = _source(np.array(one), np.array(other))
+    variance = Variance((Source(UNITS, 99),), sources, 0.0, seeds)
+    value = float(np.mean(one) - np.mean(other))
     return Difference(*place, row, minus, inferred(value, variance), seeds=seeds)
 
 
@@ -76,7 +77,7 @@ def in_memory():
                     record = _record(facts(row, column, seed))
                     logged = tuple(log(row, column, seed))
                     files = RunFiles(name, config(row, column, seed), record, log=logged)
-                    run = SimpleNamespace(oracle=False)
+                    run = SimpleNamespace(oracle=False, predictions={})
                     entries.append(Entry(member, "done", run=run, files=files))
             found.append(_column(rows, column, done, len(seeds), value, places(column)))
         names = {row: row for row in rows}

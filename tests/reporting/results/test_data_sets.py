@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit, logit
 
-from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.results.data_sets import average_differences, data_sets, mean_of
-from medldr.reporting.results.grid import _average_p, make_grid
+from medldr.reporting.results.averages import Averages, average_differences
+from medldr.reporting.results.data_sets import data_sets
+from medldr.reporting.results.grid import make_grid
 
 
 def value(row, column, _place, seed):
@@ -51,23 +52,43 @@ def test_a_mean_over_domains_has_the_interval_of_independent_parts(in_memory):
     config = held(a=("pacs", ["photo"]), bbb=("pacs", ["sketch"]))
     study, columns = in_memory(["erm"], ["a", "bbb"], value, config=config)
     (pacs,) = data_sets(study, columns)
-    found = pacs.estimate("test", "accuracy", "erm")
-    each = [[value("erm", c, None, s) for s in range(3)] for c in ("a", "bbb")]
+    found = Averages(study, "accuracy", "test").row(pacs.columns, "erm")
+    each = np.array([[value("erm", c, None, s) for s in range(3)] for c in ("a", "bbb")])
     assert found.mean == pytest.approx(np.mean(each))
-    parts = [(0.0004, 99), *((np.var(of, ddof=1) / 3, 2) for of in each), (0.0004, 99)]
-    total = sum(v for v, _ in parts) / 4
-    df = total**2 / sum((v / 4) ** 2 / of for v, of in parts)
-    half = stats.t.ppf(0.975, df) * total**0.5
-    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+    # The luck of a seed is the same in both, so it is that of each seed's own mean.
+    parts = [(0.0002 / 2, 99), (0.0002 / 2, 99), (each.mean(axis=0).var(ddof=1) / 3, 2)]
+    total = sum(v for v, _ in parts)
+    df = total**2 / sum(v**2 / of for v, of in parts)
+    half = stats.t.ppf(0.975, df) * total**0.5 / (found.mean * (1 - found.mean))
+    ends = expit(logit(found.mean) + np.array([-half, half]))
+    assert (found.low, found.high) == pytest.approx(tuple(ends))
     assert found.n == 3
 
 
-def test_a_mean_needs_every_part():
-    one = Estimate(0.5, n=3)
-    assert mean_of([one, None], "accuracy") is None
-    assert mean_of([one, Estimate(reason="undefined")], "accuracy") is None
-    assert mean_of([], "accuracy") is None
-    assert mean_of([Estimate(0.5, n=3, marks=("best",))], "accuracy") == one
+def test_a_mean_needs_every_part(in_memory):
+    study, columns = in_memory(["erm", "sam"], ["a", "b"], value, without=[("sam", "b", 0)] * 3)
+    averages = Averages(study, "accuracy", "test")
+    assert averages.row(columns, "swad") is None
+    assert averages.mean([]) is None
+    assert averages.row(columns[:1], "erm") == columns[0].estimate("test", "accuracy", "erm")
+    # Where a seed is missing, seeds of different columns count as unrelated.
+    assert len(averages.row(columns, "sam").variance.seeds) == 2
+    assert len(averages.row(columns, "erm").variance.seeds) == 1
+
+
+def test_columns_with_the_same_test_images_average_to_no_more_than_one(sweep):
+    """Twice the same predictions, as from two columns of one data set."""
+    layout = {"columns": "data", "reference": "erm"}
+    page = sweep_page(sweep({"erm": 0.5, "sam": 1.5}, ("a", "b"), layout=layout, n=40, alike=True))
+    study, columns = page.results.study, page.results.columns
+    averages = Averages(study, "accuracy", "test")
+    for row in study.rows:
+        one, both = columns[0].estimate("test", "accuracy", row), averages.row(columns, row)
+        assert (both.mean, both.low, both.high) == pytest.approx((one.mean, one.low, one.high))
+    row = next(row for row in study.rows if row != study.reference)
+    one = columns[0].difference("test", "accuracy", row).estimate
+    both = averages.minus(columns, row, study.reference).estimate
+    assert (both.low, both.high, both.p) == pytest.approx((one.low, one.high, one.p))
 
 
 ROWS = {"erm": 0.5, "erm_half_lr": 0.6, "mixup": 0.9, "latentdr_sa": 1.5, "latentdr_pool": 2.5}
@@ -93,8 +114,8 @@ def test_differences_of_averages_are_those_of_the_averages_with_holm_over_the_ro
             continue
         assert (held.low > 0 or held.high < 0) == (difference.p < 0.05)
         if row != control:
-            p = _average_p(shown, "test", "accuracy", grid.cells, row, study.reference)
-            assert difference.p == pytest.approx(p, rel=1e-9)
+            again = Averages(study, "accuracy", "test").minus(shown, study.reference, row)
+            assert difference.p == pytest.approx(again.p, rel=1e-9)
     one, two = sorted(
         (row_of["latentdr_sa"], row_of["latentdr_pool"]), key=lambda row: averages[row].p
     )

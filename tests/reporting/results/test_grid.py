@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
@@ -11,8 +12,9 @@ from medldr.evaluation import compare
 from medldr.folders.sweep_record import read_sweep
 from medldr.metrics import metric_facts
 from medldr.reporting.read.sweep import read_study
+from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.results.grid import _average_p, make_grid, marks
+from medldr.reporting.results.grid import make_grid, marks
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 
 BEST, SECOND = "best", "second"
@@ -50,13 +52,13 @@ def test_cells_are_means_spreads_and_counts_over_seeds(whole, runs, metric):
     for row, cells in grid.cells.items():
         for column, cell in zip(grid.columns, cells, strict=True):
             key = (TITLES[column.name], keys[row])
-            assert column.planned[row] == 2
+            assert column.planned[row] == 3
             if key not in found.index:
                 assert cell is None
                 assert missing_text(column.missing[row]) == "not run"
                 continue
             expected = found.loc[key]
-            assert cell.planned == 2
+            assert cell.planned == 3
             assert cell.mean == pytest.approx(expected["mean"], abs=1e-12)
             assert cell.n == expected["count"]
             if cell.n > 1:
@@ -129,21 +131,27 @@ def test_single_seeds_have_no_best(sweep):
 
 
 def test_the_p_of_a_difference_of_averages_adds_the_variances_of_the_sets(whole):
-    """Satterthwaite's t by hand from the sources of both sets."""
+    """By hand: units of both sets, and for the seeds the spread of each seed's own mean."""
     grid = grid_of(whole, "accuracy")
     one, two = "LatentDR (Pool)", "LatentDR (SA)"
     pairs = [column.pair("test", "accuracy", one, two).estimate.variance for column in grid.columns]
     units = [(v / 4, df) for pair in pairs for v, df in pair.units]
-    seeds = [(v / 4, df) for pair in pairs for v, df in pair.seeds]
+    study, both = whole.results.study, []
+    for row in (one, two):
+        of = [[e.files.evaluation.scores.value("test", "accuracy") for e in study.of(row, c.name)]
+              for c in grid.columns]  # fmt: skip
+        both.append(np.mean(of, axis=0).var(ddof=1) / len(of[0]))
+    df = 2 * sum(both) / sum(v**2 for v in both) ** 0.5
+    seeds = [(sum(both), df)]
     extra = max(0.0, sum(v for v, _ in seeds) - sum(pair.noise for pair in pairs) / 4)
     total = sum(v for v, _ in units) + extra
     sources = [(v, df) for v, df in units + seeds if v > 0]
     df = max(total**2 / sum(v**2 / d for v, d in sources), min(d for _, d in sources))
     gain = grid.averages[one].mean - grid.averages[two].mean
     expected = 2 * scipy.stats.t.sf(abs(gain) / total**0.5, df)
-    found = _average_p(grid.columns, "test", "accuracy", grid.cells, one, two)
-    assert found == pytest.approx(expected, rel=1e-9)
-    assert found == _average_p(grid.columns, "test", "accuracy", grid.cells, two, one)
+    averages = Averages(study, "accuracy", "test")
+    assert averages.minus(grid.columns, one, two).p == pytest.approx(expected, rel=1e-9)
+    assert averages.minus(grid.columns, two, one).p == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_average_is_over_sets_and_only_of_complete_rows(whole, runs):

@@ -20,10 +20,12 @@ from medldr.reporting.sections.comparison.non_inferiority import judgements
 
 
 def found(metric="accuracy", value=0.02, verdict="non-inferior", **changes):
-    reference = Method("erm", seeds=(0, 1))
-    method = replace(Method("mixup", seeds=(0, 1)), **changes)
-    estimate = Estimate(0.01, low=-0.012, high=0.03)
-    difference = Difference("test", None, metric, "mixup", "erm", estimate, non_inferiority=verdict)
+    reference = Method("erm", seeds=(0, 1, 2))
+    method = replace(Method("mixup", seeds=(0, 1, 2)), **changes)
+    estimate, seeds = Estimate(0.01, low=-0.012, high=0.03), len(method.seeds)
+    difference = Difference(
+        "test", None, metric, "mixup", "erm", estimate, seeds=seeds, non_inferiority=verdict
+    )
     return Comparison("binary", "erm", (reference, method), {"test": Size(90)},
                       differences=(difference,), margin=Margin(metric, value))  # fmt: skip
 
@@ -41,9 +43,11 @@ def test_each_verdict_is_a_sentence_with_its_interval_and_margin():
     assert "before results are seen" in judgements(found())[-1]
 
 
-def test_a_single_seed_speaks_of_these_networks():
-    assert "(of these trained networks): mixup" in judgements(found(seeds=(0,)))[0]
-    assert "trained networks" not in judgements(found())[0]
+@pytest.mark.parametrize(("seeds", "said"), [((0,), "a single seed"), ((0, 1), "two seeds")])
+def test_fewer_than_three_seeds_cannot_tell(seeds, said):
+    told = judgements(found(verdict="cannot tell", seeds=seeds))[0]
+    assert f"cannot be told from {said}" in told
+    assert "includes the margin" not in told
 
 
 def test_oracles_are_passed_over_and_a_missing_interval_gives_its_reason():

@@ -78,9 +78,9 @@ def test_the_grid_has_marks_rules_and_every_number(whole, grids_of):
         r"\textsuperscript{a} trained differently from ERM (its value in parentheses): learning"
         in first
     )
-    assert r"{\scriptsize n 1 of 2}" in first
-    assert r"\scriptsize n 2}" not in first  # that is the usual number, which the note gives
-    assert r"Mean $\pm$ SD over seeds ($n = 2$ unless noted)" in first
+    assert r"n 2 of 3}" in first
+    assert r", n 3}" not in first  # that is the usual number, which the note gives
+    assert r"Mean $\pm$ SD over seeds ($n = 3$ unless noted)" in first
     cell = Cell(Estimate(1.0, 2.0, n=3))
     derma = latex_table(Table("t", ["a", "b"], [Row("x", [cell])]), "l")
     assert "($n = 3$)" in derma
@@ -110,7 +110,7 @@ def test_each_table_says_what_its_numbers_rest_on(whole, grids_of):
     assert len(shown) == 6  # two grids, two of differences, two of pairs
     for table in shown:
         assert "Derma\\_1: 60 images of 30 groups (patients, slides)" in table
-        assert "1 to 2 seeds per method" in table
+        assert "2 to 3 seeds per method" in table
         assert "100 bootstrap draws of test groups (patients, slides)" in table
         assert (r"\textbf" in table) == ("Bold: the best number" in table)
 

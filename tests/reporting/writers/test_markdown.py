@@ -44,9 +44,9 @@ def test_marks_counts_and_what_is_missing_are_in_the_grid(whole, grids_of):
             shown = f"{100 * cell.mean:.1f}"
             marked = {"best": f"**{shown}**", "second": f"<ins>{shown}</ins>", "": shown}
             assert text.split("<br>")[0] == marked["".join(cell.marks)]
-            assert text.split("<br>")[2] == f"SD {100 * cell.sd:.1f}, n 2"
+            assert text.split("<br>")[2] == f"SD {100 * cell.sd:.1f}, n 3"
     assert rows["ERM, half the rate (control)<sup>a</sup>"][1] == "not run"
-    assert rows["Mixup (oracle)"][1].endswith("n 1 of 2")
+    assert rows["Mixup (oracle)"][1].endswith("n 2 of 3")
 
 
 def test_names_with_markup_in_them_change_nothing():

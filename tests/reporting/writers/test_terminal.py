@@ -35,13 +35,13 @@ def test_every_number_fits(whole, grids_of, width):
 def test_missing_runs_controls_and_the_oracle_are_told(whole):
     text = printed(whole)
     words = " ".join(text.split())
-    assert "(1/2)" in text
+    assert "(2/3)" in text
     assert "controls" in text
     assert "ORACLE SELECTION in Mixup (oracle)" in words
     assert "failed: octmnist_mixup-" in words
     assert "InputError: scans/DOE_JANE.nii: item MRN-77test00001 of batch_size 0" in words
-    assert "2 not run; octmnist_erm_half_lr-" in words
-    assert "-s0 and 1 more" in words
+    assert "3 not run; octmnist_erm_half_lr-" in words
+    assert "-s0 and 2 more" in words
     assert "sweep status" not in words  # without its folder there is nothing to point at
 
 
@@ -83,4 +83,4 @@ def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
     assert "SD" not in alone
     assert "planned" not in alone
     assert ("bold: best, or not clearly worse" in many) is styled
-    assert ("no best is marked: single seeds have no p" in alone) is styled
+    assert ("no best is marked: fewer than 3 seeds make no test" in alone) is styled

@@ -83,7 +83,8 @@ def verdict(gains: Sequence[Gain], reference: str, metric: str) -> str:
     unseen = all(gain.unseen for gain in chosen)
     found = Counter(gain.difference.finding or "not compared" for gain in chosen)
     if set(found) == {"not compared"}:
-        said = "not compared, because single seeds say nothing of others"
+        why = {gain.difference.untested for gain in chosen} - {""}
+        said = f"not compared ({', '.join(sorted(why))})" if why else "not compared"
     else:
         each = [f"{kind} in {found[kind]}" for kind in FINDINGS if found[kind]]
         where = " on unseen domains" if unseen else ""

@@ -7,9 +7,6 @@ from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.table import interval
 
-NETWORKS = " (of these trained networks)"
-"""A single seed says nothing about others."""
-
 
 def judgements(found: Comparison) -> list[str]:
     """What is known of every method on every split; empty where no margin was asked for."""
@@ -32,10 +29,10 @@ def _judgement(found: Comparison, split: str, method: Method) -> str:
         return ""
     known = metric_facts(metric)
     verdict = difference.non_inferiority
-    single = 1 in (len(method.seeds), len(base.seeds))
     return sentence(
-        verdict or "not_judged",
-        place=found.title(split) + (NETWORKS if single else ""),
+        "cannot_be_told" if difference.untested and verdict else verdict or "not_judged",
+        place=found.title(split),
+        untested=difference.untested,
         method=method.name,
         reference=found.reference,
         metric=known.title if known.title.isupper() else known.title.lower(),

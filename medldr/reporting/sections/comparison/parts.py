@@ -73,6 +73,13 @@ def _lead(found: Comparison, split: str, metric: str, method: str) -> str:
     if difference is None or difference.estimate.mean is None:
         return ""
     paired, value, verdict = difference.estimate, difference.estimate.mean, ""
+    if difference.untested:
+        return (
+            f"{found.title(split)}: {known.title.lower()} of {method} minus that of "
+            f"{found.reference} is {known.show_difference(value)}"
+            f"{' percentage points' if known.percent else ''}"
+            f"{bracketed(paired, known, signed=True)}; not tested ({difference.untested})."
+        )
     if paired.low is not None and paired.high is not None:
         clear = direction(paired) != "unclear"
         verdict = f" {sentence('zero_excluded' if clear else 'zero_included')}"

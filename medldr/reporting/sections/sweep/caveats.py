@@ -12,9 +12,6 @@ from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.domain_gap import spoken
 
-ENOUGH = 3
-"""Fewer seeds say next to nothing of how much results vary between them."""
-
 
 def caveats(study: Study, columns: Sequence[Column], metric: str, split: str) -> list[str]:
     """One sentence or more on the tests, and on what would narrow their intervals."""
@@ -42,7 +39,7 @@ def _shares(found: Comparison, split: str, metric: str) -> Iterator[float]:
     for difference in _tested(found, "reference", split, metric):
         variance = difference.estimate.variance
         share = None if variance is None else variance.share_of_seeds
-        if difference.seeds >= ENOUGH and share is not None:
+        if share is not None:
             yield share
 
 

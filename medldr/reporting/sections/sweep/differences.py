@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.comparison.comparison import Difference
+from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.averages import average_differences
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.data_sets import average_differences
 from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.rows import method_row
@@ -20,7 +21,7 @@ from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import TARGETS, split_name
 
-SINGLE = sentence("single_no_p")
+UNTESTED = sentence("few_no_p")
 
 
 def differences(results: Results) -> Section | None:
@@ -97,10 +98,10 @@ def _table(caption: str, first: str, columns: Sequence[Column], split: str) -> T
 
 
 def _cell(table: Table, metric: str, found: Difference | None) -> Cell:
-    """A difference with its interval and p, or that a single seed has no p."""
+    """A difference with its interval and p, or that so few seeds have no p."""
     cell = difference_cell(table, metric, found)
-    if found is None or found.seeds > 1:
+    if found is None or found.seeds >= TESTED:
         return cell
-    if SINGLE not in table.notes:
-        table.notes.append(SINGLE)
+    if UNTESTED not in table.notes:
+        table.notes.append(UNTESTED)
     return cell

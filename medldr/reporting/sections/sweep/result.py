@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import METRICS
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
@@ -43,7 +44,7 @@ def best_words(tables: Sequence[Table]) -> list[str]:
     seeds = [found.n for found in there if found.n is not None]
     if not seeds:
         return []
-    return [sentence("best_single" if max(seeds) == 1 else "best_unclear")]
+    return [sentence("best_few" if max(seeds) < TESTED else "best_unclear")]
 
 
 def calibration(results: Results) -> Section | None:

@@ -2,8 +2,8 @@
 
 Two questions: does each competing row differ from the reference, and does the learning rate alone
 explain it? A difference counts as found only if its p, corrected for the comparisons of its
-column, is below 0.05; everything else is no clear difference, which does not mean equal. A single
-seed says nothing about other seeds, so a method with a single seed is not compared.
+column, is below 0.05; everything else is no clear difference, which does not mean equal. Methods
+with one or two seeds are not compared: one says nothing about other seeds, two next to nothing.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ class Verdict:
 
     def _number(self, kind: Finding, found: Difference) -> str:
         if kind == "not compared":
-            return f"{points_text(found.estimate.mean or 0.0, self.metric)}, a single seed"
+            points = points_text(found.estimate.mean or 0.0, self.metric)
+            shown = points if found.seeds == 1 else self._interval(found.estimate)
+            return f"{shown}, {found.untested}"
         return f"{self._interval(found.estimate)}, p {show_p(found.corrected or 0.0)}"
 
     def _interval(self, found: Estimate) -> str:

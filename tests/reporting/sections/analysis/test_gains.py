@@ -34,6 +34,8 @@ def test_seen_domains_count_where_there_are_no_others():
 
 def test_single_seeds_are_not_compared():
     said = verdict([gain(0.2, None, "a", seeds=1)], "ERM", "accuracy")
-    assert said.endswith("not compared, because single seeds say nothing of others.")
+    assert said.endswith("not compared (a single seed).")
+    two = verdict([gain(0.2, None, "a", seeds=2)], "ERM", "accuracy")
+    assert two.endswith("not compared (two seeds).")
     mixed = verdict([gain(0.2, None, "a", seeds=1), gain(0.2, 0.001, "b")], "ERM", "accuracy")
     assert "better in 1, not compared in 1 of 2" in mixed

@@ -2,7 +2,7 @@
 
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.comparison.tables import show_p
-from medldr.reporting.sections.sweep.differences import SINGLE, difference_table
+from medldr.reporting.sections.sweep.differences import UNTESTED, difference_table
 from medldr.reporting.writers.cells import printed
 
 
@@ -45,6 +45,6 @@ def test_a_single_seed_has_an_interval_but_no_p(sweep):
             assert cell.value is not None
             assert " to " in cell.detail
             assert cell.extra == ""
-        assert table.notes == [SINGLE]
+        assert table.notes == [UNTESTED]
     found = page.results.columns[0].difference("test", "accuracy", "Mixup")
     assert (found.p, found.seeds, found.finding) == (None, 1, "not compared")

@@ -41,7 +41,7 @@ def test_equal_errors_are_one_row_with_at_most_three_names():
 def test_the_table_of_a_sweep_names_nobody(whole):
     table = missing_table(whole.results.study)
     assert sorted((row.heading, row.cells[0].content) for row in table.rows) == [
-        ("1 run", "failed"), ("2 runs", "not run"),
+        ("1 run", "failed"), ("3 runs", "not run"),
     ]  # fmt: skip
     (why,) = [row.cells[1].content for row in table.rows if row.cells[0].content == "failed"]
     assert why == "InputError: [hidden name]: item [hidden id] of batch_size 0"

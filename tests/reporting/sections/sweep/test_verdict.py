@@ -29,7 +29,9 @@ ROWS = {
 
 
 def number(row, minus, value, p, *, seeds, control=False, share=0.5):
-    variance = Variance((Source(1 - share, 99),), (Source(share, 2),) if p is not None else ())
+    variance = Variance(
+        (Source(1 - share, 99),), (Source(share, 2),) if p is not None else (), 0.0, seeds
+    )
     estimate = Estimate(value, low=value - 0.02, high=value + 0.02, p=p, variance=variance)
     return Difference("test", None, "accuracy", row, minus, estimate, None if control else p, seeds)
 
@@ -140,7 +142,8 @@ def test_the_caveat_counts_tests_and_columns():
 
 def test_two_seeds_are_marked():
     study, columns = build({"Pool": [(0.05, 0.01)] * 2}, seeds={"Pool": (0, 1)})
-    assert verdict(study, columns, "accuracy")[-1].startswith("Methods with 2 seeds have wide CIs")
+    told = verdict(study, columns, "accuracy")[-1]
+    assert told.startswith("Methods with 2 seeds have a CI but no p")
 
 
 def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
@@ -154,15 +157,17 @@ def test_a_row_of_one_seed_is_not_scored_whatever_its_p():
     assert sentences[0] == f"Pool vs ERM, accuracy (test): {told}"
     assert sentences[1].startswith(
         "Control: Half vs ERM (learning rate 0.0005 against 0.001), accuracy (test): "
-        "no clear difference in 2"
+        "not compared in 2 of 2 (A +1.0 percentage points, 95% CI"
     )
+    assert "two seeds" in sentences[1]
     assert told in sentences[2]
     assert "no clear gain" in sentences[2]
     assert "Methods with a single seed are not compared" in sentences[-2]
     assert "Methods with 2 seeds" in sentences[-1]
     # One seed of the reference is no better than one of the row.
-    alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": (0,)}), "accuracy")
-    assert "better" not in " ".join(alone)
+    for few in ((0,), (0, 1)):
+        alone = verdict(*build({"Pool": [(0.05, 0.001)] * 2}, seeds={"ERM": few}), "accuracy")
+        assert "better" not in " ".join(alone)
 
 
 def test_controls_are_looked_for_column_by_column():
@@ -193,7 +198,7 @@ def test_controls_are_looked_for_column_by_column():
     ],
 )
 def test_a_finding_needs_a_small_corrected_p_and_a_better_side(metric, value, p, said):
-    assert finding(metric, Estimate(value), p, 3) == said
+    assert finding(metric, Estimate(value), p) == said
 
 
 def test_what_the_reference_loses_on_unseen_domains_is_told_set_by_set():
