@@ -23,7 +23,8 @@ def test_the_table_has_the_asked_study_and_others_around_it(medldr):
     for (patients, seeds), cells in found.items():
         study = Design(patients, 1, 0.5, seeds, "accuracy", 0.75, 0.5, 0.02, 0.6)
         plan = precision(study)
-        network, mean, detectable = (f"{100 * number:.1f}" for number in plan[:3])
+        network, mean = (f"{100 * number:.1f}" for number in plan[:2])
+        detectable = "–" if seeds == 2 else f"{100 * plan.detectable:.1f}"
         assert cells == ["±", network, "±", mean, detectable]
     assert max(map(len, ended.out.splitlines())) <= 80
 
@@ -55,15 +56,16 @@ def test_an_auc_is_planned_in_its_own_unit(medldr):
 
 
 def test_a_gain_beyond_the_metrics_range_is_named(medldr):
-    out = " ".join(medldr("plan", "--patients", 40, "--accuracy", 97, "--seeds", 2).out.split())
+    out = " ".join(medldr("plan", "--patients", 40, "--accuracy", 97, "--seeds", 3).out.split())
     assert "No gain over 97.0% can be that large" in out
 
 
-def test_a_single_seed_cannot_be_compared(medldr):
-    ended = medldr("plan", *ASKED, "--seeds", 1)
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_fewer_than_three_seeds_are_not_tested(medldr, seeds):
+    ended = medldr("plan", *ASKED, "--seeds", seeds)
     assert ended.code == 0
-    assert rows(ended.out)[240, 1][2:] == ["–", "–"]
-    assert "With a single seed per method, no difference" in ended.out
+    assert rows(ended.out)[240, seeds][-1] == "–"
+    assert "fewer than three seeds per method" in " ".join(ended.out.split())
 
 
 @pytest.mark.parametrize(

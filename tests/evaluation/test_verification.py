@@ -38,6 +38,7 @@ def test_runs_without_checksums_are_verified(files):
     assert verdict.files == 0
     assert verdict.numbers > 100
     assert "no checksums" in verdict.remarks[0]
+    assert any("CIs were made by an older method" in remark for remark in verdict.remarks)
 
 
 def test_a_run_without_its_predictions_cannot_be_believed(tmp_path):

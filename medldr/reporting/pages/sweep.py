@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from medldr.config.sections import dataset_name
 from medldr.evaluation.intervals.estimate import TESTED
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Section
@@ -103,7 +104,10 @@ def _title(study: Study) -> str:
 def _subtitle(results: Results) -> str:
     """The size of a sweep in words."""
     study, held = results.study, results.held_out
-    size = count(len(results.columns), "data set")
+    sets = {_content(study, column.name) for column in results.columns}
+    size = count(len(sets), "data set")
+    if len(sets) < len(results.columns):
+        size += f" in {len(results.columns)} columns"
     if held:
         domains = count(sum(len(of_set.domains) for of_set in held), "held-out domain")
         size = f"{domains} of {count(len(held), 'data set')}"
@@ -111,6 +115,17 @@ def _subtitle(results: Results) -> str:
     runs = f"{done} of {count(len(study.every), 'run')} with results"
     methods = count(len(study.rows), "method")
     return f"{methods}, {size}, {runs}; differences are relative to {study.reference}"
+
+
+def _content(study: Study, column: str) -> tuple[str, ...]:
+    """What tells data sets apart: their name and splits; the column's name while nothing ran."""
+    files = [entry.files for entry in study.of(column=column) if entry.files is not None]
+    facts = {
+        f"{dataset_name(of.config, of.facts)} {of.record.split_hash}"
+        for of in files
+        if of.record is not None
+    }
+    return tuple(sorted(facts)) or (column,)
 
 
 def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
@@ -156,7 +171,8 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
     study, document = page.results.study, page.document
     grids = [_plain(table) for _, table in document.tables(["result"])]
     left_out = [replace(table, intervals=False) for _, table in document.tables(["left_out"])]
-    legend = _legend(grids, styled=styled) + (["↓ a method's lowest domain"] if left_out else [])
+    legend = _legend(grids, page.results.columns, styled=styled)
+    legend += ["↓ a method's lowest domain"] if left_out else []
     problems = [f"{c.name} is left out: {c.said}" for c in page.results.columns if c.problem]
     lines = [*problems, *study.notes, *missing_lines(study, folder)]
     shown = Section("result", "", "", [*grids, *left_out])
@@ -173,7 +189,7 @@ def _plain(table: Table) -> Table:
     return replace(table, rows=rows, intervals=False, footnotes=[], notes=[])
 
 
-def _legend(tables: Sequence[Table], *, styled: bool) -> list[str]:
+def _legend(tables: Sequence[Table], columns: Sequence[Column], *, styled: bool) -> list[str]:
     """How to read the numbers that are there; empty where they need no words."""
     there = [c.estimate for table in tables for row in table.rows for c in row.cells if c.estimate]
     parts = ["mean ±SD over seeds"] if any(found.sd is not None for found in there) else []
@@ -182,7 +198,9 @@ def _legend(tables: Sequence[Table], *, styled: bool) -> list[str]:
     if styled and any(found.marks for found in there):
         parts.append("bold: best, or not clearly worse; underlined: next, if clearly better")
     elif styled and (seeds := [found.n for found in there if found.n is not None]):
+        barred = next((column.barred for column in columns if column.barred), "")
         few = f"fewer than {TESTED} seeds make no test"
-        why = few if max(seeds) < TESTED else "no difference is clear"
+        clear = f"{barred} are not tested" if barred else "no difference is clear"
+        why = few if max(seeds) < TESTED else clear
         parts.append(f"no best is marked: {why}")
     return parts

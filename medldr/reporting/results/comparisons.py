@@ -16,6 +16,8 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_names
 from medldr.reporting.read.study import Entry, Study
 
+FOLDS = "pooled folds"
+"""Why differences of pooled folds are not tested."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 """Of a long hash the first eight digits say as much to a reader."""
 
@@ -69,6 +71,12 @@ class Column:
         """The p of their difference, without a correction; None where there is none."""
         difference = self.pair(split, metric, one, other)
         return None if difference is None else difference.p
+
+    @property
+    def barred(self) -> str:
+        """What its runs are, where no difference between them is tested; empty where they are."""
+        there = () if self.comparison is None else self.comparison.differences
+        return next((difference.barred for difference in there if difference.barred), "")
 
     def footnotes(self, row: str) -> list[str]:
         """In what a row differs from the reference although it must not."""
@@ -136,6 +144,9 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     controls = [method_of[row] for row in study.layout.controls if row in method_of]
     made = make_comparison(runs, reference=reference, contrasts=pairs, controls=controls)
     result = made.renamed(row_of)
+    if any(entry.folds for entry in entries):
+        # Images of all folds are no independent sample of what networks of other data would do.
+        result = result.without_tests(FOLDS)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
         notes.append(

@@ -232,3 +232,16 @@ def test_a_fold_that_leaves_a_domain_out_holds_it_out(cross_validated):
     study = sweep_page(cross_validated(columns=True, changed=changed)).results.study
     found = [entry.config["data"]["held_out"] for entry in study.of("ERM")]
     assert found == [["0"], ["1"], ["2"]]
+
+
+def test_pooled_folds_have_intervals_but_no_p_and_no_mark(cross_validated):
+    """Their networks share training images, so a test over their images finds too much."""
+    page = sweep_page(cross_validated(seeds=(0, 1, 2)))
+    (column,) = page.results.columns
+    found = column.difference("test", "accuracy", "Mixup")
+    assert found.estimate.low is not None
+    assert (found.p, found.p_holm, found.finding) == (None, None, "not compared")
+    tables = page.document.section("result").tables
+    assert not any(c.estimate and c.estimate.marks for t in tables for r in t.rows for c in r.cells)
+    told = " ".join(str(block) for block in page.document.section("result").blocks)
+    assert "pooled folds" in told

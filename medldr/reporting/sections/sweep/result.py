@@ -8,6 +8,7 @@ from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import METRICS
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.comparison.parts import interval_words
 from medldr.reporting.sections.sweep.common import Results
@@ -29,18 +30,22 @@ def result(results: Results) -> Section | None:
     if results.splits:
         leads = verdict(results.study, results.columns, results.metrics[0], results.splits[0])
     grids = results.grids("mean over seeds", results.metrics)
-    words += best_words(grids)
+    words += best_words(grids, results.columns)
     words += [text for split in results.splits for text in size_note(results.columns, split)]
     made = Paragraph(" ".join(filter(None, words)), "small")
     return section("sweep", "result", Bullets(leads, "verdict"), *grids, made)
 
 
-def best_words(tables: Sequence[Table]) -> list[str]:
+def best_words(tables: Sequence[Table], columns: Sequence[Column]) -> list[str]:
     """How to read the marks of these tables, or why there are none."""
+    barred = list(dict.fromkeys(column.barred for column in columns if column.barred))
     cells = [cell.estimate for table in tables for row in table.rows for cell in row.cells]
     there = [found for found in cells if found is not None]
+    untested = [sentence("best_untested", why=" and ".join(barred))] if barred else []
     if any(found.marks for found in there):
-        return [sentence("best")]
+        return [sentence("best"), *untested]
+    if untested:
+        return untested
     seeds = [found.n for found in there if found.n is not None]
     if not seeds:
         return []
