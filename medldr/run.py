@@ -17,6 +17,7 @@ from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig, identify, load_config, run_hash
 from medldr.data import Data, build_data, list_bad_files
 from medldr.data.same_data import refuse_changed_data
+from medldr.data.seen import write_seen
 from medldr.errors import InputError
 from medldr.evaluation import check
 from medldr.evaluation.checked import forget_scored, note_scored, refuse_other_weights
@@ -131,7 +132,10 @@ def _work(
 
 
 def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
-    """Print the notes on the data; write them to `run.json` and the splits to `splits.json`."""
+    """Print the notes on the data; write what they were to the run folder.
+
+    That is `run.json`, `splits.json`, `seen_images.safetensors` and a list of unusable files.
+    """
     if not fabric.is_global_zero:
         return
     console = Console(stderr=True, highlight=False)
@@ -147,6 +151,7 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
         spec=asdict(data.spec),
     )
     write_json(folder.splits, data.manifest())
+    write_seen(folder, data.table, data.rows)
     if data.table.bad_files:
         write_text(folder.bad_files, list_bad_files(data.table))
 

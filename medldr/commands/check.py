@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -27,17 +28,26 @@ from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.inspection import Inspection, inspect_table
 from medldr.data.load import load_table
+from medldr.data.seen import known_images
 from medldr.data.splits.make import make_splits
 from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError
 from medldr.evaluation.inputs.simple_controls import Control, in_words, simple_controls
 from medldr.folders.files import write_text
 from medldr.folders.privacy import worth_hiding
+from medldr.run import trained as trained_run
 
 _LISTED: Final = 20
 
 
-def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: bool) -> int:
+def check(
+    name: str,
+    overrides: Sequence[str],
+    page: Path | None,
+    *,
+    show_ids: bool,
+    trained: Path | None = None,
+) -> int:
     """Read a whole data set and print what is wrong or unusual in it; published counts beside it.
 
     Args:
@@ -45,6 +55,7 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
         overrides: The folder of the files first, if it is not the usual one; ``KEY=VALUE`` texts.
         page: The page to write; None for none.
         show_ids: Whether the page may show names of files and patients.
+        trained: A run folder: images that it has seen are wrong in a set that is to judge it.
 
     Returns:
         0 if nothing is wrong, even if there are notes; 3 if files were left out, or if images are
@@ -74,6 +85,8 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
     table = load_table(section)
     plans = {to: make_splits(table, one) for to, one in _plans(table, sections)}
     inspection = inspect_table(table, plans, looks, run)
+    if trained is not None:
+        inspection = _with_seen(inspection, trained)
     bad = bad or len(table.bad_files)
     _print(inspection, console)
     if page is not None:
@@ -84,6 +97,21 @@ def check(name: str, overrides: Sequence[str], page: Path | None, *, show_ids: b
         write_page(inspection, controls, page, show_ids=show_ids)
         console.print(f"page: {page}", **PLAIN)
     return 3 if bad or inspection.wrong else 0
+
+
+def _with_seen(inspection: Inspection, trained: Path) -> Inspection:
+    """What was found, and which images a run has seen."""
+    trained_run(trained)
+    table = inspection.table
+    seen, lacking = known_images(trained, table)
+    ids = table.ids[seen].tolist()
+    of = f"{table.name}: {len(ids):,} of {len(table):,} images were seen in training by"
+    said = f"{of} {trained.resolve().name}"
+    if not ids:
+        return replace(inspection, notes=(*inspection.notes, *lacking, said))
+    said += f", such as {', '.join(ids[:3])}: `medldr validate` leaves them out"
+    notes = (*inspection.notes, *lacking)
+    return replace(inspection, wrong=(*inspection.wrong, said), notes=notes)
 
 
 def write_page(

@@ -63,18 +63,23 @@ def data_check(
     show_ids: Annotated[
         bool, typer.Option("--show-ids", help="Show names of files and patients on the page.")
     ] = False,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="A run folder: say which images it has seen in training."),
+    ] = None,
 ) -> None:
     """Read a whole data set, report what is wrong or unusual in it, and write a page of it.
 
     Published counts are shown next to the counts found. The exit code is 2 if a run would be
     refused, for example because files are unreadable; 3 if such files are left out
     (data.on_bad_file=skip), or if images are equal that should not be: in two splits or domains, or
-    with two labels.
+    with two labels, or to images that the run of --run was trained or selected on.
     """
     from medldr.commands.check import check
 
     place = page or Path(f"{Path(name).stem}_check.html")
-    code = check(name, overrides or (), None if no_page else place, show_ids=show_ids)
+    page = None if no_page else place
+    code = check(name, overrides or (), page, show_ids=show_ids, trained=run)
     raise typer.Exit(code)
 
 

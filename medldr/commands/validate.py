@@ -32,12 +32,17 @@ def validate(
     ] = "",
     device: Device = None,
     force: Force = False,
+    keep_seen: Annotated[
+        bool,
+        typer.Option("--keep-seen", help="Score images that the run was trained on, too."),
+    ] = False,
 ) -> None:
     """Score a run on labelled scans of another site; only numbers go into the folder.
 
     It holds metrics with 95% CIs and each item's label and probabilities, numbered: no picture, no
     path, no name of a file or a patient. `medldr report` and `medldr compare` read it as a run. The
-    exit code is 3 if some scans could not be read; they are listed beside the folder.
+    exit code is 3 if some scans could not be read, which are listed beside the folder, or if images
+    were left out because the run was trained or selected on them.
     """
     from medldr.data.counting import counted
     from medldr.prediction.answers import unreadable_text
@@ -47,7 +52,16 @@ def validate(
     listed = out.resolve().with_name(f"{out.resolve().name}_unreadable.csv")
     if listed.exists() and not force:
         raise InputError(f"{listed} exists. Choose another --out, or add --force")
-    done = score(run, table, out, site=site, overrides=overrides or (), device=device, force=force)
+    done = score(
+        run,
+        table,
+        out,
+        site=site,
+        overrides=overrides or (),
+        device=device,
+        force=force,
+        keep_seen=keep_seen,
+    )
     report_folder(done.folder)
     print_run(done.folder)
     console = Console(highlight=False)
@@ -66,4 +80,12 @@ def validate(
         )
     else:
         listed.unlink(missing_ok=True)
-    raise typer.Exit(3 if done.unreadable else 0)
+    for text in done.not_compared:
+        console.print(text, soft_wrap=True, markup=False)
+    if done.seen:
+        console.print(
+            f"{counted(done.seen, 'image was', 'images were')} seen in training and "
+            + ("kept (--keep-seen): the numbers are too good" if keep_seen else "left out")
+        )
+    left_out = done.unreadable or (done.seen and not keep_seen)
+    raise typer.Exit(3 if left_out else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -117,6 +118,13 @@ class Look(NamedTuple):
 
     constant: bool
     digest: bytes
+
+
+def digest_of(values: NDArray[Any]) -> bytes:
+    """A digest of values with their type and shape, whatever the kind of file they are from."""
+    digest = hashlib.blake2b(f"{values.dtype.str} {values.shape}".encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(values).data)
+    return digest.digest()
 
 
 class Looks(NamedTuple):

@@ -31,7 +31,7 @@ def result_files(files: RunFolder) -> dict[str, Path]:
     candidates = [
         files.config, files.splits, files.bad_files, files.metrics, files.model,
         files.predictions, files.evaluation, files.mistakes, files.preprocessing, files.unlike,
-        files.latents,
+        files.latents, files.seen,
     ]  # fmt: skip
     for folder in FOLDERS:
         below = sorted((files.path / folder).rglob("[!.]*"))

@@ -346,6 +346,7 @@ class RunFolder:
         self.preprocessing = self.path / "preprocessing.json"
         self.unlike = self.path / "unlike.safetensors"
         self.latents = self.path / "latents.safetensors"
+        self.seen = self.path / "seen_images.safetensors"
 
     def selected(self, rule: str) -> Path:
         """Weights chosen by a selection rule."""

@@ -165,6 +165,8 @@ class RunRecord(Record):
         selection: What the reported rule chose.
         recalibration: By rule; empty where none was asked for.
         notes: What readers of the run's numbers should know.
+        start: What they should know of the weights that it started from.
+        marks: What stands beside every number, because it makes them all too good.
         checksums: SHA-256 of each file with results, and of this file's own content; None until
             the run has finished. Scores have none while they are made again.
         scored_with: Versions of what computed the scores, and the commit of the code.
@@ -195,6 +197,8 @@ class RunRecord(Record):
     selection: Selection | None = None
     recalibration: dict[str, Recalibration] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     checksums: dict[str, str] | None = None
     scored_with: dict[str, str | None] = Field(default_factory=dict)
     _content: Mapping[str, Any] = PrivateAttr(default={})

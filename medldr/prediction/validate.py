@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from medldr.config import load_config
 from medldr.data.listing.item_frame import Listing
 from medldr.data.reading.new_item import NewItem
+from medldr.data.seen import seen_by
 from medldr.datasets import table as table_plugin
 from medldr.errors import InputError
 from medldr.evaluation import recalibration
@@ -47,12 +48,16 @@ class Validated(NamedTuple):
         items: How many items were scored.
         unreadable: Items that could not be used; their names stay at the site.
         warned: How many items are unlike the training images in some way.
+        seen: How many images of the table the run has seen in training; left out unless kept.
+        not_compared: Why this could not be told of all, a sentence each.
     """
 
     folder: Path
     items: int
     unreadable: tuple[Unreadable, ...]
     warned: int
+    seen: int
+    not_compared: tuple[str, ...]
 
 
 def validate(
@@ -64,8 +69,12 @@ def validate(
     overrides: Sequence[str] = (),
     device: str | None = None,
     force: bool = False,
+    keep_seen: bool = False,
 ) -> Validated:
     """Score a trained run on the labelled scans of another site.
+
+    Images that the run, or a run that it started from, trained or selected on are no evidence of
+    how it does elsewhere, and are left out; see `medldr.data.seen`.
 
     Args:
         run: The run folder.
@@ -75,10 +84,11 @@ def validate(
         overrides: ``data.KEY=VALUE``, such as ``data.label=grade``.
         device: Device to use; unset: the run's own.
         force: Replace an earlier folder of that name.
+        keep_seen: Score images of training too, and mark the numbers.
 
     Raises:
         InputError: If the run is not finished, the table does not fit it, none of its scans can be
-            read, or `out` has something in it.
+            read, all of them were seen in training, or `out` has something in it.
     """
     folder = Path(out).resolve()
     check_replaceable(folder, "results of a validation", _is_validation, force=force)
@@ -86,11 +96,15 @@ def validate(
     files = RunFolder(run)
     config = _site_config(trained, Path(table), overrides)
     listing = table_plugin.list_items(config.data)
-    digest = hashlib.sha256()
+    kept, not_compared = seen_by(files.path)
+    trained.reader.digests = {one.kind for one in kept}
+    digest, seen = hashlib.sha256(), list[bool]()
 
     def digest_image(item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
         del item, prob
-        digest.update(np.ascontiguousarray(images[0].image).data)
+        seen.append(any(any(one.has([images[0].digests[one.kind]])) for one in kept))
+        if keep_seen or not seen[-1]:
+            digest.update(np.ascontiguousarray(images[0].image).data)
 
     items = [Item(str(row), source) for row, source in enumerate(listing.sources)]
     answers = predict_items([trained], items, on_answer=digest_image)
@@ -103,12 +117,29 @@ def validate(
             f"{table}: none of its {len(items):,} scans can be used, such as {unreadable[0].name}: "
             f"{unreadable[0].reason}"
         )
+    known = sum(seen)
+    if known == len(seen) and not keep_seen:
+        raise InputError(
+            f"{table}: the run was trained or selected on all of its {known:,} images, so they say "
+            "nothing about new ones. Give a table of other images, or score these all the same "
+            "with --keep-seen"
+        )
+    used = np.flatnonzero([keep_seen or not one for one in seen])
     name = site or folder.name
-    tables = {**_own_validation(files, trained), "test": _scored(listing, answers, name, trained)}
-    content = evaluated(trained, files, tables, listing.notes, len(unreadable))
+    scored = _scored(listing, answers, name, trained).select(used)
+    tables = {**_own_validation(files, trained), "test": scored}
+    notes = [*listing.notes, *not_compared]
+    said = f"{known:,} of {len(seen):,} images were seen in training"
+    marks = [f"{said}."] if known and keep_seen else []
+    if known and not keep_seen:
+        notes.append(f"{said} and left out")
+    content = evaluated(trained, files, tables, [*marks, *notes], len(unreadable))
     with whole_folder(folder) as made:
-        write_validation(RunFolder(made), trained, files, tables, content, name, digest.hexdigest())
-    return Validated(folder, len(answers), unreadable, sum(map(bool, answers.warnings)))
+        write_validation(
+            RunFolder(made), trained, files, tables, content, name, digest.hexdigest(), marks
+        )
+    warned = sum(bool(answers.warnings[row]) for row in used.tolist())
+    return Validated(folder, len(used), unreadable, warned, known, tuple(not_compared))
 
 
 def _is_validation(folder: Path) -> bool:

@@ -97,6 +97,7 @@ def write_validation(
     content: dict[str, Any],
     site: str,
     data_hash: str,
+    marks: Sequence[str],
 ) -> None:
     """Write the folder.
 
@@ -108,6 +109,7 @@ def write_validation(
         content: Of `evaluation.json`.
         site: What the site is called.
         data_hash: Of the site's images.
+        marks: What stands beside every number.
     """
     record = read_run_record(files)
     config = _without_paths(trained.config, site, trained)
@@ -133,6 +135,7 @@ def write_validation(
         },
         data_hash=data_hash,
         split_hash=data_hash,
+        marks=list(marks),
         spec=None if record.spec is None else asdict(record.spec),
         validation_of={
             "hash": record.hash,

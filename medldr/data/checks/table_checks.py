@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import itertools
 from collections import Counter
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.checks.duplicates import Findings, duplicates
-from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look
+from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look, digest_of
 from medldr.data.spec import task_of
 from medldr.data.threads import Made, in_threads
 from medldr.errors import InputError
@@ -22,7 +21,8 @@ from medldr.types import SPLITS, TASKS
 
 _LISTED = 10
 _BLOCK_BYTES = 1 << 24
-_PIECE_BYTES = 1 << 20  # decoded by one thread at a time
+_PIECE_BYTES = 1 << 20  # worked on by one thread at a time
+_MUCH_BYTES = 1 << 28
 
 
 def validate_table(table: ImageTable) -> None:
@@ -234,8 +234,7 @@ def look_at(block: NDArray[np.uint8]) -> list[Look]:
     """
     flat = np.ascontiguousarray(block).reshape(len(block), -1)
     constant = (flat == flat[:, :1]).all(1).tolist()
-    digests = (hashlib.blake2b(image.data, digest_size=16).digest() for image in flat)
-    return list(map(Look, constant, digests))
+    return list(map(Look, constant, map(digest_of, block)))
 
 
 def each_part(
@@ -250,17 +249,17 @@ def each_part(
     Args:
         images: Where the rows are.
         rows: Their numbers.
-        work: Called in threads where pictures in files have to be decoded.
+        work: Called in threads where pictures have to be decoded, or there is much to work on.
         title: What is being done, for those who watch.
     """
-    lazy = isinstance(images, LazyImages)
     image_bytes = max(1, int(np.prod(images.shape[1:])))
-    step = max(1, (_PIECE_BYTES if lazy else _BLOCK_BYTES) // image_bytes)
+    threaded = isinstance(images, LazyImages) or len(rows) * image_bytes > _MUCH_BYTES
+    step = max(1, (_PIECE_BYTES if threaded else _BLOCK_BYTES) // image_bytes)
 
     def of(part: range) -> Made:
         return work(images[rows[part.start : part.stop]])
 
-    if lazy:
+    if threaded:
         yield from in_threads(of, len(rows), step=step, title=title)
         return
     for start in range(0, len(rows), step):

@@ -7,15 +7,13 @@ image is made, so that all such items are named at once.
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medldr.data.files.config import ScanConfig
 from medldr.data.files.facts import Facts
@@ -26,7 +24,7 @@ from medldr.data.files.memory import Examined, prove, state_of
 from medldr.data.files.read import MASK_GROUND, READER, kind_by_name, of_mask, read_scan, readers
 from medldr.data.files.rules import dims_of
 from medldr.data.files.scan import PAIRS, Scan, ScanError, Source
-from medldr.data.image_table import Look
+from medldr.data.image_table import Look, digest_of
 
 _MOST_CHANNELS: Final = 64
 """As many as `data.channels` may ask for."""
@@ -109,7 +107,7 @@ def _examined(
             return Examined(reason=str(error))
         values = scan.values
         constant = bool((values == values.reshape(-1)[0]).all())
-        return Examined("", _digest(values), constant, Facts.of(scan)._asdict())
+        return Examined("", digest_of(values).hex(), constant, Facts.of(scan)._asdict())
 
     parts = [_meant(item) for item in items]
     return prove(
@@ -156,14 +154,6 @@ def _proven(
     of_mask_file = Facts.from_json(mask.facts)
     reason = unfit(facts, config, dims, item, of_mask_file)
     return Proven(reason, f"{content} {mask.digest} {of_mask_file.header}", facts, look)
-
-
-def _digest(values: NDArray[Any]) -> str:
-    """Checksum of the values as they were recorded, whatever the kind of file."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(f"{values.dtype.str} {values.shape}".encode())
-    digest.update(np.ascontiguousarray(values).data)
-    return digest.hexdigest()
 
 
 def unfit(

@@ -9,14 +9,15 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.files.facts import Facts
+from medldr.data.files.geometry import squashed
 from medldr.data.files.image import image_of
 from medldr.data.files.intensity import to_unit, value_range
 from medldr.data.files.picture import read_picture
@@ -24,6 +25,7 @@ from medldr.data.files.read import read_scan
 from medldr.data.files.rgb import OwnRules, as_image, decode
 from medldr.data.files.rules import OWN_PICTURE, PACK, PICTURE, SCAN, Rules
 from medldr.data.files.scan import Scan, ScanError, Source, times
+from medldr.data.seen import digests_of_item
 from medldr.errors import InputError
 
 
@@ -34,10 +36,12 @@ class NewItem:
     Attributes:
         image: ``(C, H, W)`` or ``(C, X, Y, Z)``, as stored images are.
         facts: What its file is; None for the pictures of a published benchmark.
+        digests: Of what it holds, by kind, where that was asked for; see `medldr.data.seen`.
     """
 
     image: NDArray[Any]
     facts: Facts | None
+    digests: Mapping[str, bytes | None] = field(default_factory=dict)
 
 
 class ItemReader:
@@ -48,6 +52,9 @@ class ItemReader:
         size: ``(H, W)`` or ``(X, Y, Z)`` of a stored image.
         dtype: Of a stored image: uint8 from 0 to 255, or float32 from 0 to 1.
 
+    Attributes:
+        digests: Kinds of digests that each item read from a file is to have.
+
     Raises:
         InputError: If this version knows no such reading.
     """
@@ -57,6 +64,7 @@ class ItemReader:
     ) -> None:
         self.size = size
         self.dtype = dtype
+        self.digests: Collection[str] = ()
         rules = dict(reading)
         self.kind = rules.pop("kind", None)
         try:
@@ -88,18 +96,22 @@ class ItemReader:
         """
         if self.kind == SCAN:
             rules = self.rules
-            dims = rules.dims
-            return self.of_scan(
-                read_scan(source, dims, ground=rules.ground, exif=rules.exif), source
-            )
+            scan = read_scan(source, rules.dims, ground=rules.ground, exif=rules.exif)
+            return self._with_digests(self.of_scan(scan, source), scan.values)
         height, width = self.size
         if source.part:
             raise ScanError(f"it has no part {source.part!r}: this network reads whole pictures")
         if self.kind == OWN_PICTURE:
             own = self.own
             scan = read_picture(source.path, ground=own.ground, exif=own.exif, first=True)
-            return self.of_scan(scan, source)
-        return NewItem(decode(source.path, (height, width), resize=True), None)
+            return self._with_digests(self.of_scan(scan, source), scan.values)
+        pixels = decode(source.path, None)
+        return self._with_digests(NewItem(squashed(pixels, (height, width)), None), pixels)
+
+    def _with_digests(self, item: NewItem, values: NDArray[Any]) -> NewItem:
+        if not self.digests:
+            return item
+        return replace(item, digests=digests_of_item(values, item.image, self.digests))
 
     def of_scan(self, scan: Scan, source: Source) -> NewItem:
         """The image of a scan that was read, or of an array.

@@ -13,7 +13,7 @@ from medldr.folders.run_record import what_ran
 def footnotes(
     methods: Sequence[MethodRuns], base: MethodRuns
 ) -> tuple[list[str], dict[str, list[int]]]:
-    """Sentences on methods that differ from the first run of the reference, or were recalibrated.
+    """Sentences on methods that differ from the first run of the reference, or have marks.
 
     Args:
         methods: All methods.
@@ -34,7 +34,8 @@ def footnotes(
                 reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
                 texts.append(f"{fact} differs: {different}; {reference}.")
                 marks[method.name].append(len(texts))
-    shared = [(method, _other_code(method, base)) for method in methods]
+    shared = [(method, _too_good(method)) for method in methods]
+    shared += [(method, _other_code(method, base)) for method in methods]
     shared += [(method, _recalibrated(method)) for method in methods]
     for method, text in shared:
         if text and text not in texts:
@@ -55,6 +56,15 @@ def _recalibrated(method: MethodRuns) -> str:
         f"Probabilities recalibrated{some}, each run with a temperature from its validation split: "
         "calibration error, NLL and Brier score are not the network's own."
     )
+
+
+def _too_good(method: MethodRuns) -> str:
+    """What makes every number of some runs of a method too good, as it is of the first of them."""
+    marked = [run for run in method.runs if run.facts.marks]
+    if not marked:
+        return ""
+    of = f"Too good in {len(marked)} of {len(method.runs)} runs"
+    return f"{of}. {marked[0].name}: {' '.join(marked[0].facts.marks)}"
 
 
 def _other_code(method: MethodRuns, base: MethodRuns) -> str:

@@ -21,7 +21,7 @@ from medldr.reporting.wording import SHOTS, bracketed, card_metrics, split_name
 
 
 def banners(files: RunFiles) -> list[Banner]:
-    """An oracle, an end before the end, results of no test split, files that were left out."""
+    """An oracle, an end before the end, seen images, no test split, files that were left out."""
     scored = files.evaluation
     chosen = scored and scored.selection
     found = []
@@ -44,6 +44,7 @@ def _warnings(files: RunFiles) -> Iterator[str]:
     if ending:
         error = files.facts.get("error")  # without ids, unlike that of the record
         yield f"{ending}{f' ({error})' if error else ''}."
+    yield from () if files.record is None else files.record.marks
     split = headline_split(files.evaluation)
     if files.evaluation is None:
         yield sentence("no_evaluation")
