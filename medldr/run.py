@@ -7,9 +7,11 @@ processes (`medldr.training.machine.fabric`).
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -37,6 +39,7 @@ from medldr.run_result import RunResult
 from medldr.training import FitResult, fit, make_fabric, make_single_fabric
 from medldr.training.machine.fabric import Launcher, use_threads
 from medldr.training.machine.processes import Processes
+from medldr.training.seen_by_start import seen_by_start
 from medldr.types import DataSpec
 
 if TYPE_CHECKING:
@@ -50,10 +53,11 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     """
     data = build_data(config)
     check(config.evaluation, data.spec, data.rows, data.table.metadata)
+    start = seen_by_start(config, data, folder)
     root = getattr(config.data, "root", None)
     model = build_model(config.model, data.spec, seed=config.seed, root=root)
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
-    note_data(folder, data, fabric)
+    note_data(folder, data, fabric, start)
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
     predict_and_score(config, data, folder, fabric, fitted.selections)
@@ -131,15 +135,17 @@ def _work(
     return True
 
 
-def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
-    """Print the notes on the data; write what they were to the run folder.
+def note_data(
+    folder: RunFolder, data: Data, fabric: Fabric, start: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Print the notes on the data and the start; write what they were to the run folder.
 
     That is `run.json`, `splits.json`, `seen_images.safetensors` and a list of unusable files.
     """
     if not fabric.is_global_zero:
         return
     console = Console(stderr=True, highlight=False)
-    for note in data.notes:
+    for note in (*data.notes, *start.get("start", ()), *start.get("marks", ())):
         console.print(note, soft_wrap=not console.is_terminal, markup=False)
     if data.pack is not None:
         console.print(f"reading images from the pack {data.pack}", soft_wrap=True, markup=False)
@@ -149,6 +155,7 @@ def note_data(folder: RunFolder, data: Data, fabric: Fabric) -> None:
         data_hash=data.data_hash,
         split_hash=data.split_hash,
         spec=asdict(data.spec),
+        **start,
     )
     write_json(folder.splits, data.manifest())
     write_seen(folder, data.table, data.rows)

@@ -25,6 +25,7 @@ NOT_HASHED: Final = (
     # What describes the data, or adds to results that stay as they are.
     "data.metadata", "data.card", "evaluation.subgroups", "evaluation.bands",
     "evaluation.prevalence",
+    "training.allow_seen",  # lets a run begin, and marks its numbers
 )  # fmt: skip
 """Keys outside the hash."""
 
@@ -48,8 +49,9 @@ def run_hash(config: RunConfig) -> str:
     for dotted in NOT_HASHED:
         section, _, key = dotted.rpartition(".")
         (values.get(section, {}) if section else values).pop(key, None)
-    if not values.get("evaluation"):
-        values.pop("evaluation", None)
+    for name in ("evaluation", "training"):
+        if not values.get(name):
+            values.pop(name, None)
     data = values["data"]
     # What is in a table is part of the data's own hash, which a resumed run is held to.
     if "file" in data:

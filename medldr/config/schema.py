@@ -93,6 +93,11 @@ class TrainingConfig(Section):
     )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     init_from: Path | None = Field(None, description="run folder whose weights to start from")
+    allow_seen: bool = Field(
+        False,
+        description="start from weights that were trained on images of our validation or test "
+        "split; every number is then marked",
+    )
     averaging: Averaging | None = None
     stages: tuple[Stage, ...] = Field(
         (),

@@ -82,12 +82,12 @@ def predict_and_score(
     files, notes = submission_files(config, data.table, tables[choice[reported]], oracle=oracle)
     for name, text in files.items():
         write_text(folder.submission / name, text)
-    shared = with_training_groups(data)
+    shared, record = with_training_groups(data), read_run_record(folder)
     # The reported rule comes last: once its evaluation exists, every rule has been evaluated.
     for rule in (*others, reported):
         given = tables[choice[rule]]
         predicted, made = recalibration.recalibrated(given, config.evaluation)
-        said = [*data.notes, *(notes if rule == reported else ())]
+        said = [*record.marks, *data.notes, *record.start, *(notes if rule == reported else ())]
         if made is not None:
             add_to_run_record(folder, recalibration={rule: made.model_dump()})
         how = None if made is None else recalibration.written(made, given, config.evaluation)

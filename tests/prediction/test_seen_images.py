@@ -1,4 +1,4 @@
-"""Tables with images of training: left out, kept and marked, or refused."""
+"""Tables with images of training: left out, kept and marked, or refused; and runs that start so."""
 
 import csv
 import json
@@ -83,3 +83,36 @@ def test_a_check_of_a_second_table_says_what_a_run_has_seen(lab, medldr, table, 
     ended = medldr("data", "check", study, "--no-page", "--run", run)
     assert ended.code == 0, ended.out
     assert f"0 of {n['test']} images were seen in training" in ended.out
+
+
+def _start(lab, folder, *more):
+    config = json.loads(json.dumps({"extends": [str(lab.volumes[0] / "config.yaml")]}))
+    path = folder / "start.yaml"
+    path.write_text(json.dumps(config))
+    start = f"training.init_from={lab.volumes[0]}"
+    return ["train", path, start, "data.split_seed=5", "label=start", *more, "--out", folder / "r"]
+
+
+def test_a_start_from_weights_that_saw_our_test_images_is_refused(lab, medldr, tmp_path):
+    ended = medldr(*_start(lab, tmp_path))
+    assert ended.code == 2
+    assert "test images" in ended.err
+    assert "training.allow_seen: true" in ended.err
+    assert not list(tmp_path.rglob("*.ckpt"))
+
+
+@pytest.mark.slow
+def test_an_allowed_start_marks_every_number(lab, medldr, tmp_path):
+    ended = medldr(*_start(lab, tmp_path, "training.allow_seen=true", "machine.report=true"))
+    assert ended.code == 0, ended.err
+    (run,) = (tmp_path / "r").iterdir()
+    (mark,) = json.loads((run / "run.json").read_text())["marks"]
+    assert "test images" in mark
+    assert mark in json.loads((run / "evaluation.json").read_text())["notes"]
+    assert mark in (run / "report.html").read_text("utf-8")
+    ended = medldr("compare", run, "--out", tmp_path / "c.html")
+    assert ended.code == 0, ended.err
+    assert mark in (tmp_path / "c.html").read_text("utf-8")
+    assert medldr("evaluate", run).code == 0  # keeps the mark
+    assert mark in json.loads((run / "evaluation.json").read_text())["notes"]
+    assert medldr("verify", run).code == 0
