@@ -31,6 +31,10 @@ Losses for imbalanced classes: the loss of the base serves all three terms. With
 as that is near the training frequencies, the plain logits of degraded latents then favour no
 class. With ``degraded_loss: plain`` they favour the frequent ones instead.
 
+Logged: ``loss/degraded_excess`` is ``loss/degraded`` minus the entropy of the mean label, which is
+the least that cross-entropy can be against it. It is 0 where the classifier answers with the mean
+label, whatever the number of classes, so curves of several tasks can be compared by it.
+
 Source:
     "LatentDR" (latent degradation and restoration), method section and appendix; its authors
     published no code. What each option is in the paper, and where it is silent our choice:
@@ -40,7 +44,9 @@ Source:
     adds LatentDR to methods that have "explicit CrossEntropy term in their loss functions", so the
     base's classification loss judges the degraded term too (``degraded_loss: base``), against the
     mean label with weights 1 / B (``mean_label: equal``). How that loss and label meet where
-    classes are adjusted or weighted the paper does not say; the other values are our options.
+    classes are adjusted or weighted the paper does not say; the other values are our options. Nor
+    does it name a learning rate or weight decay of D and R: they have the network's, our choice,
+    unless ``operator_lr_scale`` and ``operator_weight_decay`` say otherwise.
 """
 
 from __future__ import annotations
@@ -57,7 +63,14 @@ from medldr.algorithms._stacking import Stacked, StackedConfig
 from medldr.algorithms.base import accuracy, build_loss
 from medldr.config import RunConfig
 from medldr.errors import InputError
-from medldr.latent import OPTIONS, LatentDR, Option, check_options, mean_label
+from medldr.latent import (
+    OPTIONS,
+    LatentDR,
+    Option,
+    check_options,
+    label_entropy,
+    mean_label,
+)
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -108,6 +121,12 @@ class _Keys(StackedConfig):
     )
     mean_label: Literal["equal", "weighted"] = Field(
         "equal", description="weights of the samples in the mean label: equal, or class weights"
+    )
+    operator_lr_scale: float = Field(
+        1.0, gt=0, description="factor on the learning rate of D and R, besides lr_scale"
+    )
+    operator_weight_decay: float | None = Field(
+        None, ge=0, description="weight decay of D and R; unset: training.weight_decay"
     )
 
     @model_validator(mode="after")
@@ -163,6 +182,7 @@ class LatentDRAlgorithm(Stacked):
         except ValueError as error:
             raise InputError(f"algorithm latentdr: {error}") from error
         self._check_degraded(config)
+        self.operator_options = self._operator_options(config)
         self.label_weighted = config.mean_label == "weighted"
         self.plain = build_loss(None, spec) if config.degraded_loss == "plain" else None
         if self.augment.own_classifier is not None:
@@ -179,10 +199,31 @@ class LatentDRAlgorithm(Stacked):
                     f"degraded term. Omit algorithm.{key}, or add degraded to algorithm.terms"
                 )
 
+    def _operator_options(self, config: _Keys) -> dict[str, float]:
+        """Options of the optimizer for D and R, where they are not the network's."""
+        options: dict[str, float] = {}
+        if config.operator_lr_scale != 1:
+            options["lr_scale"] = config.operator_lr_scale
+        if config.operator_weight_decay is not None:
+            options["weight_decay"] = config.operator_weight_decay
+        parts = (self.augment.degradation, self.augment.restoration)
+        if options and not any(list(part.parameters()) for part in parts if part is not None):
+            raise InputError(
+                "algorithm.operator_lr_scale and operator_weight_decay have no effect, because D "
+                "and R have no parameters here. Omit them"
+            )
+        return options
+
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
-        """The base's groups, and one for D and R where they have parameters."""
+        """The base's groups, and those of D and R and of a classifier of their own."""
         groups = list(self.base.optimizers(model)["main"])
         own = [p for p in self.augment.parameters() if p.requires_grad]
+        if self.operator_options:
+            head = self.augment.own_classifier
+            of_head = [] if head is None else list(head.parameters())
+            operators = own[: len(own) - len(of_head)]  # the classifier comes last
+            groups.append({"params": operators, **self.operator_options})
+            own = of_head
         if own:
             groups.append({"params": own})
         return {"main": groups}
@@ -217,6 +258,10 @@ class LatentDRAlgorithm(Stacked):
         for name, term in terms.items():
             logs[f"loss/{name}"] = term.loss.detach()
             logs[f"accuracy/{name}"] = accuracy(term.logits.detach(), batch.label)
+        if "degraded" in terms:
+            loss = logs["loss/degraded"]
+            least = label_entropy(set_.soft_label.to(loss.dtype), self.spec.multi_label)
+            logs["loss/degraded_excess"] = loss - least
         return StepOutput(self.augment.total(out.loss, terms), out.z, out.logits, logs)
 
     def _set(self, z: Tensor, label: Tensor) -> _Set:
@@ -265,6 +310,15 @@ CONTRACT_CASES = {
     "latentdr attention without query": {"keys": {"dropout": 0.0, "include_query": False}},
     "latentdr pool without query": {
         "keys": {"dropout": 0.0, "degrade": "pool", "include_query": False}
+    },
+    "latentdr pool, one subset, own rate": {
+        "keys": {
+            "dropout": 0.0,
+            "degrade": "pool",
+            "subset_per": "batch",
+            "subset_size": "fixed",
+            "operator_lr_scale": 0.5,
+        }
     },
     "latentdr on balanced softmax": {
         "keys": {"dropout": 0.0, "loss": {"name": "balanced_softmax"}, "degraded_loss": "plain"}

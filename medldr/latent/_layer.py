@@ -7,11 +7,22 @@ The positions of the layer norms and of dropout are the same for every kind of m
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from medldr.latent._options import Norm, check_ranges, check_word
+from medldr.latent._options import (
+    ACTIVATION,
+    DROPOUT_AT,
+    SCALE_SCORES,
+    Activation,
+    DropoutPlace,
+    Norm,
+    check_ranges,
+    check_word,
+)
 
 
 def width(dim: int, divisor: int) -> int:
@@ -65,20 +76,39 @@ class TransformerLayer(nn.Module):
 
     Args:
         dim: Latent size ``D``.
-        ff_dim: Hidden width of the feed-forward part (two linear maps with bias, ReLU between).
-        dropout: Rate after mixing, inside and after the feed-forward part, in ``[0, 1)``.
+        ff_dim: Hidden width of the feed-forward part (two linear maps with bias).
+        dropout: Rate of dropout, in ``[0, 1)``.
         norm: Position of the layer norms, see `forward`.
+        activation: Between the two linear maps: ``relu`` or ``gelu``.
+        dropout_at: Where dropout acts: ``mixing`` (after it), ``hidden`` and ``output`` (inside and
+            after the feed-forward part), and with attention on the weights (``attention``).
 
     Raises:
-        ValueError: If a width is below 1, the rate is outside ``[0, 1)`` or the norm is unknown.
+        ValueError: If a width is below 1, the rate is outside ``[0, 1)`` or a word is unknown.
     """
 
-    def __init__(self, dim: int, *, ff_dim: int, dropout: float, norm: str) -> None:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        ff_dim: int,
+        dropout: float,
+        norm: str,
+        activation: str = ACTIVATION,
+        dropout_at: Sequence[str] = DROPOUT_AT,
+    ) -> None:
         super().__init__()
         if dim < 1:
             raise ValueError(f"dim should be at least 1, but is {dim}")
         check_ranges(ff_dim=ff_dim, dropout=dropout)
         check_word("norm", norm, Norm)
+        check_word("activation", activation, Activation)
+        for place in dropout_at:
+            check_word("dropout_at", place, DropoutPlace)
+        if not dropout_at:
+            raise ValueError("dropout_at should name a place; for no dropout at all set dropout: 0")
+        self.activation = torch.relu if activation == "relu" else functional.gelu
+        self.dropout_at = frozenset(dropout_at)
         self.dim = dim
         self.norm = norm
         self.norm_mix = nn.LayerNorm(dim)
@@ -91,11 +121,19 @@ class TransformerLayer(nn.Module):
         """Mix each query with the set: ``(B, D)``, ``(N, D)``, ``(B, N)`` to ``(B, D)``."""
         raise NotImplementedError
 
-    def feed_forward(self, z: Tensor) -> Tensor:
-        """Two linear maps with dropout inside and after."""
-        hidden = self.dropout(torch.relu(self.ff_in(z)))
-        out: Tensor = self.dropout(self.ff_out(hidden))
+    def dropped(self, value: Tensor, place: DropoutPlace) -> Tensor:
+        """Dropout, if it acts at this place."""
+        out: Tensor = self.dropout(value) if place in self.dropout_at else value
         return out
+
+    def mixed(self, query: Tensor, z_set: Tensor, seen: Tensor | None) -> Tensor:
+        """What mixing adds to a query."""
+        return self.dropped(self.mix(query, z_set, seen), "mixing")
+
+    def feed_forward(self, z: Tensor) -> Tensor:
+        """Two linear maps with an activation between."""
+        hidden = self.dropped(self.activation(self.ff_in(z)), "hidden")
+        return self.dropped(self.ff_out(hidden), "output")
 
     def layer(self, query: Tensor, z_set: Tensor, seen: Tensor | None) -> Tensor:
         """Run the layer in the precision of its weights, never in that of autocast.
@@ -114,13 +152,13 @@ class TransformerLayer(nn.Module):
             if self.norm == "pre":
                 normed = self.norm_mix(query)
                 normed_set = normed if same else self.norm_mix(z_set)
-                z = query + self.dropout(self.mix(normed, normed_set, seen))
+                z = query + self.mixed(normed, normed_set, seen)
                 out = z + self.feed_forward(self.norm_ff(z))
             elif self.norm == "residual":
-                z = self.norm_mix(query) + self.dropout(self.mix(query, z_set, seen))
+                z = self.norm_mix(query) + self.mixed(query, z_set, seen)
                 out = self.norm_ff(z) + self.feed_forward(z)
             else:
-                z = self.norm_mix(query + self.dropout(self.mix(query, z_set, seen)))
+                z = self.norm_mix(query + self.mixed(query, z_set, seen))
                 out = self.norm_ff(z + self.feed_forward(z))
         return out
 
@@ -135,16 +173,37 @@ class AttentionLayer(TransformerLayer):
         heads: Number of heads; query, key and value maps are ``D`` to ``heads * head_dim``.
         dropout: As in `TransformerLayer`, and on the attention weights.
         norm: As in `TransformerLayer`.
+        activation: As in `TransformerLayer`.
+        dropout_at: As in `TransformerLayer`.
+        scale_scores: Whether the scores of a head are divided by ``sqrt(head_dim)``.
 
     Raises:
         ValueError: If a width or the number of heads is below 1, and as `TransformerLayer` does.
     """
 
     def __init__(
-        self, dim: int, *, head_dim: int, ff_dim: int, heads: int, dropout: float, norm: str
+        self,
+        dim: int,
+        *,
+        head_dim: int,
+        ff_dim: int,
+        heads: int,
+        dropout: float,
+        norm: str,
+        activation: str = ACTIVATION,
+        dropout_at: Sequence[str] = DROPOUT_AT,
+        scale_scores: bool = SCALE_SCORES,
     ) -> None:
-        super().__init__(dim, ff_dim=ff_dim, dropout=dropout, norm=norm)
+        super().__init__(
+            dim,
+            ff_dim=ff_dim,
+            dropout=dropout,
+            norm=norm,
+            activation=activation,
+            dropout_at=dropout_at,
+        )
         check_ranges(head_dim=head_dim, heads=heads)
+        self.divisor = math.sqrt(head_dim) if scale_scores else 1.0
         self.heads = heads
         self.head_dim = head_dim
         self.query = nn.Linear(dim, heads * head_dim)
@@ -159,9 +218,9 @@ class AttentionLayer(TransformerLayer):
             for linear, x in ((self.query, query), (self.key, z_set), (self.value, z_set))
         )
         at_least_float32 = torch.promote_types(q.dtype, torch.float32)
-        scores = (q @ k.mT).to(at_least_float32) / math.sqrt(self.head_dim)
+        scores = (q @ k.mT).to(at_least_float32) / self.divisor
         if seen is not None:
             scores = scores.masked_fill(~seen, -math.inf)
-        weights = self.dropout(scores.softmax(-1)).to(v.dtype)
+        weights = self.dropped(scores.softmax(-1), "attention").to(v.dtype)
         out: Tensor = self.out((weights @ v).transpose(0, 1).flatten(1))
         return out

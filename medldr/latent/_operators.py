@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from medldr.latent._layer import width
 from medldr.latent.degradation import AttentionDegradation, GaussianDegradation, PoolDegradation
 from medldr.latent.restoration import AttentionRestoration
@@ -24,6 +27,11 @@ def build_operators(
     norm: str,
     share_operators: bool,
     sigma: float,
+    activation: str,
+    dropout_at: Sequence[str],
+    scale_scores: bool,
+    subset_per: str,
+    subset_size: str,
 ) -> tuple[Degradation | None, Restoration | None]:
     """D and R, each None where no term uses it; one and the same where they are shared.
 
@@ -35,38 +43,24 @@ def build_operators(
     sa = degrade == "attention"
     head_dim = width(dim, 4 if sa else 32) if head_dim is None else head_dim
     ff_dim = width(dim, 4 if sa else 8) if ff_dim is None else ff_dim
+    layer: dict[str, Any] = {
+        "ff_dim": ff_dim,
+        "dropout": dropout,
+        "norm": norm,
+        "include_query": include_query,
+        "activation": activation,
+        "dropout_at": dropout_at,
+    }
+    attention = layer | {"head_dim": head_dim, "heads": heads, "scale_scores": scale_scores}
     degradation: Degradation | None = None
-    if degrade == "attention":
-        degradation = AttentionDegradation(
-            dim,
-            head_dim=head_dim,
-            ff_dim=ff_dim,
-            heads=heads,
-            dropout=dropout,
-            norm=norm,
-            include_query=include_query,
-        )
+    if sa:
+        degradation = AttentionDegradation(dim, **attention)
     elif degrade == "pool":
         degradation = PoolDegradation(
-            dim,
-            ff_dim=ff_dim,
-            keep=keep,
-            dropout=dropout,
-            norm=norm,
-            include_query=include_query,
+            dim, keep=keep, subset_per=subset_per, subset_size=subset_size, **layer
         )
     elif degrade == "gaussian":
         degradation = GaussianDegradation(sigma)
     if share_operators and isinstance(degradation, AttentionDegradation):
         return degradation, degradation
-    if not restored:
-        return degradation, None
-    return degradation, AttentionRestoration(
-        dim,
-        head_dim=head_dim,
-        ff_dim=ff_dim,
-        heads=heads,
-        dropout=dropout,
-        norm=norm,
-        include_query=include_query,
-    )
+    return degradation, AttentionRestoration(dim, **attention) if restored else None

@@ -14,6 +14,10 @@ Degrade = Literal["attention", "pool", "gaussian", "none"]
 Restore = Literal["attention", "none"]
 TermName = Literal["degraded", "restored"]
 Norm = Literal["post", "residual", "pre"]
+Activation = Literal["relu", "gelu"]
+DropoutPlace = Literal["attention", "mixing", "hidden", "output"]
+SubsetPer = Literal["query", "batch"]
+SubsetSize = Literal["random", "fixed"]
 
 # Defaults that the operators share with the whole method.
 HEADS: Final = 1
@@ -22,6 +26,11 @@ DROPOUT: Final = 0.5
 NORM: Final[Norm] = "post"
 INCLUDE_QUERY: Final = True
 SIGMA: Final = 1.0
+ACTIVATION: Final[Activation] = "relu"
+DROPOUT_AT: Final[tuple[DropoutPlace, ...]] = ("attention", "mixing", "hidden", "output")
+SCALE_SCORES: Final = True
+SUBSET_PER: Final[SubsetPer] = "query"
+SUBSET_SIZE: Final[SubsetSize] = "random"
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,14 @@ OPTIONS: Final[Mapping[str, Option]] = {
         "weights of the original, degraded and restored loss", stored=tuple[float, float, float]
     ),
     "sigma": Option("gaussian: standard deviation of the noise", ge=0),
+    "activation": Option("between the two feed-forward maps"),
+    "dropout_at": Option(
+        "where dropout acts: attention weights, after mixing, inside and after the feed-forward",
+        stored=tuple[DropoutPlace, ...],
+    ),
+    "scale_scores": Option("divide attention scores by the root of a head's width"),
+    "subset_per": Option("pool: a subset for every query, or one for the whole batch"),
+    "subset_size": Option("pool: every latent by chance, or a fixed share `keep` of the set"),
 }
 
 
@@ -107,6 +124,8 @@ def check_options(
     terms: Sequence[str],
     share_operators: bool,
     weights: Sequence[float],
+    subset_per: str,
+    subset_size: str,
 ) -> None:
     """Raise ValueError where options are unknown or do not fit together."""
     check_word("degrade", degrade, Degrade)
@@ -138,3 +157,12 @@ def check_options(
             "weights should be three finite numbers of at least 0 (original, degraded, restored), "
             f"but is {list(weights)}"
         )
+    for name, value, usual in (
+        ("subset_per", subset_per, SUBSET_PER),
+        ("subset_size", subset_size, SUBSET_SIZE),
+    ):
+        if value != usual and degrade != "pool":
+            raise ValueError(
+                f"{name} {value!r} has no effect with degrade {degrade!r}, which draws no subset: "
+                f"omit {name}, or set degrade to 'pool'"
+            )

@@ -48,6 +48,28 @@ def mean_label(y: Tensor, num_classes: int, weights: Tensor | None = None) -> Te
     return torch.where(known.any(0), (share * y.nan_to_num()).sum(0) / total, torch.nan)
 
 
+def label_entropy(soft: Tensor, multi_label: bool) -> Tensor:
+    """Entropy of a soft label: the least cross-entropy that any prediction has against it.
+
+    Args:
+        soft: ``(K,)``, as `mean_label` returns it.
+        multi_label: Labels are independent: the mean over the known entries of their entropies.
+
+    Returns:
+        Scalar, in natural units.
+
+    Example:
+        >>> label_entropy(torch.tensor([0.5, 0.5, 0.0]), False), label_entropy(torch.ones(2), True)
+        (tensor(0.6931), tensor(0.))
+    """
+    known, p = ~soft.isnan(), soft.nan_to_num()
+    each: Tensor = torch.special.entr(p)
+    if not multi_label:
+        return each.sum()
+    each = each + torch.special.entr(1 - p)
+    return (each * known).sum() / known.sum().clamp_min(1)
+
+
 def classification_loss(
     logits: Tensor, target: Tensor, num_classes: int, multi_label: bool
 ) -> Tensor:

@@ -7,13 +7,30 @@ applies it. Dropout draws its own masks, as everywhere in torch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from medldr.latent._layer import AttentionLayer, TransformerLayer, check_latents, others, width
-from medldr.latent._options import DROPOUT, HEADS, INCLUDE_QUERY, KEEP, NORM, SIGMA, check_ranges
+from medldr.latent._options import (
+    ACTIVATION,
+    DROPOUT,
+    DROPOUT_AT,
+    HEADS,
+    INCLUDE_QUERY,
+    KEEP,
+    NORM,
+    SCALE_SCORES,
+    SIGMA,
+    SUBSET_PER,
+    SUBSET_SIZE,
+    SubsetPer,
+    SubsetSize,
+    check_ranges,
+    check_word,
+)
 
 
 class AttentionDegradation(AttentionLayer):
@@ -24,9 +41,13 @@ class AttentionDegradation(AttentionLayer):
         head_dim: Width of each head; ``dim / 4`` by default.
         ff_dim: Width of the feed-forward part; ``dim / 4`` by default.
         heads: Number of heads.
-        dropout: Rate on attention weights, after mixing, inside and after the feed-forward part.
+        dropout: Rate of dropout.
         norm: ``post``, ``residual`` or ``pre``.
         include_query: Whether a latent attends to itself.
+        activation: ``relu`` or ``gelu``.
+        dropout_at: Where dropout acts; on attention weights, after mixing, inside and after the
+            feed-forward part by default.
+        scale_scores: Whether scores are divided by ``sqrt(head_dim)``.
 
     Shape:
         - ``z``: ``(B, D)``; ``z_set``: ``(N, D)``, the batch itself by default.
@@ -39,7 +60,7 @@ class AttentionDegradation(AttentionLayer):
     Source:
         LatentDR, eq. (SA) with the post-norm order of the appendix. ``dim / 4`` twice and
         dropout 0.5 are the paper's. One head, ReLU, biases, the projection back to ``dim``, the
-        scores' scale and torch's default initialisation are our choice.
+        scores' scale, the places of dropout and torch's default initialisation are our choice.
 
     Example:
         >>> _ = torch.manual_seed(0)
@@ -59,6 +80,9 @@ class AttentionDegradation(AttentionLayer):
         dropout: float = DROPOUT,
         norm: str = NORM,
         include_query: bool = INCLUDE_QUERY,
+        activation: str = ACTIVATION,
+        dropout_at: Sequence[str] = DROPOUT_AT,
+        scale_scores: bool = SCALE_SCORES,
     ) -> None:
         super().__init__(
             dim,
@@ -67,6 +91,9 @@ class AttentionDegradation(AttentionLayer):
             heads=heads,
             dropout=dropout,
             norm=norm,
+            activation=activation,
+            dropout_at=dropout_at,
+            scale_scores=scale_scores,
         )
         self.include_query = include_query
 
@@ -104,9 +131,16 @@ class PoolDegradation(TransformerLayer):
         dim: Latent size ``D``.
         ff_dim: Width of the feed-forward part; ``dim / 8`` by default.
         keep: Probability with which each member of the set enters a query's own subset.
-        dropout: Rate after mixing, inside and after the feed-forward part.
+        dropout: Rate of dropout.
         norm: ``post``, ``residual`` or ``pre``.
         include_query: Whether a latent may be in its own subset.
+        activation: ``relu`` or ``gelu``.
+        dropout_at: Where dropout acts; after mixing, inside and after the feed-forward part by
+            default. There are no attention weights.
+        subset_per: ``query``: each draws its own subset; ``batch``: one draw serves all, and only
+            ``include_query`` false makes their subsets differ.
+        subset_size: ``random``: members enter independently of each other; ``fixed``: a subset
+            holds ``keep`` times the members it may have, rounded, and at least one.
 
     Shape:
         - ``z``: ``(B, D)``; ``z_set``: ``(N, D)``, the batch itself by default.
@@ -120,7 +154,9 @@ class PoolDegradation(TransformerLayer):
     Source:
         LatentDR, eq. (Pool). ``dim / 8`` and dropout 0.5 are the paper's. What the subset is, is
         our choice: every query keeps each latent with probability ``keep`` 0.5, and the one with
-        the smallest draw where that leaves none; in eval mode the whole set is averaged.
+        the smallest draw where that leaves none; in eval mode the whole set is averaged. The paper
+        takes "a different subset of samples", which may also mean one for each batch, or one of a
+        fixed size: ``subset_per`` and ``subset_size``.
 
     Example:
         >>> degrade, z = PoolDegradation(8, keep=0.25), torch.randn(6, 8)
@@ -140,12 +176,25 @@ class PoolDegradation(TransformerLayer):
         dropout: float = DROPOUT,
         norm: str = NORM,
         include_query: bool = INCLUDE_QUERY,
+        activation: str = ACTIVATION,
+        dropout_at: Sequence[str] = DROPOUT_AT,
+        subset_per: str = SUBSET_PER,
+        subset_size: str = SUBSET_SIZE,
     ) -> None:
         super().__init__(
-            dim, ff_dim=width(dim, 8) if ff_dim is None else ff_dim, dropout=dropout, norm=norm
+            dim,
+            ff_dim=width(dim, 8) if ff_dim is None else ff_dim,
+            dropout=dropout,
+            norm=norm,
+            activation=activation,
+            dropout_at=dropout_at,
         )
         check_ranges(keep=keep)
+        check_word("subset_per", subset_per, SubsetPer)
+        check_word("subset_size", subset_size, SubsetSize)
         self.keep = keep
+        self.per_query = subset_per == "query"
+        self.fixed_size = subset_size == "fixed"
         self.include_query = include_query
 
     def draw(
@@ -161,10 +210,16 @@ class PoolDegradation(TransformerLayer):
         device = z.device if generator is None else generator.device
         # torch.compile does not take a generator, not even None, so it is passed only where given.
         source: dict[str, Any] = {} if generator is None else {"generator": generator}
-        chance = torch.rand(len(z), columns, device=device, **source).to(z.device)
+        draws = len(z) if self.per_query else 1
+        chance = torch.rand(draws, columns, device=device, **source).to(z.device)
+        chance = chance.expand(len(z), columns)
         seen = others(z, z_set, own, self.include_query)
         if seen is not None:
             chance = chance.masked_fill(~seen, 2.0)
+        if self.fixed_size:
+            size = max(1, round(self.keep * (columns if seen is None else columns - 1)))
+            members = chance.topk(size, dim=1, largest=False).indices
+            return torch.zeros_like(chance, dtype=torch.bool).scatter(1, members, True)
         # Where nothing falls below `keep`, the smallest draw is a fair pick of one member.
         return (chance < self.keep) | (chance == chance.amin(1, keepdim=True))
 

@@ -19,7 +19,17 @@ from torch import Tensor, nn
 from medldr.latent import _options as option
 from medldr.latent._layer import check_latents
 from medldr.latent._operators import build_operators
-from medldr.latent._options import Degrade, Norm, Restore, TermName, check_options
+from medldr.latent._options import (
+    Activation,
+    Degrade,
+    DropoutPlace,
+    Norm,
+    Restore,
+    SubsetPer,
+    SubsetSize,
+    TermName,
+    check_options,
+)
 from medldr.latent._targets import classification_loss, mean_label
 from medldr.latent._views import Classifier, Criterion, Term, Views
 
@@ -45,13 +55,19 @@ class LatentDR(nn.Module):
         heads: Number of attention heads.
         keep: Pool: probability of each latent to enter a query's own random subset.
         include_query: Whether the set of a query holds the query itself.
-        dropout: Rate of dropout, where torch's TransformerEncoderLayer has it.
+        dropout: Rate of dropout.
         norm: Order of the layer norms: ``post``, ``residual`` or ``pre``.
         share_classifier: Whether one classifier serves all terms. If not, a linear one of its
             own serves the extra terms (`own_classifier`).
         share_operators: Whether D and R are one and the same attention layer.
         weights: Factors of the original, degraded and restored term.
         sigma: Gaussian: standard deviation of the noise.
+        activation: Between the two feed-forward maps: ``relu`` or ``gelu``.
+        dropout_at: Where dropout acts: on the ``attention`` weights, after ``mixing``, on the
+            ``hidden`` layer of the feed-forward part and on its ``output``.
+        scale_scores: Whether attention scores are divided by the root of a head's width.
+        subset_per: Pool: ``query`` or ``batch``, for each of which a subset is drawn.
+        subset_size: Pool: ``random``, or ``fixed`` to the share ``keep`` of the set.
 
     Shape:
         - ``z``: ``(B, D)``, all latents of one batch; its rows are one set.
@@ -72,12 +88,17 @@ class LatentDR(nn.Module):
         * ``head_dim``, ``ff_dim``: the paper's: SA ``dim / 4`` twice; Pool R ``dim / 32``, D and R
           ``dim / 8``. With ``gaussian`` and ``none`` R has Pool's widths, because the ablation
           with these methods uses the Pool form (our reading). ``heads`` 1, biases
-          everywhere, ReLU and torch's default initialisation are our choice.
+          everywhere, ``activation`` ReLU and torch's default initialisation are our choice; the
+          paper names no activation.
         * ``keep``: 0.5, at least one, drawn for every query; the paper says only that a different
-          subset is taken. In eval mode the whole set is averaged and no noise is drawn.
+          subset is taken, which may also mean one for each batch (``subset_per``) or of a fixed
+          size (``subset_size``). In eval mode the whole set is averaged and no noise is drawn.
+        * ``scale_scores``: true, our choice: the paper prints ``1 / sqrt(d_k)`` in its background
+          section and leaves it out where it defines the restoration.
         * ``include_query``: true as in the pseudocode; false as in the text ("the remaining
           samples"), and one sample alone is then an error.
-        * ``dropout``: 0.5 is the paper's; where it acts is not said.
+        * ``dropout``: 0.5 is the paper's; where it acts is not said. ``dropout_at``: our choice,
+          everywhere that torch's TransformerEncoderLayer has it.
         * ``norm``: ``post`` is eq. msa-1, the paper's for domain generalization and medical
           images; ``residual`` is eq. msa-2 as printed, ``LN(Z) + Attn(Z)``, its choice for the
           long tail; ``pre`` is ``Z + Attn(LN(Z))``, as its prose describes msa-2.
@@ -117,6 +138,11 @@ class LatentDR(nn.Module):
         share_operators: bool = False,
         weights: Sequence[float] = (1.0, 1.0, 1.0),
         sigma: float = option.SIGMA,
+        activation: Activation = option.ACTIVATION,
+        dropout_at: Sequence[DropoutPlace] = option.DROPOUT_AT,
+        scale_scores: bool = option.SCALE_SCORES,
+        subset_per: SubsetPer = option.SUBSET_PER,
+        subset_size: SubsetSize = option.SUBSET_SIZE,
     ) -> None:
         super().__init__()
         check_options(
@@ -125,6 +151,8 @@ class LatentDR(nn.Module):
             terms=terms,
             share_operators=share_operators,
             weights=weights,
+            subset_per=subset_per,
+            subset_size=subset_size,
         )
         if num_classes < 1:
             raise ValueError(f"num_classes should be at least 1, but is {num_classes}")
@@ -146,6 +174,11 @@ class LatentDR(nn.Module):
             norm=norm,
             share_operators=share_operators,
             sigma=sigma,
+            activation=activation,
+            dropout_at=dropout_at,
+            scale_scores=scale_scores,
+            subset_per=subset_per,
+            subset_size=subset_size,
         )
         self.own_classifier: nn.Module | None = (
             None if share_classifier else nn.Linear(dim, num_classes)

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor
 
 from medldr.latent._layer import AttentionLayer, check_latents, others, width
-from medldr.latent._options import DROPOUT, HEADS, INCLUDE_QUERY, NORM
+from medldr.latent._options import (
+    ACTIVATION,
+    DROPOUT,
+    DROPOUT_AT,
+    HEADS,
+    INCLUDE_QUERY,
+    NORM,
+    SCALE_SCORES,
+)
 
 
 class AttentionRestoration(AttentionLayer):
@@ -17,10 +27,13 @@ class AttentionRestoration(AttentionLayer):
             except with an attention degradation).
         ff_dim: Width of the feed-forward part; ``dim / 4`` by default (``dim / 8`` there).
         heads: Number of heads.
-        dropout: Rate on attention weights, after mixing, inside and after the feed-forward part.
+        dropout: Rate of dropout.
         norm: ``post``, ``residual`` or ``pre``; with ``pre`` one layer norm serves queries and
             set, which makes restoring undegraded latents self-attention in every form.
         include_query: Whether a degraded latent attends to its own original.
+        activation: ``relu`` or ``gelu``.
+        dropout_at: Where dropout acts, as in `AttentionDegradation`.
+        scale_scores: Whether scores are divided by ``sqrt(head_dim)``.
 
     Shape:
         - ``z_d``: ``(B, D)`` queries; ``z_set``: ``(N, D)`` keys and values.
@@ -33,8 +46,8 @@ class AttentionRestoration(AttentionLayer):
     Source:
         LatentDR, eq. (restoration) with the post-norm order of the appendix; ``z_r = R(z_d, z)``
         as in its pseudocode. The paper prints the scores without a scale there and with
-        ``1 / sqrt(d_k)`` in its background section; we scale. Further choices of ours are those
-        of `AttentionDegradation`.
+        ``1 / sqrt(d_k)`` in its background section; we scale (``scale_scores``). Further
+        choices of ours are those of `AttentionDegradation`.
 
     Example:
         >>> import torch
@@ -53,6 +66,9 @@ class AttentionRestoration(AttentionLayer):
         dropout: float = DROPOUT,
         norm: str = NORM,
         include_query: bool = INCLUDE_QUERY,
+        activation: str = ACTIVATION,
+        dropout_at: Sequence[str] = DROPOUT_AT,
+        scale_scores: bool = SCALE_SCORES,
     ) -> None:
         super().__init__(
             dim,
@@ -61,6 +77,9 @@ class AttentionRestoration(AttentionLayer):
             heads=heads,
             dropout=dropout,
             norm=norm,
+            activation=activation,
+            dropout_at=dropout_at,
+            scale_scores=scale_scores,
         )
         self.include_query = include_query
 

@@ -72,6 +72,7 @@ def test_logs_are_the_terms_and_the_accuracies(build):
     assert set(out.logs) == {
         "loss/original",
         "loss/degraded",
+        "loss/degraded_excess",
         "loss/restored",
         "accuracy/degraded",
         "accuracy/restored",
@@ -181,6 +182,48 @@ def test_it_compiles_to_the_same_loss(build):
     expected = algorithm.loss(model, batch).loss
     compiled = torch.compile(algorithm.loss, backend="eager")
     torch.testing.assert_close(compiled(model, batch).loss, expected)
+
+
+@pytest.mark.parametrize("task", ["multi-class", "multi-label"])
+def test_the_degraded_term_is_logged_above_the_entropy_of_its_label(task, build):
+    model, algorithm, batch = build(task)
+    logs = algorithm.eval().loss(model, batch).logs
+    labels = batch.label.double().numpy()
+    if task == "multi-label":
+        p = np.nanmean(labels, axis=0)
+        entropy = -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
+    else:
+        p = np.bincount(batch.label) / len(labels)
+        entropy = -(p * np.log(p)).sum()
+    found = logs["loss/degraded_excess"].item()
+    assert found == pytest.approx(logs["loss/degraded"].item() - entropy, rel=1e-4)
+    assert found > 0
+    with torch.no_grad():  # a classifier that answers with the mean label
+        model.head.weight.zero_()
+        odds = np.log(p / (1 - p)) if task == "multi-label" else np.log(p)
+        model.head.bias.copy_(torch.from_numpy(odds))
+    excess = algorithm.loss(model, batch).logs["loss/degraded_excess"].item()
+    assert excess == pytest.approx(0, abs=1e-6)
+
+
+def test_d_and_r_have_a_rate_and_a_decay_of_their_own_where_asked(build):
+    model, algorithm, _ = build(share_classifier=False)
+    (groups,) = algorithm.optimizers(model).values()
+    assert [set(group) for group in groups] == [{"params"}, {"params"}]
+    keys = {"operator_lr_scale": 0.1, "operator_weight_decay": 0.0}
+    model, algorithm, _ = build(share_classifier=False, **keys)
+    *_, operators, head = algorithm.optimizers(model)["main"]
+    parts = (algorithm.augment.degradation, algorithm.augment.restoration)
+    assert {id(p) for p in operators["params"]} == {id(p) for m in parts for p in m.parameters()}
+    assert (operators["lr_scale"], operators["weight_decay"]) == (0.1, 0.0)
+    assert list(head) == ["params"]
+    own = algorithm.augment.own_classifier.parameters()
+    assert [id(p) for p in head["params"]] == [id(p) for p in own]
+    shared = build(share_operators=True, **keys)
+    _, operators = shared[1].optimizers(shared[0])["main"]
+    assert len(operators["params"]) == len(set(map(id, operators["params"])))
+    with pytest.raises(InputError, match=r"algorithm\.operator_lr_scale .* no effect"):
+        build(degrade="gaussian", terms=["degraded"], operator_lr_scale=0.5)
 
 
 # Losses and weights for imbalanced classes

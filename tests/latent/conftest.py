@@ -1,9 +1,11 @@
 """An independent NumPy float64 version of the layers, written from the paper's formulas."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import erf
 
 
 def layer_norm(x, weight, bias):
@@ -11,7 +13,7 @@ def layer_norm(x, weight, bias):
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * weight + bias
 
 
-def attend(w, query, z_set, heads, seen):
+def attend(w, query, z_set, heads, seen, scaled=True):
     q, k, v = (
         x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
         for name, x in (("query", query), ("key", z_set), ("value", z_set))
@@ -20,7 +22,7 @@ def attend(w, query, z_set, heads, seen):
     parts = []
     for h in range(heads):
         cut = slice(h * size, (h + 1) * size)
-        scores = q[:, cut] @ k[:, cut].T / np.sqrt(size)
+        scores = q[:, cut] @ k[:, cut].T / (np.sqrt(size) if scaled else 1)
         if seen is not None:
             scores = np.where(seen, scores, -np.inf)
         scores = np.exp(scores - scores.max(1, keepdims=True))
@@ -34,12 +36,20 @@ def pool(w, query, z_set, heads, seen):
     return np.stack([z_set[row].mean(0) for row in seen])
 
 
-def run_layer(module, query, z_set, *, seen=None, heads=1):
+def relu(x):
+    return np.maximum(x, 0)
+
+
+def gelu(x):
+    return x * (1 + erf(x / np.sqrt(2))) / 2
+
+
+def run_layer(module, query, z_set, *, seen=None, heads=1, activation=relu, scaled=True):
     """The layer's output, from its weights and norm alone."""
     w = {n: p.detach().double().numpy() for n, p in module.state_dict().items()}
     query, z_set = (np.asarray(x, dtype=np.float64) for x in (query, z_set))
     seen = None if seen is None else np.asarray(seen)
-    mix = attend if "query.weight" in w else pool
+    mix = partial(attend, scaled=scaled) if "query.weight" in w else pool
 
     def norm_1(x):
         return layer_norm(x, w["norm_mix.weight"], w["norm_mix.bias"])
@@ -48,7 +58,7 @@ def run_layer(module, query, z_set, *, seen=None, heads=1):
         return layer_norm(x, w["norm_ff.weight"], w["norm_ff.bias"])
 
     def forward(x):
-        hidden = np.maximum(x @ w["ff_in.weight"].T + w["ff_in.bias"], 0)
+        hidden = activation(x @ w["ff_in.weight"].T + w["ff_in.bias"])
         return hidden @ w["ff_out.weight"].T + w["ff_out.bias"]
 
     if module.norm == "post":
@@ -74,4 +84,4 @@ def shake(module):
 
 @pytest.fixture(scope="session")
 def reference():
-    return SimpleNamespace(run_layer=run_layer, shake=shake)
+    return SimpleNamespace(run_layer=run_layer, shake=shake, relu=relu, gelu=gelu)

@@ -5,7 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from medldr.latent import AttentionDegradation, GaussianDegradation, PoolDegradation
+from medldr.latent import (
+    AttentionDegradation,
+    AttentionRestoration,
+    GaussianDegradation,
+    PoolDegradation,
+)
 
 NORMS = ("post", "residual", "pre")
 
@@ -41,6 +46,78 @@ def test_pool_equals_the_numpy_reference(norm, z, z_set, reference):
     degrade.eval()
     expected = reference.run_layer(degrade, z, z)
     np.testing.assert_allclose(degrade(z).detach(), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_activation_and_scale_of_the_scores_are_the_stated_ones(
+    activation, scaled, z, z_set, reference
+):
+    named = {"activation": getattr(reference, activation)}
+    keys = {"activation": activation, "scale_scores": scaled, "heads": 2}
+    for kind in (AttentionDegradation, AttentionRestoration):
+        layer = reference.shake(kind(12, dropout=0.0, **keys).double())
+        expected = reference.run_layer(layer, z, z_set, heads=2, scaled=scaled, **named)
+        np.testing.assert_allclose(layer(z, z_set).detach(), expected, rtol=1e-10, atol=1e-12)
+        other = reference.run_layer(layer, z, z_set, heads=2, scaled=not scaled, **named)
+        assert np.abs(other - expected).max() > 1e-3
+    degrade = reference.shake(PoolDegradation(12, activation=activation).double().eval())
+    expected = reference.run_layer(degrade, z, z_set, **named)
+    np.testing.assert_allclose(degrade(z, z_set).detach(), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("place", ["attention", "mixing", "hidden", "output"])
+def test_dropout_acts_at_the_stated_places_alone(place, z):
+    def apply(**keys):
+        torch.manual_seed(0)
+        layer = AttentionDegradation(12, head_dim=2, ff_dim=4, **keys).double()
+        seen = []
+        layer.dropout.register_forward_hook(lambda _, given, out: seen.append(tuple(out.shape)))
+        return layer(z), seen
+
+    shapes = {"attention": (1, 7, 7), "mixing": (7, 12), "hidden": (7, 4), "output": (7, 12)}
+    assert apply(dropout_at=(place,))[1] == [shapes[place]]
+    all_of_them, seen = apply()
+    assert seen == list(shapes.values())
+    assert torch.equal(apply(dropout_at=tuple(shapes))[0], all_of_them)
+
+
+def test_unknown_places_and_none_are_refused():
+    with pytest.raises(ValueError, match="dropout_at should be one of attention, mixing"):
+        AttentionDegradation(4, dropout_at=("query",))
+    with pytest.raises(ValueError, match="set dropout: 0"):
+        PoolDegradation(4, dropout_at=())
+    for key in ("activation", "subset_per", "subset_size"):
+        with pytest.raises(ValueError, match=f"{key} should be one of"):
+            PoolDegradation(4, **{key: "none"})
+
+
+@pytest.mark.parametrize("include", [True, False])
+@pytest.mark.parametrize("size", ["random", "fixed"])
+def test_one_draw_serves_the_whole_batch(include, size, z):
+    keys = {"keep": 0.4, "include_query": include, "subset_size": size}
+    degrade = PoolDegradation(12, subset_per="batch", **keys)
+    for seed in range(20):
+        subset = degrade.draw(z, generator=torch.Generator().manual_seed(seed))
+        chance = torch.rand(1, 7, generator=torch.Generator().manual_seed(seed))[0].numpy()
+        for row, members in enumerate(subset.numpy()):
+            allowed = [n for n in range(7) if include or n != row]
+            by_chance = sorted(allowed, key=chance.__getitem__)
+            few = [n for n in by_chance if chance[n] < np.float32(0.4)] or by_chance[:1]
+            wanted = few if size == "random" else by_chance[: round(0.4 * len(allowed))]
+            assert sorted(wanted) == np.flatnonzero(members).tolist()
+    assert len({tuple(row) for row in subset.tolist()}) == 1 or not include
+
+
+@pytest.mark.parametrize(("keep", "members"), [(0.5, 4), (0.3, 3), (0.01, 1), (1.0, 9)])
+def test_a_fixed_size_is_the_stated_share(keep, members, z, z_set):
+    degrade = PoolDegradation(12, keep=keep, subset_size="fixed")
+    subset = degrade.draw(z, z_set)
+    assert subset.shape == (7, 9)
+    assert (subset.sum(1) == members).all()
+    drawn = torch.stack([degrade.draw(z, z_set) for _ in range(400)]).double().mean((0, 1))
+    np.testing.assert_allclose(drawn, members / 9, atol=0.05)  # every member as often
+    assert len({tuple(row) for row in subset.tolist()}) > 1 or keep == 1
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -373,6 +373,8 @@ def test_it_learns_in_a_plain_loop(z):
         ({"terms": []}, "plain training"),
         ({"terms": ["restored", "restored"]}, "each once"),
         ({"terms": ["degraded"], "degrade": "none"}, "choose a degradation"),
+        ({"subset_per": "batch"}, "subset_per 'batch' has no effect with degrade 'attention'"),
+        ({"subset_size": "fixed", "degrade": "gaussian"}, "subset_size 'fixed' has no effect"),
         ({"degrade": "none"}, "choose a degradation"),
         ({"terms": ["restored"], "restore": "none"}, "set restore to 'attention'"),
         ({"restore": "none"}, "set restore to 'attention'"),

@@ -123,7 +123,11 @@ OF_LATENTS = (
         "terms", "Terms of the loss", "loss",
         "The degraded term stays high by design: its target is a mix of the labels in the "
         "batch, which no classifier can match exactly.",
-        (Line("train/loss", "total loss", INK, ":"), *_of_latents("train/loss")),
+        (
+            Line("train/loss", "total loss", INK, ":"),
+            *_of_latents("train/loss"),
+            Line("train/loss/degraded_excess", "degraded, minus the label's entropy", ORANGE, ":"),
+        ),
         needs=("train/loss/degraded", "train/loss/restored"),
     ),
 )  # fmt: skip
