@@ -161,6 +161,12 @@ def sweep(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Retry runs that failed before.")
     ] = False,
+    choose_again: Annotated[
+        bool,
+        typer.Option(
+            "--choose-again", help="Choose anew the settings that are trained with fresh seeds."
+        ),
+    ] = False,
 ) -> None:
     """Start the missing runs of a sweep, several at once, and report all in one table.
 
@@ -178,6 +184,7 @@ def sweep(
         only=only,
         dry=dry_run,
         retry_failed=retry_failed,
+        choose_again=choose_again,
     )
     raise typer.Exit(code)
 

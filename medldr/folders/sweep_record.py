@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,6 +82,10 @@ class Layout:
         remark: Banner at the top of the report.
         search: Axes, among those of the rows, whose values are settings to choose from.
         search_per_seed: Whether every seed has settings of its own, under the same names.
+        fresh_seeds: Seeds with which chosen settings are trained again, for the tables; none of
+            them chose.
+        as_published: Whether the search follows a published protocol, which reports the runs that
+            chose: the table has them beside those of the fresh seeds.
     """
 
     title: str
@@ -95,6 +99,8 @@ class Layout:
     remark: str = ""
     search: tuple[str, ...] = ()
     search_per_seed: bool = False
+    fresh_seeds: tuple[int, ...] = ()
+    as_published: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,21 @@ class Sweep:
         layout: How a report lays it out.
         members: Every run, in the order in which they start.
         overrides: ``KEY=VALUE`` texts it was started with.
+        following: Number of runs with fresh seeds that follow once settings are chosen; 0 once they
+            are, for then they are members.
     """
 
     name: str
     layout: Layout
     members: tuple[Member, ...]
     overrides: tuple[str, ...] = ()
+    following: int = 0
+
+    @property
+    def searching(self) -> Sweep:
+        """The same without the runs of fresh seeds, which are known only after the choice."""
+        members = (m for m in self.members if m.seed not in self.layout.fresh_seeds)
+        return replace(self, members=tuple(members), following=0)
 
 
 class SweepFolder:
@@ -125,6 +140,7 @@ class SweepFolder:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.sweep = self.path / "sweep.json"
+        self.choices = self.path / "choices.json"
         self.configs = self.path / "configs"
         self.logs = self.path / "logs"
         self.processes = self.logs / "sweeps"

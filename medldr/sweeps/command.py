@@ -14,7 +14,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.folders.standing import standing_of
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import SweepReport, print_sweep, printed_tables, write_sweep_report
-from medldr.sweeps.launch import SweepResult, make_plan, run_plan
+from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
 from medldr.sweeps.plan.file import find_sweep
@@ -37,6 +37,7 @@ def run_sweep(
     launcher: str = "local",
     only: str | None = None,
     retry_failed: bool = False,
+    choose_again: bool = False,
 ) -> SweepResult:
     """Start the missing runs of a sweep, each as a separate process, and write its report.
 
@@ -49,6 +50,7 @@ def run_sweep(
         launcher: ``local`` or ``slurm``.
         only: Start only the runs whose label matches this pattern.
         retry_failed: Retry runs that failed before.
+        choose_again: Choose anew the settings that are trained with fresh seeds.
 
     Returns:
         Its folder, and the names of the runs that are done, failed or were left out.
@@ -57,22 +59,16 @@ def run_sweep(
         InputError: If the file, a member, the folder or the launcher is invalid; nothing started.
         SweepStopped: After SIGINT or SIGTERM; the same call resumes the sweep.
     """
-    return _run(source, overrides, out, jobs, launcher, only, retry_failed)[0]
+    _check_launcher(launcher, jobs)
+    plan = make_plan(source, overrides, out, only, choose_again=choose_again)
+    return _run(plan, jobs, launcher, retry_failed)[0]
 
 
 def _run(
-    source: str | Path | Mapping[str, Any],
-    overrides: Sequence[str],
-    out: Path | str | None,
-    jobs: int | None,
-    launcher: str,
-    only: str | None,
-    retry_failed: bool,
+    plan: Plan, jobs: int | None, launcher: str, retry_failed: bool
 ) -> tuple[SweepResult, SweepReport]:
-    _check_launcher(launcher, jobs)
-    plan = make_plan(source, overrides, out, only)
     if launcher == "slurm":
-        chosen = slurm_launcher(plan.folder, plan.slurm, jobs)
+        chosen = slurm_launcher(plan.folder, plan.file.slurm, jobs)
     else:
         chosen = local_launcher(jobs)
     absent = absent_files(plan.folder, plan.chosen)
@@ -105,6 +101,7 @@ def sweep_command(
     only: str | None,
     dry: bool,
     retry_failed: bool,
+    choose_again: bool = False,
 ) -> int:
     """`medldr sweep FILE ...` and `medldr sweep status DIR`.
 
@@ -118,11 +115,12 @@ def sweep_command(
         print_status(status_of(SweepFolder(_one_folder(words))))
         return 0
     _refuse_misspelt_status(source)
+    _check_launcher(launcher, jobs)
+    plan = make_plan(source, words, out, only, choose_again=choose_again)
     if dry:
-        _check_launcher(launcher, jobs)
-        _dry_run(source, words, out, only)
+        _dry_run(plan)
         return 0
-    result, report = _run(source, words, out, jobs, launcher, only, retry_failed)
+    result, report = _run(plan, jobs, launcher, retry_failed)
     print_sweep(report)
     if result.complete:
         return 0 if report.sweep.complete else SOME_MISSING
@@ -132,13 +130,12 @@ def sweep_command(
     return SOME_MISSING
 
 
-def _dry_run(source: str, overrides: Sequence[str], out: Path | None, only: str | None) -> None:
+def _dry_run(plan: Plan) -> None:
     """Print the members of a sweep and the state of each; nothing is written or started."""
-    plan = make_plan(source, overrides, out, only)
     _print_errors([*plan.notes, *absent_files(plan.folder, plan.chosen)])
     members = [entry.member for entry in plan.chosen]
     standings = [MemberStatus(member, standing_of(plan.folder, member.run)) for member in members]
-    print_plan(plan.record.name, plan.folder.path, standings)
+    print_plan(plan.record.name, plan.folder.path, standings, plan.record.following)
 
 
 def _print_errors(lines: Sequence[str]) -> None:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from medldr.config import RunConfig, dump_config
 from medldr.errors import InputError
+from medldr.folders.choices_record import Choices
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
 from medldr.reporting.table import CHANCE, Table
+from medldr.sweeps.choose import choose_settings, known_choices, stale_runs, unsettled
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
-from medldr.sweeps.plan.file import load_sweep
+from medldr.sweeps.plan.file import SweepFile, load_sweep
 from medldr.sweeps.plan.search import search_notes
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.scheduler import Outcome, Scheduler, StopWatch, SweepStopped
-from medldr.sweeps.shared_folder import at_work, left_behind, note_plan, refuse_others
-from medldr.sweeps.show import count_runs
+from medldr.sweeps.shared_folder import at_work, fresh_before, left_behind, note_plan, refuse_others
+from medldr.sweeps.show import count_runs, some_runs
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,20 @@ class Plan:
         record: The content of `sweep.json`.
         planned: All members.
         chosen: The members to start.
-        slurm: Settings of the sweep file for SLURM.
+        file: The sweep file.
+        only: Start only the members that match this pattern.
         notes: Notes for the user.
+        earlier: Where settings are to be chosen anew, the runs with fresh seeds so far; else None.
     """
 
     folder: SweepFolder
     record: Sweep
     planned: tuple[Planned, ...]
     chosen: tuple[Planned, ...]
-    slurm: Mapping[str, Any]
+    file: SweepFile
+    only: str | None = None
     notes: tuple[str, ...] = ()
+    earlier: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,6 +98,8 @@ def make_plan(
     overrides: Sequence[str] = (),
     out: Path | str | None = None,
     only: str | None = None,
+    *,
+    choose_again: bool = False,
 ) -> Plan:
     """Expand a sweep file and check all its members.
 
@@ -100,21 +108,40 @@ def make_plan(
         overrides: ``KEY=VALUE`` texts.
         out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
         only: Start only the members that match this pattern.
+        choose_again: Choose the settings that fresh seeds are trained with anew.
 
     Raises:
         InputError: If the file or a member is invalid, or the folder holds something else.
     """
     sweep = load_sweep(source, overrides)
     where = Path(out).expanduser() if out is not None else Path("runs") / sweep.name
-    folder = SweepFolder(where)
-    planned = tuple(expand(sweep, folder.path))
-    record = as_record(sweep, list(planned))
-    chosen = planned if only is None else tuple(select(list(planned), only))
-    check_machines(planned)
+    plan = _planned(sweep, SweepFolder(where), only)
+    folder, record = plan.folder, plan.record
+    check_machines(plan.planned)
     refuse_others(folder, record)
-    notes = [*sweep.notes, *search_notes(sweep.search, record.members, sweep.source)]
+    searching = record.searching.members
+    notes = [*sweep.notes, *search_notes(sweep.search, searching, sweep.source)]
     notes += filter(None, [left_behind(folder, record)])
-    return Plan(folder, record, planned, chosen, sweep.slurm, tuple(notes))
+    if not sweep.fresh_seeds:
+        if choose_again:
+            raise InputError(
+                f"--choose-again: {sweep.source} has no search.fresh_seeds, so nothing was chosen "
+                "for good. Leave it out"
+            )
+    elif choose_again:
+        plan = replace(plan, earlier=fresh_before(folder))
+    elif choices := known_choices(folder, plan.planned, record.layout):
+        plan = _planned(sweep, folder, only, choices)
+    return replace(plan, notes=tuple(notes))
+
+
+def _planned(
+    sweep: SweepFile, folder: SweepFolder, only: str | None, choices: Choices = ()
+) -> Plan:
+    planned = tuple(expand(sweep, folder.path, choices))
+    record = as_record(sweep, planned, chosen=bool(choices))
+    chosen = planned if only is None else tuple(select(planned, only))
+    return Plan(folder, record, planned, chosen, sweep, only)
 
 
 def write_plan(plan: Plan) -> None:
@@ -146,36 +173,64 @@ def run_plan(
         SweepStopped: After SIGINT or SIGTERM, with every run's state saved.
     """
     refuse_others(plan.folder, plan.record)
-    configs = {entry.member.run: entry.config for entry in plan.chosen}
-
-    def make_job(name: str) -> Job:
-        return _job(plan.folder, name, configs[name], launcher.cores)
-
-    shown = progress or SweepProgress(len(configs))
+    shown = progress or SweepProgress(len(plan.chosen))
     with at_work(plan.folder) as mine, shown, StopWatch().watching() as watch:
         note_plan(mine, plan.record)
         refuse_others(plan.folder, plan.record, mine)  # one that has started in the meantime
         write_plan(plan)
         for note in (*plan.notes, *filter(None, [launcher.note])):
             shown.note(note)
-        scheduler = Scheduler(
-            plan.folder,
-            [entry.member for entry in plan.chosen],
-            make_job,
-            launcher,
-            shown,
-            mine,
-            retry_failed=retry_failed,
-            watch=watch,
-        )
+
+        def started(plan: Plan, retry: bool) -> Outcome:
+            configs = {entry.member.run: entry.config for entry in plan.chosen}
+            members = [entry.member for entry in plan.chosen]
+            scheduler = Scheduler(
+                plan.folder,
+                members,
+                lambda name: _job(plan.folder, name, configs[name], launcher.cores),
+                launcher,
+                shown,
+                mine,
+                retry_failed=retry,
+                watch=watch,
+            )
+            outcome = scheduler.run()
+            if watch.received:
+                raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
+            return outcome
+
         try:
-            outcome: Outcome = scheduler.run()
+            outcome = started(plan, retry_failed)
+            following = _following(plan, shown)
+            if following is not None:
+                plan = following
+                outcome = started(plan, False)
         finally:
             launcher.close()
-        if watch.received:
-            raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
-    order = [name for name in configs if name in set(outcome.done)]
+    done = set(outcome.done)
+    order = [entry.member.run for entry in plan.chosen if entry.member.run in done]
     return SweepResult(plan.folder.path, tuple(order), outcome.failed, outcome.left_out)
+
+
+def _following(plan: Plan, shown: SweepProgress) -> Plan | None:
+    """The plan with the runs of fresh seeds, written; None where there are none, or not yet."""
+    if not plan.record.following:
+        return None
+    waiting = unsettled(plan.folder, plan.record.members)
+    if waiting:
+        shown.note(f"settings are chosen once every draw is done or failed; {some_runs(waiting)}")
+        return None
+    about = plan.folder, plan.planned, plan.record.layout
+    known = () if plan.earlier is not None else known_choices(*about)  # by another sweep process
+    choices = known or choose_settings(*about)
+    whole = _planned(plan.file, plan.folder, plan.only, choices)
+    write_plan(whole)
+    for note in filter(None, [stale_runs(plan.folder, plan.earlier or (), whole.planned)]):
+        shown.note(note)
+    more = len(whole.planned) - len(plan.planned)
+    seeds = ", ".join(map(str, plan.file.fresh_seeds))
+    shown.note(f"settings chosen; {count_runs(more)} with fresh seeds ({seeds}) follow")
+    return whole
 
 
 def check_machines(planned: Sequence[Planned]) -> None:

@@ -56,8 +56,11 @@ class SweepProgress:
         failed: Mapping[str, str],
         left_out: Mapping[str, str],
         elsewhere: int,
+        total: int,
     ) -> None:
-        """Show what is known before anything starts."""
+        """Show what is known before anything starts; a second wave begins anew, with more runs."""
+        self._total = total
+        self._bar.update(self._task, total=total)
         self._ended = done + len(failed) + len(left_out)
         if done:
             self.note(f"{done} of {self._total} runs are already done")

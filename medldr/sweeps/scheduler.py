@@ -158,6 +158,7 @@ class Scheduler:
             failed=self.outcome.failed,
             left_out=self.outcome.left_out,
             elsewhere=len(self.elsewhere),
+            total=len(self.members),
         )
         if not (self.pending or self.elsewhere):
             return self.outcome

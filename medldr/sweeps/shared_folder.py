@@ -95,8 +95,11 @@ def refuse_others(folder: SweepFolder, record: Sweep, mine: Path | None = None) 
         if process == mine or not is_owned(RunFolder(process)):
             continue
         other = _recorded(SweepFolder(process))
-        # The same runs and the same table are the same plan, in whatever words it was asked for.
-        if other is not None and dataclasses.replace(other, overrides=record.overrides) != record:
+        # The same runs and the same table are the same plan, in whatever words it was asked for,
+        # before and after one of them has chosen settings.
+        if other is None:
+            continue
+        if dataclasses.replace(other.searching, overrides=record.overrides) != record.searching:
             raise InputError(
                 f"another plan is running in {folder.path} ({_asked(other)}). Wait for it, or "
                 "choose another folder with --out"
@@ -114,7 +117,9 @@ def left_behind(folder: SweepFolder, record: Sweep) -> str | None:
     if earlier is None:
         return None
     kept = {member.run for member in record.members}
-    gone = [member.run for member in earlier.members if member.run not in kept]
+    # Those of fresh seeds are told when settings are chosen again.
+    before = earlier.searching if record.following else earlier
+    gone = [member.run for member in before.members if member.run not in kept]
     done = sum(standing_of(folder, run).state == "done" for run in gone)
     if not done:
         return None
@@ -122,6 +127,15 @@ def left_behind(folder: SweepFolder, record: Sweep) -> str | None:
         f"finished runs in {folder.path} that this plan leaves out of its table and keeps: {done} "
         f"(the earlier plan was: {_asked(earlier)})"
     )
+
+
+def fresh_before(folder: SweepFolder) -> tuple[str, ...]:
+    """Runs with fresh seeds that were planned before."""
+    earlier = _recorded(folder)
+    if earlier is None:
+        return ()
+    seeds = earlier.layout.fresh_seeds
+    return tuple(member.run for member in earlier.members if member.seed in seeds)
 
 
 def _recorded(folder: SweepFolder) -> Sweep | None:

@@ -56,6 +56,7 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     out.print(table)
     for text in _problems(status.members):
         out.print(text, soft_wrap=soft)
+    _print_following(out, status.following)
     out.print(time_line(status), markup=False, soft_wrap=soft)
 
 
@@ -87,7 +88,7 @@ def time_line(status: SweepStatus) -> str:
     """The expected time left, as a sentence."""
     running = sum(status.counts.get(state, 0) for state in AT_WORK)
     if status.left_s == 0 and not running:
-        return "nothing is left to run"
+        return "start the sweep again to go on" if status.following else "nothing is left to run"
     if status.left_s is None:
         return "expected time left: unknown until a first run is done"
     now = f"{running} runs at once, as now" if running > 1 else "one run at a time"
@@ -116,7 +117,11 @@ def _position(entry: MemberStatus) -> str:
 
 
 def print_plan(
-    name: str, folder: Path, members: Sequence[MemberStatus], out: Console | None = None
+    name: str,
+    folder: Path,
+    members: Sequence[MemberStatus],
+    following: int = 0,
+    out: Console | None = None,
 ) -> None:
     """Print the members of a sweep and the state of each.
 
@@ -124,6 +129,7 @@ def print_plan(
         name: Name of the sweep.
         folder: Its folder.
         members: Members, in the order in which they start.
+        following: How many more follow once settings are chosen.
         out: Where to print; unset: standard output.
     """
     out = out or console()
@@ -141,9 +147,17 @@ def print_plan(
     out.print(table)
     soft = not out.is_terminal
     out.print(_counted(name, members), markup=False, soft_wrap=soft)
-    all_done = all(entry.standing.state == "done" for entry in members)
+    _print_following(out, following)
+    all_done = not following and all(entry.standing.state == "done" for entry in members)
     end = "nothing is left to run" if all_done else "run it without --dry-run to start"
     out.print(f"in {folder}; {end}", markup=False, soft_wrap=soft)
+
+
+def _print_following(out: Console, following: int) -> None:
+    """How many runs follow the choice of settings; nothing where none do, or they are listed."""
+    if following:
+        text = f"{count_runs(following)} with fresh seeds follow once every draw is done or failed"
+        out.print(text, soft_wrap=not out.is_terminal)
 
 
 def _fitting(members: Sequence[Member], width: int) -> tuple[str, ...]:

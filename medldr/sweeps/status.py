@@ -46,6 +46,7 @@ class SweepStatus:
         members: One entry per member, in their order.
         left_s: Expected seconds until the last one ends, if as many run as now; None: unknown.
         overrides: ``KEY=VALUE`` texts it was started with.
+        following: How many runs follow once settings are chosen.
     """
 
     name: str
@@ -53,6 +54,7 @@ class SweepStatus:
     members: tuple[MemberStatus, ...]
     left_s: float | None
     overrides: tuple[str, ...] = ()
+    following: int = 0
 
     @property
     def counts(self) -> dict[State, int]:
@@ -80,7 +82,7 @@ def status_of(folder: SweepFolder) -> SweepStatus:
         )
     members = tuple(_member_status(folder, member) for member in sweep.members)
     left = expected_left(members)
-    return SweepStatus(sweep.name, folder.path, members, left, sweep.overrides)
+    return SweepStatus(sweep.name, folder.path, members, left, sweep.overrides, sweep.following)
 
 
 def _member_status(folder: SweepFolder, member: Member) -> MemberStatus:

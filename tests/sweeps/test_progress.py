@@ -16,6 +16,7 @@ def _play(console):
             | {f"odd{n}": f"error {n}" for n in range(5)},
             left_out={},
             elsewhere=1,
+            total=16,
         )
         progress.started("near [bold]")
         progress.started("next")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from medldr.evaluation.comparison.findings import Finding, Verdict, finding
 from medldr.evaluation.intervals.estimate import Estimate
@@ -395,22 +395,30 @@ class Comparison:
             ),
         )
 
-    def without_tests(self, why: str) -> Comparison:
+    def without_tests(self, why: str, methods: Collection[str] = ()) -> Comparison:
         """The same comparison without any p or verdict, for runs that these do not describe.
 
         Args:
-            why: What the runs are, in two or three words.
+            why: What the runs are, in a few words.
+            methods: The methods of these runs; empty: all. Holm's correction is over the rest.
         """
-        untested = (
-            d._replace(
-                estimate=replace(d.estimate, p=None),
-                p_holm=None,
-                barred=why,
-                non_inferiority="cannot tell" if d.non_inferiority else None,
+        tested: dict[tuple[Any, ...], list[Difference]] = {}
+        others: list[Difference] = []
+        for d in self.differences:
+            if methods and {d.method, d.minus}.isdisjoint(methods):
+                place = () if d.p_holm is None else (d.family, d.split, d.domain, d.metric)
+                (tested.setdefault(place, []) if place else others).append(d)
+                continue
+            others.append(
+                d._replace(
+                    estimate=replace(d.estimate, p=None),
+                    p_holm=None,
+                    barred=why,
+                    non_inferiority="cannot tell" if d.non_inferiority else None,
+                )
             )
-            for d in self.differences
-        )
-        return replace(self, differences=tuple(untested))
+        again = (d for column in tested.values() for d in corrected(column))
+        return replace(self, differences=(*others, *again))
 
     def short_names(self) -> tuple[str, Comparison]:
         """Remove the prefix that all method names share, up to an underscore.

@@ -1,31 +1,44 @@
 """One setting of each row where a sweep searches among several, chosen without the test split.
 
-For each method and column, the main tables show the setting whose runs have the highest validation
-accuracy, as a user would have chosen it; the section on the choice has the others. Where each seed
-has draws of its own, that is one setting per seed, and means over seeds are over these. It also has
-runs that held out two domains, each of which other runs held out alone: they serve
-cross-validation, and would otherwise make a column per pair.
+For each method and column, the main tables show the setting whose runs have the highest validation,
+as a user would have chosen it; the section on the choice has the others. Where it was trained again
+with fresh seeds, they show these runs alone, of what `choices.json` says. Where each seed has draws
+of its own, it is one setting per seed, and means over seeds are over these. A sweep also has runs
+that held out two domains, each of which other runs held out alone: they serve cross-validation, and
+would otherwise make a column per pair.
 """
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from medldr.config.sections import held_out
-from medldr.folders.metrics_log import LogRow, last_stage
-from medldr.folders.sweep_record import DRAW, joined
+from medldr.evaluation.setting_choice import Trial, choose
+from medldr.folders.choices_record import SettingChoice
+from medldr.folders.sweep_record import DRAW, JOINT, Layout, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
-KEYS: Final = {
-    "val/domain_accuracy": "training-domain validation",
-    "val/accuracy": "accuracy on the validation split",
-}
-"""What a choice is based on: the first that every finished run of a cell has logged."""
+FRESH: Final = "fresh seeds"
+"""Names the row of fresh seeds where another one has the seeds that chose."""
 _Cell: TypeAlias = tuple[str, str, int | None]
+
+
+class Shown(NamedTuple):
+    """What the main tables show of a search, and what they leave out.
+
+    Attributes:
+        entries: Runs of the tables.
+        others: All other runs.
+        picks: What was chosen, and from what.
+        untested: Rows whose runs chose their setting among several and are reported.
+    """
+
+    entries: list[Entry]
+    others: list[Entry]
+    picks: list[Pick]
+    untested: frozenset[str] = frozenset()
 
 
 def method_and_setting(
@@ -43,38 +56,100 @@ def method_and_setting(
 
 
 def chosen_settings(
-    entries: Sequence[Entry], search: Sequence[str], *, per_seed: bool = False
-) -> tuple[list[Entry], list[Entry], list[Pick]]:
-    """Entries of the chosen settings, all others, and what was chosen; rows become methods.
+    entries: Sequence[Entry], layout: Layout, choices: Iterable[SettingChoice] | None = None
+) -> Shown:
+    """What was chosen, and which runs the tables show; rows become methods.
 
     Args:
         entries: All runs, rows named as in the sweep file.
-        search: Axes of the rows whose values are settings.
-        per_seed: Whether each seed has settings of its own, of which one is chosen for it.
+        layout: How the sweep is laid out.
+        choices: What it chose for fresh seeds; None where it has not chosen yet.
     """
-    cells: dict[_Cell, dict[Setting, list[Entry]]] = {}
-    placed: list[Entry] = []
-    others: list[Entry] = []
     alone = {domains for entry in entries if len(domains := held_out(entry.config)) == 1}
+    placed: list[Entry] = []
+    fresh: list[Entry] = []
+    others: list[Entry] = []
     for entry in entries:
-        values, setting = method_and_setting(entry.member.row_values, search)
-        row, domains = joined(values), held_out(entry.config)
-        member = replace(entry.member, row=row, row_values=values)
-        own = replace(entry, member=member, setting=setting)
+        values, setting = method_and_setting(entry.member.row_values, layout.search)
+        member = replace(entry.member, row=joined(values), row_values=values)
+        own, domains = replace(entry, member=member, setting=setting), held_out(entry.config)
         if len(domains) == 2 and alone.issuperset((domain,) for domain in domains):
             others.append(own)
-            continue
-        placed.append(own)
-        cells.setdefault(_cell(own, per_seed), {}).setdefault(setting, []).append(own)
-    chosen = {cell: _pick(cell, found) for cell, found in cells.items()}
-    shown: list[Entry] = []
+        else:
+            (fresh if own.member.seed in layout.fresh_seeds else placed).append(own)
+    if choices is None:
+        shown = _reported(placed, layout)
+        return shown._replace(others=[*others, *shown.others, *fresh])
+    again = _trained_again(placed, fresh, layout, {(c.row, c.column): c for c in choices})
+    if not layout.as_published:
+        return again._replace(others=[*others, *placed, *again.others])
+    published = _reported(placed, layout)
+    order = list(dict.fromkeys(own.member.row for own in published.entries))
+    both = sorted([*published.entries, *again.entries], key=lambda own: order.index(own.member.row))
+    return Shown(
+        [_fresh_row(own) if own.member.seed in layout.fresh_seeds else own for own in both],
+        [*others, *published.others, *again.others],
+        [*published.picks, *(p._replace(row=fresh_name(p.row)) for p in again.picks)],
+        published.untested,
+    )
+
+
+def _reported(placed: Sequence[Entry], layout: Layout) -> Shown:
+    """The runs that chose, as they are reported without fresh seeds."""
+    cells: dict[_Cell, list[Entry]] = {}
     for own in placed:
-        picked = own.setting == chosen[_cell(own, per_seed)].setting
+        cells.setdefault(_cell(own, layout.search_per_seed), []).append(own)
+    chosen = {cell: _pick(cell, found, layout) for cell, found in cells.items()}
+    shown: list[Entry] = []
+    others: list[Entry] = []
+    for own in placed:
+        picked = own.setting == chosen[_cell(own, layout.search_per_seed)].setting
         (shown if picked else others).append(own)
-    if DRAW in search:  # all methods of a draw start before the next: what was chosen is no order
+    if DRAW in layout.search:  # all methods of a draw start before the next: that is no order
         order = list(dict.fromkeys(_cell(own, False) for own in placed))
         shown.sort(key=lambda own: order.index(_cell(own, False)))
-    return shown, others, list(chosen.values())
+    picks = list(chosen.values())
+    return Shown(shown, others, picks, frozenset(p.row for p in picks if p.settings > 1))
+
+
+def _trained_again(
+    placed: Sequence[Entry],
+    fresh: Sequence[Entry],
+    layout: Layout,
+    choices: Mapping[tuple[str, str], SettingChoice],
+) -> Shown:
+    """The runs of the fresh seeds; a place without one says so."""
+    made = {(*_cell(own, False)[:2], own.setting, own.member.seed): own for own in fresh}
+    cells = {_cell(own, False)[:2]: own for own in reversed(placed)}
+    shown: list[Entry] = []
+    picks: list[Pick] = []
+    for cell in dict.fromkeys(_cell(own, False)[:2] for own in placed):
+        choice, example = choices.get(cell), cells[cell]
+        setting = example.setting if choice is None else choice.setting or example.setting
+        for seed in layout.fresh_seeds:
+            missing = replace(example.member, run=f"{example.member.label}-s{seed}", seed=seed)
+            lost = Entry(missing, "not run", planned=example.config, setting=setting)
+            shown.append(made.pop((*cell, setting, seed), lost))
+        if choice is not None:
+            own = choice.seed if layout.search_per_seed else None
+            picks.append(_as_pick(choice, setting, own))
+    return Shown(shown, list(made.values()), picks)
+
+
+def _fresh_row(entry: Entry) -> Entry:
+    """A run of a fresh seed in a row beside that of the seeds that chose."""
+    values = {**entry.member.row_values, FRESH: FRESH}
+    return replace(entry, member=replace(entry.member, row=joined(values), row_values=values))
+
+
+def fresh_name(row: str) -> str:
+    """Name of the row of fresh seeds beside a row of the seeds that chose.
+
+    Example:
+        >>> fresh_name("erm")
+        'erm, fresh seeds'
+    """
+    return f"{row}{JOINT}{FRESH}"
 
 
 def _cell(entry: Entry, per_seed: bool) -> _Cell:
@@ -83,29 +158,24 @@ def _cell(entry: Entry, per_seed: bool) -> _Cell:
     return member.row, member.column, member.seed if per_seed else None
 
 
-def _pick(cell: _Cell, settings: dict[Setting, list[Entry]]) -> Pick:
-    row, column, seed = cell
-    logs = {name: [log for entry in of for log in entry.logs] for name, of in settings.items()}
-    # A setting that lacks a seed must not win by chance.
-    done = {name for name, of in settings.items() if all(e.files is not None for e in of)}
-    whole = {name: found for name, found in logs.items() if name in done}
-    lacking = tuple(name for name in settings if name not in whole)
-    for key, said in KEYS.items():
-        best = {name: [_highest(log, key) for log in found] for name, found in whole.items()}
-        means = {
-            name: statistics.fmean(value for value in values if value is not None)
-            for name, values in best.items()
-            if None not in values
-        }
-        if best and means.keys() == best.keys():
-            name = max(means, key=means.__getitem__)  # the first of equals
-            return Pick(row, column, name, len(settings), said, lacking, seed)
-    most = max(settings, key=lambda name: len(logs[name]))
-    return Pick(row, column, most, len(settings), "", lacking, seed)
+def _pick(cell: _Cell, entries: Sequence[Entry], layout: Layout) -> Pick:
+    trials = [trial for entry in entries for trial in _trials(entry, layout.search)]
+    choice = choose(cell[0], cell[1], trials)
+    if choice.setting is not None:
+        return _as_pick(choice, choice.setting, cell[2])
+    runs = [trial.setting for trial in trials if trial.log is not None]
+    most = max(dict.fromkeys(trial.setting for trial in trials), key=runs.count)
+    return _as_pick(choice, most, cell[2])
 
 
-def _highest(log: Sequence[LogRow], key: str) -> float | None:
-    """The best evaluation of the stage whose weights the run reports."""
-    rows = last_stage(log)
-    found = [float(row[key]) for row in rows if isinstance(row.get(key), int | float)]
-    return max(filter(math.isfinite, found), default=None)
+def _as_pick(choice: SettingChoice, setting: Setting, seed: int | None) -> Pick:
+    count, by = len(choice.tried), choice.by
+    return Pick(choice.row, choice.column, setting, count, by, choice.incomplete, seed, choice)
+
+
+def _trials(entry: Entry, search: Sequence[str]) -> list[Trial]:
+    """A run as the choice needs it, or one trial for each of its folds."""
+    member, named = entry.member, zip(search, entry.setting, strict=True)
+    keys = {**{axis: value for axis, value in named if axis != DRAW}, **member.drawn}
+    logs = entry.logs if entry.files is not None else [None]
+    return [Trial(member.run, entry.setting, member.seed, keys, log) for log in logs]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from medldr.evaluation import Run
+from medldr.folders.choices_record import SettingChoice
 from medldr.folders.metrics_log import LogRow
 from medldr.folders.sweep_record import JOINT, Layout, Member
 from medldr.reporting.read.run import RunFiles
@@ -35,7 +36,9 @@ class Pick(NamedTuple):
         settings: How many there were.
         by: What chose it; empty where no run had logged anything to choose by.
         incomplete: Settings that lack a result and were no candidates.
-        seed: The seed that it is for, where each has settings of its own; else None.
+        seed: The seed that it is for, or that drew it, where each has settings of its own; else
+            None.
+        choice: What it was chosen from; None where that is not known.
     """
 
     row: str
@@ -45,6 +48,7 @@ class Pick(NamedTuple):
     by: str
     incomplete: tuple[Setting, ...]
     seed: int | None = None
+    choice: SettingChoice | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,9 @@ class Study:
         unreadable: Folders that could not even be placed in the table.
         others: Runs of settings that were not chosen; `entries` are without them.
         picks: Which setting was chosen for each cell, by printed rows and columns.
+        untested: Rows whose runs chose their own setting among several: no difference from or to
+            them has a p, because such means favour methods with more settings.
+        fresh: Whether rows hold runs of fresh seeds, which chose nothing.
     """
 
     name: str
@@ -113,6 +120,8 @@ class Study:
     unreadable: tuple[str, ...] = ()
     others: tuple[Entry, ...] = ()
     picks: tuple[Pick, ...] = ()
+    untested: frozenset[str] = frozenset()
+    fresh: bool = False
 
     @property
     def every(self) -> tuple[Entry, ...]:
@@ -145,6 +154,10 @@ class Study:
     def drawn(self, row: str) -> set[str]:
         """Keys of a row that a random search drew, of whose values validation chose."""
         return {key for entry in self.of(row) for key in entry.member.drawn}
+
+    def settings(self, row: str) -> int:
+        """Among how many settings that of a row was chosen; 1 where nothing was searched."""
+        return max((pick.settings for pick in self.picks if pick.row == row), default=1)
 
     def oracle(self, row: str) -> bool:
         """Whether any run of a row chose its weights by looking at the test split."""

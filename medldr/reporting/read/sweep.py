@@ -13,14 +13,15 @@ from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.comparison.runs import run_of
+from medldr.folders.choices_record import read_choices
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
 from medldr.folders.standing import recorded_standing
-from medldr.folders.sweep_record import FOLD, Member, Sweep, SweepFolder, read_sweep
+from medldr.folders.sweep_record import FOLD, Layout, Member, Sweep, SweepFolder, read_sweep
 from medldr.metrics import METRICS
 from medldr.reporting.read.loose_runs import Configs, OpenFolder, lay_out
 from medldr.reporting.read.pooled_folds import fold_notes, pool_folds
 from medldr.reporting.read.run import also_planned, read_run
-from medldr.reporting.read.searched_settings import chosen_settings
+from medldr.reporting.read.searched_settings import chosen_settings, fresh_name
 from medldr.reporting.read.study import Entry, Pick, Study, one_configuration_a_row, printed_titles
 
 
@@ -51,9 +52,24 @@ def read_study(folder: SweepFolder) -> Study:
     clean = [replace(e, said=e.error, error=hide_names(e.error, ids, names)) for e in pooled]
     if not sweep.layout.search:
         return _printed(sweep, clean, unreadable)
-    search, per_seed = sweep.layout.search, sweep.layout.search_per_seed
-    shown, others, picks = chosen_settings(clean, search, per_seed=per_seed)
-    return _printed(sweep, shown, unreadable, others, picks)
+    choices = read_choices(folder) if sweep.layout.fresh_seeds else None
+    shown = chosen_settings(clean, sweep.layout, choices)
+    if choices and sweep.layout.as_published:
+        sweep = replace(sweep, layout=_of_fresh_rows(sweep.layout, shown.entries[0].member.row))
+    study = _printed(sweep, shown.entries, unreadable, shown.others, shown.picks)
+    titles = {name: title for title, name in study.keys.items()}
+    untested = frozenset(titles[row] for row in shown.untested)
+    return replace(study, untested=untested, fresh=bool(choices))
+
+
+def _of_fresh_rows(layout: Layout, first: str) -> Layout:
+    """A layout that compares the rows of fresh seeds, not those of the seeds that chose."""
+    return replace(
+        layout,
+        reference=fresh_name(layout.reference or first),
+        controls=(*layout.controls, *map(fresh_name, layout.controls)),
+        contrasts=tuple((fresh_name(a), fresh_name(b)) for a, b in layout.contrasts),
+    )
 
 
 def _entry(folder: SweepFolder, member: Member, opened: OpenFolder) -> Entry:

@@ -45,7 +45,8 @@ class Candidates:
 def candidates(study: Study) -> list[Candidates]:
     """Methods of every data set with held-out domains, set by set."""
     sets: dict[str, list[HeldRun]] = {}
-    for held in held_runs(study, study.every):
+    chose = [e for e in study.every if e.member.seed not in study.layout.fresh_seeds]
+    for held in held_runs(study, chose):
         sets.setdefault(held.dataset, []).append(held)
     return [each for dataset, of_set in sets.items() for each in _of_set(study, dataset, of_set)]
 

@@ -18,6 +18,8 @@ from medldr.reporting.read.study import Entry, Study
 
 FOLDS = "pooled folds"
 """Why differences of pooled folds are not tested."""
+CHOSE = "runs that chose their own settings"
+"""Why differences of searched settings are not tested, unless other seeds are reported."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 """Of a long hash the first eight digits say as much to a reader."""
 
@@ -147,6 +149,8 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     if any(entry.folds for entry in entries):
         # Images of all folds are no independent sample of what networks of other data would do.
         result = result.without_tests(FOLDS)
+    if study.untested:
+        result = result.without_tests(CHOSE, study.untested)
     notes = [f"{name}: {note}" for note in result.notes]
     if reference is None:
         notes.append(
@@ -170,9 +174,13 @@ def _one_method_per_row(
         own_settings: Whether each seed has a setting of its own, which its label names.
     """
     first: dict[tuple[str, str], Run] = {}
+    owners: dict[tuple[str, str], str] = {}
     renamed = []
     for run in runs:
         row = row_of_run[run.name]
         one = first.setdefault((row, "" if own_settings else run.label), run)
-        renamed.append(replace(run, label=one.label, hash=one.hash))
+        same = owners.setdefault((one.label, one.hash), row) == row
+        # Fresh seeds of a setting beside the seeds that chose it are a method of their own.
+        label = one.label if same else f"{one.label} ({row})"
+        renamed.append(replace(run, label=label, hash=one.hash))
     return renamed

@@ -5,7 +5,8 @@ only where every other row is clearly worse; else all that are not clearly worse
 no row is clearly worse, none is marked.
 
 Control and oracle rows do not compete: controls explain other rows, oracles have seen the test
-split. Nor does a number of fewer runs than others have, because runs may not be missing by chance.
+split. Nor do rows whose runs chose their setting; without fresh seeds, no row of such a sweep is
+marked. Nor does a number of fewer runs than others have, because runs may not be missing by chance.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def make_grid(
     shown = [column for column in columns if not column.problem]
     facts = metric_facts(metric)
     cells = {r: [column.estimate(split, metric, r) for column in shown] for r in study.rows}
-    competing = [r for r in study.rows if r not in study.layout.controls and not study.oracle(r)]
+    apart = {*study.layout.controls, *study.untested}
+    if study.untested and not study.fresh:
+        apart |= set(study.rows)
+    competing = [r for r in study.rows if r not in apart and not study.oracle(r)]
     for number in range(len(shown)):
         estimates = {r: estimate for r in competing if (estimate := cells[r][number]) is not None}
         most = max((estimate.n or 0 for estimate in estimates.values()), default=0)

@@ -24,7 +24,8 @@ def drawn_text(study: Study, pick: Pick) -> str:
     """
     for entry in study.of(pick.row, pick.column):
         member = entry.member
-        if entry.setting == pick.setting and pick.seed in (None, member.seed):
+        own = pick.seed is None or member.seed in (pick.seed, *study.layout.fresh_seeds)
+        if entry.setting == pick.setting and own:
             return written(member.drawn)
     return ""
 
@@ -44,7 +45,7 @@ def draw_tables(study: Study) -> list[Table]:
     units: dict[_Unit, dict[str, Values]] = {}
     for entry in study.every:
         name = _name(entry, study)
-        if name and entry.member.drawn:
+        if name and entry.member.drawn and entry.member.seed not in study.layout.fresh_seeds:
             unit = (entry.member.row, entry.member.column)
             units.setdefault(unit, {})[_heading(name, entry.member, study)] = entry.member.drawn
     groups: list[tuple[dict[str, Values], list[_Unit]]] = []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.intervals.estimate import Estimate, spread
+from medldr.evaluation.setting_choice import validation
 from medldr.evaluation.setting_selection import (
     RULES,
     Choice,
@@ -14,6 +15,7 @@ from medldr.evaluation.setting_selection import (
     choose_per_seed,
     mean_of_choices,
 )
+from medldr.folders.choices_record import SettingChoice
 from medldr.folders.sweep_record import JOINT
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section
@@ -45,9 +47,10 @@ def selection(study: Study) -> Section | None:
     rules = ("choice_rules", "choice_oracles", seeds) if any(tables) else ()
     words = [Paragraph(sentence(name)) for name in rules]
     drawn = draw_tables(study)
-    picks = (Bullets([_lead(study)]), pick_table(study)) if study.picks else (None, None)
+    picks = (Bullets(_lead(study)), pick_table(study)) if study.picks else (None, None)
+    scores = validation_table(study)
     values = Paragraph(sentence("choice_draws")) if drawn else None
-    return section("sweep", "choice", picks[0], *words, picks[1], *tables, values, *drawn)
+    return section("sweep", "choice", picks[0], *words, picks[1], scores, *tables, values, *drawn)
 
 
 def pick_table(study: Study) -> Table:
@@ -86,6 +89,40 @@ def _pick(table: Table, study: Study, pick: Pick) -> Cell:
         signs.append(table.sign(f"Not considered because a run is missing: {names}."))
     text = titled(pick.setting, study.layout.titles)
     return Cell(text, detail=drawn_text(study, pick), mark=",".join(signs))
+
+
+def validation_table(study: Study) -> Table | None:
+    """Validation of each setting, mean and SD over seeds; None where there is nothing to choose."""
+    picks = [pick for pick in study.picks if pick.settings > 1 and pick.choice is not None]
+    columns = list(dict.fromkeys(pick.column for pick in picks))
+    caption = "Validation of each setting, in %: mean and SD over seeds"
+    table = Table(caption, ["Method and setting", *columns], intervals=False)
+    rows: dict[str, dict[str, Cell]] = {}
+    for pick in picks:
+        choice = pick.choice
+        if choice is None:
+            continue
+        several = study.layout.search_per_seed
+        for tried in choice.tried:
+            seed = f", seed {tried.seed}" if several and len(tried.values) == 1 else ""
+            name = f"{pick.row}, {titled(tried.setting, study.layout.titles)}{seed}"
+            mean = validation(tried.values)
+            cell = table.number("accuracy", None if mean is None else replace(mean, se=None))
+            if (tried.setting, tried.seed) == (choice.setting, choice.seed):
+                cell = replace(cell, mark=_why(table, study, choice))
+            rows.setdefault(name, {})[pick.column] = cell
+    for name, cells in rows.items():
+        table.rows.append(Row(name, [cells.get(column, Cell()) for column in columns]))
+    table.notes += [f"Chosen by {by}." for by in dict.fromkeys(p.by for p in picks if p.by)]
+    return table if table.rows else None
+
+
+def _why(table: Table, study: Study, choice: SettingChoice) -> str:
+    """The sign of the chosen setting, and of those that it tied with."""
+    if not choice.tied:
+        return table.sign("Chosen.")
+    names = "; ".join(titled(setting, study.layout.titles) for setting in choice.tied)
+    return table.sign(sentence("choice_tied", names=names))
 
 
 def choice_table(found: Sequence[Candidates], *, per_seed: bool = False) -> Table | None:
@@ -148,8 +185,13 @@ def missing_text(choice: Choice) -> str:
     return f"{start}{'; '.join(texts)}." if texts else ""
 
 
-def _lead(study: Study) -> str:
+def _lead(study: Study) -> list[str]:
     most = max(pick.settings for pick in study.picks)
     ways = ", ".join(dict.fromkeys(pick.by for pick in study.picks if pick.by)) or "nothing yet"
-    name = "choice_lead_seeds" if study.layout.search_per_seed else "choice_lead"
-    return sentence(name, most=most, ways=ways)
+    own = study.layout.search_per_seed and (study.untested or not study.fresh)
+    said = [sentence("choice_lead_seeds" if own else "choice_lead", most=most, ways=ways)]
+    if study.fresh:
+        seeds = ", ".join(map(str, study.layout.fresh_seeds))
+        name = "choice_fresh_beside" if study.untested else "choice_fresh"
+        return [*said, sentence(name, seeds=seeds)]
+    return [*said, sentence("chosen_and_reported")] if study.untested else said

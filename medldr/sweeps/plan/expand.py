@@ -13,11 +13,18 @@ from pathlib import Path
 
 from medldr.config import RunConfig, run_name
 from medldr.config.load import refusal
-from medldr.config.sections import dataset_name
+from medldr.config.sections import MODIFIED, dataset_name
 from medldr.errors import InputError, did_you_mean
+from medldr.folders.choices_record import SettingChoice
 from medldr.folders.sweep_record import DATA, JOINT, Layout, Member, Sweep, joined
 from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
 from medldr.sweeps.plan.file import SweepFile
+from medldr.sweeps.plan.fresh_seeds import (
+    chosen_cases,
+    domains_held_out,
+    following_runs,
+    pairs_alone,
+)
 from medldr.sweeps.plan.table import known_names, last_word, methods, side_values
 
 Place = tuple[Mapping[str, str], Mapping[str, str]]
@@ -37,7 +44,9 @@ class Planned:
     config: RunConfig
 
 
-def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
+def expand(
+    sweep: SweepFile, out: Path | str, choices: Sequence[SettingChoice] = ()
+) -> list[Planned]:
     """All runs of a sweep, in the order in which they start.
 
     The first seed of everything comes first, and in a random search the first draw of everything,
@@ -48,6 +57,7 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
     Args:
         sweep: The sweep.
         out: Its folder, where runs that start from other runs find these.
+        choices: What its search chose; each is trained with fresh seeds, after all others.
 
     Raises:
         InputError: Naming every problem and the runs that have it; or runs that share a label or a
@@ -77,43 +87,66 @@ def expand(sweep: SweepFile, out: Path | str) -> list[Planned]:
     places = [_place(checked, sweep) for checked in combined]
     problems = [*_shared_cells(combined, places), *_titles_of_nothing(sweep, places)]
     planned: list[Planned] = []
+    by_seed: dict[int, list[Checked]] = {}
     for seed in sweep.seeds:
         if sweep.search is not None and sweep.search.per_seed and seed != sweep.seeds[0]:
             combined = check_cases(sweep, every, folder, seed)
-        runs: dict[str, str] = {}  # by label
-        labels: dict[str, list[str]] = {}  # by hash
-        drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
-        for checked, (row, column) in zip(combined, places, strict=True):
-            case = checked.case
-            before = () if case.before is None else (runs[case.before],)
-            config = _seeded(checked, seed, folder, before)
-            name = run_name(config)
-            digits = name.rsplit("-", 2)[1]  # its hash, which takes long to compute
-            if case.draw is not None:
-                first = drawn.setdefault((case.origin, digits), case.label)
-                if first != case.label:
-                    runs[case.label] = runs[first]  # what waits for it waits for that one
-                    continue
-            runs[case.label] = name
-            labels.setdefault(digits, []).append(case.label)
-            member = Member(
-                name, case.label, seed, joined(row), joined(column),
-                before, row, column, checked.drawn,
-            )  # fmt: skip
-            planned.append(Planned(member, config))
+        by_seed[seed] = combined
+        of_seed, labels = _of_seed(combined, places, seed, folder)
+        planned += of_seed
         if seed == sweep.seeds[0]:
             problems += _same_runs(labels)
     if problems:
         raise refusal(f"the sweep {sweep.source}", problems)
+    named = [(row, joined(column)) for row, column in places]
+    chosen = list(chosen_cases(by_seed, named, searched_axes(sweep), choices)) if choices else []
+    for seed in sweep.fresh_seeds if chosen else ():
+        of_chosen = [places[number] for number, _ in chosen]
+        planned += _of_seed([checked for _, checked in chosen], of_chosen, seed, folder)[0]
     return planned
 
 
-def as_record(sweep: SweepFile, planned: Sequence[Planned]) -> Sweep:
+def _of_seed(
+    combined: Sequence[Checked], places: Sequence[Place], seed: int, folder: Path
+) -> tuple[list[Planned], dict[str, list[str]]]:
+    """The runs of one seed, and their labels by hash."""
+    planned: list[Planned] = []
+    runs: dict[str, str] = {}  # by label
+    labels: dict[str, list[str]] = {}  # by hash
+    drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
+    for checked, (row, column) in zip(combined, places, strict=True):
+        case = checked.case
+        before = () if case.before is None else (runs[case.before],)
+        config = _seeded(checked, seed, folder, before)
+        name = run_name(config)
+        digits = name.rsplit("-", 2)[1]  # its hash, which takes long to compute
+        if case.draw is not None:
+            first = drawn.setdefault((case.origin, digits), case.label)
+            if first != case.label:
+                runs[case.label] = runs[first]  # what waits for it waits for that one
+                continue
+        runs[case.label] = name
+        labels.setdefault(digits, []).append(case.label)
+        member = Member(
+            name, case.label, seed, joined(row), joined(column),
+            before, row, column, checked.drawn,
+        )  # fmt: skip
+        planned.append(Planned(member, config))
+    return planned, labels
+
+
+def searched_axes(sweep: SweepFile) -> tuple[str, ...]:
+    """Axes of the rows whose values are settings, one of which is chosen."""
+    return tuple(key for key in sweep.table.rows or () if key in sweep.table.search)
+
+
+def as_record(sweep: SweepFile, planned: Sequence[Planned], *, chosen: bool = False) -> Sweep:
     """What the folder of a sweep records about it.
 
     Args:
         sweep: The sweep.
         planned: Everything that `expand` returned, including what is not started this time.
+        chosen: Whether its settings are chosen, so that no further runs follow.
 
     Example:
         >>> from medldr.sweeps.plan.file import load_sweep
@@ -143,11 +176,32 @@ def as_record(sweep: SweepFile, planned: Sequence[Planned]) -> Sweep:
         metrics=table.metrics,
         titles=titles,
         remark=table.remark,
-        search=tuple(key for key in table.rows or () if key in table.search),
+        search=searched_axes(sweep),
         search_per_seed=sweep.search is not None and sweep.search.per_seed,
+        fresh_seeds=sweep.fresh_seeds,
+        as_published=_follows_protocol(sweep, planned),
     )
     members = tuple(entry.member for entry in planned)
-    return Sweep(sweep.name, layout, members, sweep.overrides)
+    choosing = [entry.member for entry in searching(planned, sweep.fresh_seeds)]
+    following = following_runs(choosing, layout.search, len(sweep.fresh_seeds))
+    return Sweep(sweep.name, layout, members, sweep.overrides, 0 if chosen else following)
+
+
+def searching(planned: Sequence[Planned], fresh_seeds: Sequence[int]) -> list[Planned]:
+    """The runs from which settings are chosen; neither fresh seeds nor pairs of domains choose."""
+    pairs = pairs_alone([entry.config for entry in planned])
+    return [
+        entry
+        for entry in planned
+        if entry.member.seed not in fresh_seeds and domains_held_out(entry.config) not in pairs
+    ]
+
+
+def _follows_protocol(sweep: SweepFile, planned: Sequence[Planned]) -> bool:
+    """Whether the search is that of the protocol of its runs."""
+    space = {} if sweep.search is None else sweep.search.space
+    searched = {variable.protocol for of_key in space.values() for variable in of_key} - {""}
+    return any(str(entry.config.protocol).removesuffix(MODIFIED) in searched for entry in planned)
 
 
 def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:

@@ -21,6 +21,7 @@ from medldr.config.yaml import Document, KeyPath, parse_value, plain, read_yaml
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.sweep_record import DRAW, RUN
 from medldr.sweeps.plan.schema import (
+    LAST_SEED,
     Axis,
     Content,
     Entry,
@@ -81,6 +82,7 @@ class SweepFile:
         gone: Names in the file that the command line removed.
         notes: For the user, what was left out of the table because of that.
         search: The random search whose draws multiply its runs, if it has one.
+        fresh_seeds: Seeds with which settings are trained again once they are chosen.
     """
 
     name: str
@@ -99,6 +101,7 @@ class SweepFile:
     gone: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     search: Search | None = None
+    fresh_seeds: tuple[int, ...] = ()
 
 
 def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> SweepFile:
@@ -253,6 +256,7 @@ class _Reader:
         names |= {RUN: [entry.label or self.name for entry in entries]}
         sought = content.table if search is None else with_draws(content.table)
         table, gone, notes = self._table(sought, names)
+        fresh = self._fresh_seeds(content, table)
         title = content.title or self.name
         of_file = ("title",) not in self.overrides.of_sweep
         if of_file and not self.problems and self._other_methods(table, names):
@@ -276,6 +280,7 @@ class _Reader:
             gone=gone,
             notes=notes,
             search=search,
+            fresh_seeds=fresh,
         )
 
     def report(self, path: KeyPath, problem: str) -> None:
@@ -337,12 +342,31 @@ class _Reader:
     def _search(self, content: Content, axes: tuple[Axis, ...]) -> Search | None:
         if content.search is None or "search" in self.faulty:
             return None
+        if content.search.model_fields_set == {"fresh_seeds"}:
+            return None  # of the axes under table.search
         problems = list[str]()
         search = read_search(content.search, self.merged, self.folder, axes, problems.append)
         if problems:
             self.problems += problems
             self.faulty.add("search")
         return search
+
+    def _fresh_seeds(self, content: Content, table: TableContent) -> tuple[int, ...]:
+        """The seeds after all others, as many as are asked for."""
+        count = 0 if content.search is None else content.search.fresh_seeds
+        if not count or self.faulty & {"search", "seeds", "axes", "table"}:
+            return ()
+        place, seeds = ("search", "fresh_seeds"), [int(seed) for seed in content.seeds]
+        if not table.search:
+            self.report(
+                place,
+                "no setting is chosen in this sweep: name the axes of the settings under "
+                "table.search, leave draw out of table.columns, or leave this key out",
+            )
+        first = 1 + max(seeds)
+        if first + count - 1 > LAST_SEED:
+            self.report(place, f"seeds after {max(seeds)} would exceed {LAST_SEED}: lower seeds")
+        return tuple(range(first, first + count))
 
     def _table(
         self, table: TableContent, names: Names

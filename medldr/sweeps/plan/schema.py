@@ -44,7 +44,8 @@ def _several(value: Any) -> Any:
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
-Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1)]
+LAST_SEED: Final = 2**32 - 1
+Seed = Annotated[int, Field(strict=True, ge=0, le=LAST_SEED)]
 
 
 class _Content(BaseModel):
@@ -80,7 +81,9 @@ class SearchContent(_Content):
     """A random search: for each draw, a value of every key of the space.
 
     If ``defaults_first``, draw 0 is the run as it would be without a search. All seeds share draws,
-    unless ``per_seed``: then each has its own, and the report chooses one for each.
+    unless ``per_seed``: then each has its own, and the report chooses one for each. The chosen
+    settings, also those of axes under ``table.search``, are trained again with ``fresh_seeds``
+    further seeds, which tables report.
     """
 
     extends: Texts = ()
@@ -88,6 +91,7 @@ class SearchContent(_Content):
     seed: Seed = 0
     defaults_first: Annotated[bool, Field(strict=True)] = True
     per_seed: Annotated[bool, Field(strict=True)] = False
+    fresh_seeds: Annotated[int, Field(strict=True, ge=0)] = 0
     space: dict[str, Any] = {}
 
 

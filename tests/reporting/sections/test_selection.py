@@ -93,7 +93,7 @@ def test_only_the_last_stage_chooses_settings_and_steps(held_sweep):
     (found,) = candidates(study)
     steps = {point.step for run in found.runs for point in run.evaluated}
     assert steps == {16, 100, 200}  # 16: the weights that were scored at the end
-    _, table = selection(study).tables
+    *_, table = selection(study).tables
     cells = rows_of(table)["ERM, photo"]
     assert (cells[VALIDATION].estimate.mean, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
     assert (cells[ORACLE_ANY].estimate.mean, cells[ORACLE_ANY].detail) == (0.6, "lr-0.2, step 200")
@@ -138,7 +138,7 @@ def test_each_rule_s_choice_stands_with_its_setting_step_and_number(held_sweep):
     held = [*ALONE, ("art_painting",), ("cartoon",), *PAIRS]
     study = read_study(searched(held_sweep, held=held, plans=False))
     assert study.columns == [f"held_out-{domains[0]}" for domains in held[:4]]
-    _, table = selection(study).tables
+    *_, table = selection(study).tables
     assert table.columns == ["Method, held out", *RULES]
     cells = rows_of(table)["ERM, photo"]
     assert (cells[VALIDATION].estimate.mean, cells[VALIDATION].detail) == (0.3, "lr-0.1, step 200")
@@ -161,7 +161,7 @@ def test_the_last_weights_as_scored_choose_where_the_rule_last_was_asked_for(hel
         files.evaluation_of("last").write_text(json.dumps({**scored, "selection": chosen}))
         run = json.loads(files.run.read_text())
         files.run.write_text(json.dumps(run | {"selections": {"last": chosen}}))
-    _, table = selection(read_study(folder)).tables
+    *_, table = selection(read_study(folder)).tables
     cell = rows_of(table)["ERM, sketch"][ORACLE_LAST]
     assert (cell.estimate.mean, cell.detail) == (0.75, "lr-0.1, step 300")
 

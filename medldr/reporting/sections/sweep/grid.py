@@ -42,7 +42,8 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         if average := grid.averages.get(row):
             defined = average.mean is not None
             cells.append(Cell(average, metric_facts(grid.metric)) if defined else Cell())
-        mark = ",".join(table.sign(note) for note in differing(study, row, names))
+        notes = [*settings_text(study, row), *differing(study, row, names)]
+        mark = ",".join(map(table.sign, notes))
         reference, oracle = row == study.reference, study.oracle(row)
         control = row in study.layout.controls
         table.rows.append(
@@ -55,8 +56,22 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
     table.alone += basis(grid.columns, grid.split)
     if any(cell.estimate and cell.estimate.marks for row in table.rows for cell in row.cells):
         table.alone.append(sentence("best"))
+    if study.untested and not study.fresh:
+        table.notes.append(sentence("chosen_and_reported"))
     table.notes += [*rules_text(study, grid.columns), *protocols_text(study, grid.columns)]
     return table
+
+
+def settings_text(study: Study, row: str) -> list[str]:
+    """Among how many settings that of a row was chosen; nothing where no row had several."""
+    several = max(map(study.settings, study.rows), default=1) > 1
+    number = study.settings(row)
+    if not several:
+        return []
+    if number == 1:
+        return ["A single setting, not searched."]
+    by = "which these runs chose themselves" if row in study.untested else "by other seeds"
+    return [f"Chosen among {number} settings, {by}."]
 
 
 def _chance(column: Column, split: str) -> Chance | None:
