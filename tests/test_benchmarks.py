@@ -14,7 +14,7 @@ MORE = {"train_step": ["--all-methods"]}
 """Options that nobody else would try."""
 RESULTS = {
     "algorithm_cost": r"latentdr +. \d+\.\d\d",
-    "coverage": r"mean covered: 2,000 items, seeds spread by 5 points( +\d+\.\d \(\d+\.\d\)){4}",
+    "coverage": r"the same 10 slides +3( +\d+\.\d \(\d+\.\d\)){2}",
     "data_loading": r"medldr, packed / ImageFolder \+ DataLoader: \d",
     "latent_analysis": r"nearest neighbours +. +\d",
     "gpu_check": r"a killed run resumes exactly: ok",
