@@ -63,14 +63,7 @@ from medldr.algorithms._stacking import Stacked, StackedConfig
 from medldr.algorithms.base import accuracy, build_loss
 from medldr.config import RunConfig
 from medldr.errors import InputError
-from medldr.latent import (
-    OPTIONS,
-    LatentDR,
-    Option,
-    check_options,
-    label_entropy,
-    mean_label,
-)
+from medldr.latent import OPTIONS, LatentDR, Option, check_options, label_entropy, mean_label
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 

@@ -157,12 +157,8 @@ def check_options(
             "weights should be three finite numbers of at least 0 (original, degraded, restored), "
             f"but is {list(weights)}"
         )
-    for name, value, usual in (
-        ("subset_per", subset_per, SUBSET_PER),
-        ("subset_size", subset_size, SUBSET_SIZE),
-    ):
-        if value != usual and degrade != "pool":
-            raise ValueError(
-                f"{name} {value!r} has no effect with degrade {degrade!r}, which draws no subset: "
-                f"omit {name}, or set degrade to 'pool'"
-            )
+    if degrade != "pool" and (subset_per, subset_size) != (SUBSET_PER, SUBSET_SIZE):
+        raise ValueError(
+            f"subset_per and subset_size have no effect with degrade {degrade!r}, which draws no "
+            "subset: omit them, or set degrade to 'pool'"
+        )
